@@ -397,8 +397,8 @@ class Tasks:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``tasks_per_level`` is φΓ by default.
-    ``uncertain`` is the part of itself that a level may be off by, from errors that
-    grew from round to round.
+    ``uncertain`` bounds the relative error of a level: errors that grew from round to round, and what rounding
+    displaces.
     """
 
     tasks: np.ndarray

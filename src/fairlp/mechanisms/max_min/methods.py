@@ -63,15 +63,16 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
 
 
 def displaced(instance: Instance, tasks: np.ndarray) -> float:
-    """Return by what part of itself rounding may change what somebody has, at most.
+    """Return the largest part of its tasks by which rounding may change the tasks of a user.
 
-    On each server what tasks take too much is displaced, and the rounding of all that they take. Any one user may have
-    to make room for that, or gain it: it is most beside what takes least of a resource.
+    On each server, rounding displaces what tasks use beyond the capacity, and the rounding of the sum of all that they
+    use. In the worst case one user makes room for that or gains it: the one that uses least of a resource.
     """
     multiple = effort(instance)  # given rates scale what a task needs on a server
     with np.errstate(over="ignore", invalid="ignore"):
-        needs = tasks[:, :, None] * (1.0 if multiple is None else multiple[:, :, None]) * instance.demands[:, None, :]
-        used, has, room = needs.sum(axis=0), needs.sum(axis=1), instance.capacities * instance.counts[:, None]
+        taken = tasks if multiple is None else tasks * multiple
+        used, has = taken.T @ instance.demands, taken.sum(axis=1)[:, None] * instance.demands
+        room = instance.total_capacities
         over = np.divide(used - room, room, out=np.zeros(room.shape), where=used > room).max(axis=1)
         moved = (over + ROUNDING) @ used
         return float(np.divide(moved, has, out=np.zeros(has.shape), where=has > 0).max(initial=0.0))

@@ -503,7 +503,7 @@ class _Reader:
         return value + 0.0
 
     def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
-        """Return what a section, whose lines have so many words, says of rows."""
+        """Return the entries of a section; its lines have one of these numbers of words."""
         parts, names, size, count = [], [], 0, 0
         last: Any = None
         marked = title == "COLUMNS" and b"'MARKER'" in self.sections.text

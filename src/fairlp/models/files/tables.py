@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, require_known
+from ...errors import FileFormatError, nearest
 from .whole_files import home, read_text
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
 
 
 def _known(found: pd.Series, known: dict[str, object], what: str, where: str) -> None:
-    for name in found.astype(str):
-        require_known(
-            name, known, f"{where!r} has tasks of {what} {name!r}, who is not in the instance", FileFormatError
+    names = found.astype(str)
+    for name in names[~names.isin(list(known))]:
+        raise FileFormatError(
+            f"{where!r} has tasks of {what} {name!r}, who is not in the instance; {nearest(name, known)}"
         )

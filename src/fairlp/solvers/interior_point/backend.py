@@ -133,7 +133,7 @@ def _start(problem: Problem, at: Step, few: Problem) -> Step:
     if part.given(x).sum() < _COVERED * (part.capacities - at.s).sum():
         raise NotConvergedError("few pairs are not enough")
     mean = float(np.vdot(at.x, np.maximum(at.z, 0.0))) / at.x.size
-    lowered = _lowered(few, part, np.take_along_axis(at.z, part.user, axis=1), at.v)
+    lowered = _lowered(few, np.take_along_axis(at.z, part.user, axis=1), at.v)
     v = at.v * few.of_users(np.where(lowered > 0, _BELOW * (1.0 - lowered), 1.0))
     z = part.priced(at.p, few.by_user(-rows.sign * v))
     x = np.where(part.there & (x <= 0), mean / z, x)
@@ -147,17 +147,17 @@ def _start(problem: Problem, at: Step, few: Problem) -> Step:
     return replace(at, x=x, s=part.capacities - part.given(x), z=z, v=v, t=t)
 
 
-def _lowered(problem: Problem, region: Region, dear: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _lowered(problem: Problem, dear: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the parts of users' values by which they are above the lowest costs."""
     worth = problem.by_user(-problem.rows.sign * v)
-    lower = np.maximum(-region.lowest(dear), 0.0)
+    lower = np.maximum(-problem.region.lowest(dear), 0.0)
     parts: np.ndarray = np.minimum(np.divide(lower, worth, out=np.ones_like(worth), where=worth > 0), 1.0)
     return parts
 
 
 def _missing(problem: Problem, at: Step) -> float:
     """Return the gap to the bound for all pairs: users' values are lowered to their lowest costs."""
-    kept = problem.of_users(1.0 - _lowered(problem, problem.region, at.z, at.v))
+    kept = problem.of_users(1.0 - _lowered(problem, at.z, at.v))
     return float(max(1.0 - problem.rows.slope @ (at.v * kept), 0.0))
 
 

@@ -21,8 +21,8 @@ from .region import Array, Region, add_blocks, add_diagonal, cholesky, dot, fact
 
 #: Refinements of one solution, at most.
 _REFINEMENTS = 4
-#: Multiplications of a large product that take as long as adding one number in its place, and as what a number of a
-#: small product takes beside its multiplications; the most numbers that are added in their places.
+#: Costs in multiplications of a large matrix product: of adding one number to an element of a matrix, and of one
+#: element of a small product beside its own multiplications. At most so many elements are added one by one.
 _ADD, _SMALL, _MOST = 300, 80, 2**25
 
 Step = tuple[Array, Array, float]

@@ -342,7 +342,7 @@ class LevelRounds(Rounds):
             self.active &= ~frozen
             self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
             before = level
-        if (self.level > self.errors.most).any():  # floors gave way to somebody who has a price, however small
+        if (self.level > self.errors.most).any():  # a lowered floor raised a user whose price is small
             self.errors.own[-1] = np.inf
 
     def _measure(self, level: float, solution: Solution) -> None:
