@@ -3,7 +3,8 @@
     python benchmarks/snapshot.py [--nodes 5000] [--pods 50000] [--owners 1000] [--scarce 1] [--indent]
 
 Each of the two runs is a process of its own, so that its peak is its own: reading and every rule along the tree, with
-the ratio of its CPU time to that of DRFH, which knows of no tree; and the page of ``fairlp report``. ``--scarce``
+the ratio of its CPU time to that of DRFH, which knows of no tree (for ``kueue`` namespaces are given quotas of four
+fifths of the cluster); and the page of ``fairlp report``. ``--scarce``
 multiplies what every task needs of the CPUs.
 """
 
@@ -32,8 +33,14 @@ demands = snapshot.instance.demands.copy()
 demands[:, list(snapshot.instance.resources).index("cpu")] *= float(sys.argv[2])
 instance = snapshot.instance.replace(demands=demands)
 _, first = clocked("drfh", lambda: fairlp.allocate(instance, "drfh"))
-for rule in ("h-drf", "h-drf-counted"):
-    found, seconds = clocked(rule, lambda: fairlp.allocate(instance, rule))
+parts = {path: 1 + k % 7 for k, path in enumerate(instance.tree.paths) if path and "/" not in path}
+quotas = {
+    path: {"nominal": dict(zip(instance.resources, 0.8 * part / sum(parts.values()) * instance.pool))}
+    for path, part in parts.items()
+}
+for rule in ("h-drf", "h-drf-counted", "kueue"):
+    shared = instance.replace(queues=quotas) if rule == "kueue" else instance
+    found, seconds = clocked(rule, lambda: fairlp.allocate(shared, rule))
     print(f"{rule:14} {seconds / first:6.2f} x DRFH, {len(found.rounds)} rounds")
 """
 PAGE = """

@@ -233,11 +233,14 @@ def nearly_alike(rng, scarce):
     return Instance.from_arrays(demands, capacities, eligible=eligible, task_limits=limits, queue=queue)
 
 
-@pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted", "tsf"])
+@pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted", "tsf", "kueue"])
 @pytest.mark.parametrize("scarce", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce, seed, monkeypatch):
     one = nearly_alike(np.random.default_rng(seed), scarce)
+    if mechanism == "kueue":  # quotas of the second resource come to more than there is
+        nominal = dict(zip(one.resources, one.pool / [8, 5], strict=True))
+        one = one.replace(queues={queue: {"nominal": nominal} for queue in one.tree.paths[1:]})
     tried = []
     of = leximin_module.LeftOut.of
     monkeypatch.setattr(leximin_module.LeftOut, "of", lambda *given: tried.append(of(*given)) or tried[-1])
@@ -249,17 +252,21 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
     assert (found.tasks.to_numpy()[~one.eligible] == 0).all()
 
 
-def test_pairs_that_were_left_out_are_taken_in_where_they_help():
+@pytest.mark.parametrize(("mechanism", "due"), [("drfh", "nominal"), ("kueue", "nominal"), ("h-drf", "guarantee")])
+def test_pairs_that_were_left_out_are_taken_in_where_they_help(mechanism, due):
     """The small servers are full; each user may also run on one large server, where nobody else may."""
     users, servers = 70, 140
     eligible = np.zeros((users, servers), dtype=bool)
     eligible[:, :70] = True
     eligible[np.arange(users), 70 + np.arange(users)] = True
     sizes = np.repeat([[1.0], [2.0]], 70, axis=0)
-    one = Instance.from_arrays(np.ones((users, 1)), sizes, eligible=eligible)
+    queue = [f"q{n}" for n in range(users)]
+    quotas = {one: {due: {"resource1": 3}} for one in queue}
+    one = Instance.from_arrays(np.ones((users, 1)), sizes, eligible=eligible, queue=queue, queues=quotas)
     kept = fewer_pairs(one)
     assert kept is not None and not kept[:, 70:].any()
-    assert fairlp.allocate(one, "drfh", method="lp").totals.to_numpy() == pytest.approx(np.full(users, 3.0), rel=1e-9)
+    totals = fairlp.allocate(one, mechanism, method="lp").totals.to_numpy()
+    assert totals == pytest.approx(np.full(users, 3.0), rel=1e-9)
 
 
 def test_windows_of_servers_leave_no_pairs_out():

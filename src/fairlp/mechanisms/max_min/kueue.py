@@ -14,9 +14,10 @@ from ...models.instances.problem import of_whole
 from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
+from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaSegment
-from ...solvers.leximin.leximin import climb
-from ...solvers.leximin.of_model import leximin
+from ...solvers.leximin.leximin import LeftOut, climb, with_fewer_pairs
+from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
 from ..allocation import no_certificate
 from ..mechanism import Mechanism, MethodCall, Tasks
@@ -44,7 +45,6 @@ class Nominal(NamedTuple):
 def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
     """Return what the nominal quotas of an instance come to: the leximin over queues, clipped to what has servers."""
     queues = instance.tree
-    lanes = replace(lanes, instance=merge_servers(lanes.instance)[0])
     alone = formulas.nominal_alone(instance, lanes)
     found = alone.solve(**how).require_optimal().require_point()
     due, wanted = alone.evaluate("has", found), alone.evaluate("used", found)
@@ -52,8 +52,20 @@ def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
     floors = np.zeros(len(queues))
     if not due.any():
         return Nominal(floors)
-    first = formulas.nominal_first(instance, lanes, due)
-    answer = leximin(first, **how)
+
+    def share(on: Instance, left_out: LeftOut | None = None) -> tuple[Model, LeximinSolution]:
+        small, servers = merge_servers(on)
+        first = formulas.nominal_first(instance, replace(lanes, instance=small), due)
+        missing = left_out and left_out.of_users(servers)
+
+        def examine(solution: Solution) -> None:
+            has = first.evaluate("has", solution.require_point())  # at most what is due
+            if missing and (has < due * (1 - AGREEMENT)).any():
+                missing.require_dear(solution)
+
+        return first, by_levels(levels_of(first), examine=examine, **how)
+
+    first, answer = with_fewer_pairs(lanes.instance, share)
     at = np.unique(nearest_listing(queues)[queues.of])
     floors[at] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
     return Nominal(floors, tuple(_told(instance, at, wanted, first.evaluate("used", answer.x))), answer.gap)

@@ -8,13 +8,14 @@ of few rounds each, where one program for all would take the rounds of all of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import (
     Groups,
@@ -38,6 +39,7 @@ from .rounds import LevelRounds, Members, Rounds, Tightest, TreeRounds, tightest
 #: How often pairs that were left out are taken in again, before all are.
 _TRIES = 8
 Formulation = Callable[[Instance], Model]
+Shared = TypeVar("Shared")
 TasksAtLevel1 = Callable[[Instance], np.ndarray]
 
 
@@ -109,7 +111,7 @@ def leximin(
         Options of the solver.
     """
     share = partial(_leximin, formulation, tasks_at_level_1, tightest(solver, options), merge)
-    return _with_fewer_pairs(instance, share) if merge else share(instance)
+    return with_fewer_pairs(instance, share) if merge else share(instance)
 
 
 def _leximin(
@@ -183,7 +185,7 @@ def climb(
         return LeximinResult.nothing(instance)
     rounds = partial(TreeRounds, tightest(solver, options), first=first, pool=_pool(instance))
     share = partial(_climb, formulation, rounds, merge)
-    return _with_fewer_pairs(instance, share) if merge else share(instance)
+    return with_fewer_pairs(instance, share) if merge else share(instance)
 
 
 def _climb(
@@ -197,13 +199,11 @@ def _climb(
     begin, result = perf_counter(), LeximinResult.nothing(instance)
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     small = small.derived(task_limits=np.where(small.task_limits > 0, np.inf, 0.0))  # segments end at limits
-    each = identity(len(instance.users))
-    where = np.arange(len(small.servers))
-    missing = None if left_out is None else left_out.of_piece(each.of, each, each.of, servers, where)
-    piece = _Piece.solved(small, formulation, rounds, where, missing)
+    missing = None if left_out is None else left_out.of_users(servers)
+    piece = _Piece.solved(small, formulation, rounds, np.arange(len(small.servers)), missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = (one.shape for one in (small, instance))
-    result.tasks = _split(piece.tasks, piece.rounds.segment.has, each, servers)
+    result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
     result.prices = _prices([piece], small, servers)
     result.conclude([piece], begin)
     return result
@@ -260,6 +260,10 @@ class LeftOut:
         row = np.searchsorted(some, group[self.user[mine]])
         return LeftOut(self.user[mine], self.server[mine], row, at[servers.of[self.server[mine]]])
 
+    def of_users(self, servers: Groups) -> LeftOut:
+        """Return what is left out beside a program with all users, and groups of servers."""
+        return replace(self, at=servers.of[self.server])
+
     def require_dear(self, solution: Solution) -> None:
         """Raise where the pairs could raise the objective: a program's dual solution is to be that of all pairs.
 
@@ -294,8 +298,11 @@ class LeftOut:
             raise PairsWantedError(self.user[wanted], self.server[wanted])
 
 
-def _with_fewer_pairs(instance: Instance, share: Callable[..., LeximinResult]) -> LeximinResult:
-    """Return a leximin, computed without pairs that keep servers from being identical, where none of them is of use."""
+def with_fewer_pairs(instance: Instance, share: Callable[..., Shared]) -> Shared:
+    """Return a leximin without pairs that keep servers from being identical, where none of them is of use.
+
+    ``share`` is given an instance, and what is left out of it.
+    """
     kept = fewer_pairs(instance)
     for _ in range(_TRIES):
         if kept is None:
@@ -305,6 +312,8 @@ def _with_fewer_pairs(instance: Instance, share: Callable[..., LeximinResult]) -
         except PairsWantedError as wanted:
             kept[wanted.users, wanted.servers] = True
             kept = kept if pays_to_leave_out(instance, kept) else None
+        except SolverError:  # what is due at least, guarantees or nominal quotas, may need what was left out
+            break
     return share(instance)
 
 

@@ -214,7 +214,7 @@ def of_oracle(people: Any, oracle: Oracle, levels: Any, weights: Any) -> Levels:
     return replace(by_rows(outcomes.program(weights), "levels", None), outcomes=outcomes)
 
 
-def levels_of(model: Any, levels: Any, weights: Any) -> Levels:
+def levels_of(model: Any, levels: Any = None, weights: Any = None) -> Levels:
     """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
     tools = {base.__module__.partition(".")[0] for base in type(model).__mro__} & {"cvxpy", "pyomo"}
     if not tools and (levels is None or isinstance(levels, str | list | tuple)):
@@ -565,14 +565,20 @@ def leximin(
     {'ann': 0.5, 'bea': 0.5, 'carl': 0.5, 'dan': 0.5}
     """
     problem = levels_of(model, levels, weights) if oracle is None else of_oracle(model, oracle, levels, weights)
-    found = _solved(problem, solver, options)
+    found = by_levels(problem, solver=solver, **options)
     if problem.hand_back is not None:
         problem.hand_back(found.x)
     return found
 
 
-def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> LeximinSolution:
-    """Return the leximin, by rounds or by ordered outcomes."""
+def by_levels(
+    problem: Levels,
+    *,
+    solver: AnySolver = "highs",
+    examine: Callable[[Solution], None] | None = None,
+    **options: Any,
+) -> LeximinSolution:
+    """Return the leximin, by rounds (whose certified solutions ``examine`` is told of) or by ordered outcomes."""
     name = spelt(solver)
     chosen = problem.tightest(name, options)
     if problem.program.is_mip:
@@ -585,6 +591,7 @@ def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> Lexi
         rounds = LevelRounds(
             chosen, _shifted(problem, shift), problem.places, problem.t, everyone, np.ones(len(weight))
         )
+        rounds.examine = examine
         rounds.run()
         x, levels = rounds.last, np.array([_unshifted(level, shift) for level in rounds.level])
         history = [(_unshifted(level, shift), at) for level, at in rounds.history]
