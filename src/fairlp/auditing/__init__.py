@@ -116,10 +116,9 @@ def audit(
         except SolverError as error:
             rows[name] = Finding.undefined(f"it could not be judged: {error}")
     order = list(rows) if names is None else names
-    columns = [part.name for part in fields(Finding)]
     frame = AuditTable(
-        [[getattr(rows[name], column) for column in columns] for name in order],
-        columns=columns,
+        [vars(rows[name]) for name in order],
+        columns=[part.name for part in fields(Finding)],
         index=pd.Index(order, name="property"),
     )
     return frame.astype({"holds": object})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
 
 
-@dataclass(frozen=True)
-class StepProperty:
+class StepProperty(NamedTuple):
     """One row: a promise that a mechanism for users who arrive may keep at every step.
 
     Attributes
@@ -90,8 +88,7 @@ def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     return _judged(result, found)
 
 
-@dataclass(frozen=True)
-class _Lie:
+class _Lie(NamedTuple):
     """What the user at a place gains over Γ[n] by coming at another place with another demand, and at which step."""
 
     gain: float

@@ -104,7 +104,7 @@ def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
     kept = np.where(case.instance.runnable(), np.maximum(case.tasks, 0.0), 0.0) * slack
     model.constraint("kept", y >= model.parameter("has", (n, i), kept), where=case.instance.runnable())
     x = model.solve().require_optimal().require_point()
-    gain = (np.asarray(model.evaluate("tasks", x)).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)
+    gain = (model.evaluate("tasks", x).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)
     relative = quotients(gain, case.alone)
     best = int(relative.argmax())
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks with what is free"
@@ -113,7 +113,7 @@ def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
 
 def _whole_gain(case: AuditCase, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return how many whole tasks more users run on a server: where rounding tells, what really fits."""
-    instance, whole = case.instance, np.asarray(np.floor(gain * (1 + AUDIT)))
+    instance, whole = case.instance, np.floor(gain * (1 + AUDIT))
     close = np.flatnonzero(whole > np.floor(gain))
     if close.size and case.division == "rdm" and instance.rates is None:
         need, left = exact_room(instance.demands, instance.capacities[[i]], instance.counts[[i]], case.tasks[:, [i]])
@@ -161,7 +161,7 @@ def _most_gained(instance: Instance, totals: np.ndarray, case: AuditCase, held: 
         if (region := _region(case)) is not None:
             region(model, instance, model["y"])
         x = model.solve().require_optimal().require_point()
-        found = np.asarray(model.evaluate("tasks", x)).reshape(case.tasks.shape)
+        found = model.evaluate("tasks", x).reshape(case.tasks.shape)
         over = beyond(demands, instance.capacities, counts, found) if exact else np.zeros(1, dtype=bool)
         if not over.any():
             return found
@@ -307,17 +307,16 @@ def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return quotients(np.ones(1), scale), tasks * scale, exchange * ratio
 
 
-def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str = "audit") -> Allocation:
+def as_allocation(instance: Instance, tasks: np.ndarray, name: str) -> Allocation:
     """Return anyone's tasks as an Allocation; shares are fractions of what one could run alone."""
     alone = instance.gamma().sum(axis=1)
-    weights: Any = instance.weights if instance.weights.ndim == 1 else np.ones(len(alone))
     return Allocation(
         instance=instance,
         mechanism=name,
-        method=method,
+        method="audit",
         tasks_array=tasks,
         gamma=alone,
-        tasks_per_level=weights * alone,
+        tasks_per_level=plain(instance).weights * alone,
     )
 
 

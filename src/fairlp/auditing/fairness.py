@@ -30,10 +30,8 @@ def bottleneck(case: AuditCase) -> Finding:
 
     Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i γ[n,i]).
     """
-    resource = common_bottleneck(case.instance)
-    return _max_min_of_resource(
-        case, resource, "no resource is everyone's dominant one on every server where it can run"
-    )
+    none = "no resource is everyone's dominant one on every server where it can run"
+    return _max_min_of_resource(case, common_bottleneck(case.instance), none)
 
 
 def global_bottleneck(case: AuditCase) -> Finding:
@@ -42,8 +40,8 @@ def global_bottleneck(case: AuditCase) -> Finding:
     Another premise than that of :func:`bottleneck`, where servers differ: a resource may be everyone's dominant one on
     each server that can run its tasks and not of the pool, and the other way round. Margin as for the bottleneck.
     """
-    resource = common_dominant(case.instance)
-    return _max_min_of_resource(case, resource, "no resource is everyone's dominant one of the pool")
+    none = "no resource is everyone's dominant one of the pool"
+    return _max_min_of_resource(case, common_dominant(case.instance), none)
 
 
 def single_resource(case: AuditCase) -> Finding:
@@ -139,8 +137,7 @@ def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) ->
     alone = case.scale
     gap = case.totals - best.totals.to_numpy()
     off = abs(gap) / alone
-    weights = case.instance.weights if case.instance.weights.ndim == 1 else np.ones(len(gap))
-    levels = quotients(case.totals, gamma * weights)
+    levels = quotients(case.totals, gamma * plain(case.instance).weights)
     short = np.flatnonzero(gap < -AUDIT * alone)
     n = int(short[levels[short].argmin()]) if short.size else int(off.argmax())
     witness = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -57,8 +56,7 @@ _OURS = " (ours)"
 OUR_RESULTS = "fairlp, docs/results.md"
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A property that a mechanism is said to have.
 
     Attributes
@@ -372,7 +370,7 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
         entry["claimed"] = claimed
     if instance.queues is not None:
         queues = instance.queues
-        used = np.asarray(queues.below.sum(axis=1)).ravel() > 0
+        used = queues.below.sum(axis=1) > 0
         entry["queue"] = list(queues.names())
         weights = {queues.paths[v]: queues.weights[v] for v in np.flatnonzero(used & (queues.weights != 1)).tolist()}
         entry |= {"queues": weights} if weights else {}

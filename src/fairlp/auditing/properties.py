@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UnknownNameError, named
 from . import basics, fairness, queues, reports
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Property:
+class Property(NamedTuple):
     """One row: a promise that an allocation or a mechanism may keep.
 
     Attributes

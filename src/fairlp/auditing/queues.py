@@ -39,7 +39,7 @@ def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCa
 
 def _lacking(case: AuditCase, able: np.ndarray) -> np.ndarray:
     """Return who of those who can run has not all its tasks. Bool, shape (N,)."""
-    return np.asarray(able & (case.totals < case.instance.task_limits * (1 - AUDIT)))
+    return able & (case.totals < case.instance.task_limits * (1 - AUDIT))
 
 
 @_on_tree
@@ -108,7 +108,7 @@ def queue_shares(case: AuditCase, queues: Queues) -> Finding:
     """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
     able = runnable_users(case.instance)
     parts, _ = parts_of_queues(queues, case.instance.user_weights, able)
-    waits = (np.asarray(queues.below @ _lacking(case, able).astype(float)) > 0) & (np.arange(len(queues)) > 0)
+    waits = (queues.below @ _lacking(case, able).astype(float) > 0) & (np.arange(len(queues)) > 0)
     if not waits.any():
         return Finding.vacuous("no queue below the root has anybody who waits")
     share = ((queues.below @ (case.totals[:, None] * case.instance.demands)) / case.instance.pool).max(axis=1)

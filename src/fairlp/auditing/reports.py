@@ -38,7 +38,7 @@ def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     nothing = np.flatnonzero(demand == 0)
     claimed = nothing[rng.random(len(nothing)) < 0.3]
     found[claimed] = demand.max() * rng.choice(PADS, len(claimed))
-    return np.asarray(found)
+    return found
 
 
 def own_use(true: np.ndarray, claimed: np.ndarray) -> float:

@@ -98,7 +98,8 @@ class Search:
                 instance = self.draw(rng, row, wanted)
                 if _breaks(instance, row, wanted, how):
                     found = self._shrunk(instance, row, wanted, how) if self.shrink else instance
-                    return _renamed(found, f"{mechanism} breaks {property}")
+                    users = pd.Index(letters(len(found.users)), dtype=object)
+                    return found.derived(users=Index("n", users, "user"), name=f"{mechanism} breaks {property}")
                 tried, fit = tried + 1, fit + (row.undefined(instance) is None)
                 done()
         if tried < self.tries:
@@ -187,7 +188,8 @@ def random_instance(
         options["rates"] = there * rng.integers(0, 5, (n, k))
     if tree:
         options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
-        options["queues"] = options["queues"] if QUOTAS not in row.domain else _with_quotas(rng, options["queues"], r)
+        if QUOTAS in row.domain:
+            _add_quotas(rng, options["queues"], r)
     if asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if asked.pool_resource:
@@ -216,13 +218,12 @@ def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.n
     return {"queue": queue, "queues": queues}
 
 
-def _with_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int) -> dict[str, Any]:
-    """Return the queues with random quotas; some may not borrow or lend all."""
+def _add_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int) -> None:
+    """Add random quotas to the queues; some may not borrow or lend all."""
     names = [f"resource{k + 1}" for k in range(resources)]
     for given in queues.values():
         kinds = ["nominal", *(kind for kind in ("borrowing", "lending") if rng.random() < 0.2)]
         given |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
-    return queues
 
 
 def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
@@ -290,12 +291,6 @@ def _tree(queues: Any, resources: np.ndarray) -> Any:
         return queues
     names = [f"resource{k + 1}" for k in range(len(resources))]
     return queues.of_resources(resources).table(Index("r", names))
-
-
-def _renamed(instance: Instance, name: str) -> Instance:
-    """Return the instance with short labels and a name that says what it shows."""
-    users = pd.Index(letters(len(instance.users)), dtype=object)
-    return instance.derived(users=Index("n", users, "user"), name=name)
 
 
 def letters(count: int) -> list[str]:

@@ -79,41 +79,41 @@ def linear_cases() -> list[Case]:
     """Return linear programs with an optimum."""
     free, box = (-INF, INF), (0.0, INF)
     ones = [1.0, 1.0]
-    cases: list[tuple[str, Program, float]] = [
-        ("max, ≤", linear("", [3, 2], [(-INF, ones, 4), (-INF, [1, 3], 6)], [(0, 3), box]), 11),
-        ("min, ≥", linear("", [2, 3], [(4, ones, INF), (6, [1, 3], INF)], sense="min"), 9),
-        ("max of a minimum's mirror", linear("", [-2, -3], [(4, ones, INF), (6, [1, 3], INF)]), -9),
-        ("equalities", linear("", [1, 2, 0], [(5, [1, 1, 1], 5), (1, [1, -1, 0], 1)], sense="min"), 1),
-        ("range, upper side active", linear("", ones, [(1, ones, 3)]), 3),
-        ("range, lower side active", linear("", ones, [(1, ones, 3)], sense="min"), 1),
-        ("range below zero", linear("", [1], [(-5, [2], -3)], [free], sense="min"), -2.5),
-        ("free variables", linear("", [1, 1], [(-4, [1, -1], 2), (-INF, [1, 2], 7)], [free, free]), 16 / 3 - 0),
-        ("fixed variables", linear("", [5, 1], [(-INF, ones, 10)], [(3, 3), box]), 22),
-        ("negative lower bounds", linear("", [1, 1], [(-3, ones, INF)], [(-2, 5), (-4, -1)], sense="min"), -3),
-        ("negative upper, no lower", linear("", [1], [(-INF, [1], 9)], [(-INF, -4)]), -4),
-        ("constant in the objective", linear("", [1], [(-INF, [2], 8)], offset=100.5), 104.5),
-        ("constant in a minimum", linear("", [1], [(3, [2], INF)], sense="min", offset=-7), -5.5),
-        ("empty objective", linear("", [0, 0], [(2, ones, 3)]), 0),
-        ("empty rows and columns", linear("", [1, 0, -1], [(-1, [0, 0, 0], 1), (-INF, [1, 0, 0], 2)]), 2),
-        ("an empty column that wants its bound", linear("", [1, 4], [(-INF, [1, 0], 2)], [box, (1, 3)]), 14),
-        ("bounds only", linear("", [2, -1], (), [(0, 3), (-1, 9)]), 7),
+    cases = [
+        (linear("max, ≤", [3, 2], [(-INF, ones, 4), (-INF, [1, 3], 6)], [(0, 3), box]), 11),
+        (linear("min, ≥", [2, 3], [(4, ones, INF), (6, [1, 3], INF)], sense="min"), 9),
+        (linear("max of a minimum's mirror", [-2, -3], [(4, ones, INF), (6, [1, 3], INF)]), -9),
+        (linear("equalities", [1, 2, 0], [(5, [1, 1, 1], 5), (1, [1, -1, 0], 1)], sense="min"), 1),
+        (linear("range, upper side active", ones, [(1, ones, 3)]), 3),
+        (linear("range, lower side active", ones, [(1, ones, 3)], sense="min"), 1),
+        (linear("range below zero", [1], [(-5, [2], -3)], [free], sense="min"), -2.5),
+        (linear("free variables", [1, 1], [(-4, [1, -1], 2), (-INF, [1, 2], 7)], [free, free]), 16 / 3),
+        (linear("fixed variables", [5, 1], [(-INF, ones, 10)], [(3, 3), box]), 22),
+        (linear("negative lower bounds", [1, 1], [(-3, ones, INF)], [(-2, 5), (-4, -1)], sense="min"), -3),
+        (linear("negative upper, no lower", [1], [(-INF, [1], 9)], [(-INF, -4)]), -4),
+        (linear("constant in the objective", [1], [(-INF, [2], 8)], offset=100.5), 104.5),
+        (linear("constant in a minimum", [1], [(3, [2], INF)], sense="min", offset=-7), -5.5),
+        (linear("empty objective", [0, 0], [(2, ones, 3)]), 0),
+        (linear("empty rows and columns", [1, 0, -1], [(-1, [0, 0, 0], 1), (-INF, [1, 0, 0], 2)]), 2),
+        (linear("an empty column that wants its bound", [1, 4], [(-INF, [1, 0], 2)], [box, (1, 3)]), 14),
+        (linear("bounds only", [2, -1], (), [(0, 3), (-1, 9)]), 7),
         (
-            "degenerate",
-            linear("", [1, 1], [(-INF, [1, 0], 1), (-INF, [0, 1], 1), (-INF, ones, 2), (-INF, [2, 1], 3)]),
+            linear("degenerate", [1, 1], [(-INF, [1, 0], 1), (-INF, [0, 1], 1), (-INF, ones, 2), (-INF, [2, 1], 3)]),
             2,
         ),
-        ("dual degenerate", linear("", [1, 1, 1], [(-INF, [1, 1, 1], 5)], [(0, 4)] * 3), 5),
-        ("duplicate rows", linear("", [2], [(-INF, [3], 6)] * 3), 4),
+        (linear("dual degenerate", [1, 1, 1], [(-INF, [1, 1, 1], 5)], [(0, 4)] * 3), 5),
+        (linear("duplicate rows", [2], [(-INF, [3], 6)] * 3), 4),
         (
-            "bad scaling",
-            linear("", [1e-6, 1e3], [(-INF, [1e-6, 0], 2e3), (-INF, [1e-3, 1e6], 4e9), (-INF, [0, 1e9], 1e9)]),
+            linear(
+                "bad scaling", [1e-6, 1e3], [(-INF, [1e-6, 0], 2e3), (-INF, [1e-3, 1e6], 4e9), (-INF, [0, 1e9], 1e9)]
+            ),
             3e3,
         ),
-        ("a free row", linear("", [1], [(-INF, [1], INF), (-INF, [1], 3)]), 3),
-        ("a large optimum", linear("", [1, 2], [(-INF, ones, 1e9)]), 2e9),
-        ("a small optimum", linear("", [1, 2], [(-INF, ones, 1e-6)]), 2e-6),
+        (linear("a free row", [1], [(-INF, [1], INF), (-INF, [1], 3)]), 3),
+        (linear("a large optimum", [1, 2], [(-INF, ones, 1e9)]), 2e9),
+        (linear("a small optimum", [1, 2], [(-INF, ones, 1e-6)]), 2e-6),
     ]
-    return [Case(name, program.replace(name=name), "optimal", value) for name, program, value in cases]
+    return [Case(program.name, program, "optimal", value) for program, value in cases]
 
 
 def fair_cases() -> list[Case]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -135,7 +137,7 @@ def ghodsi() -> Instance:
     Instance
         2 users, 1 server.
     """
-    return _pool([[1, 4], [3, 1]], [9, 18], users=["A", "B"], units={"cpu": "CPUs", "memory": "GB"}, name="ghodsi")
+    return _ghodsi([9, 18], "ghodsi")
 
 
 def ghodsi_59_19() -> Instance:
@@ -146,8 +148,7 @@ def ghodsi_59_19() -> Instance:
     Instance
         2 users, 1 server.
     """
-    users = ["A", "B"]
-    return _pool([[1, 4], [3, 1]], [59, 19], users=users, units={"cpu": "CPUs", "memory": "GB"}, name="ghodsi-59-19")
+    return _ghodsi([59, 19], "ghodsi-59-19")
 
 
 def cycles() -> Instance:
@@ -262,17 +263,13 @@ def bhattacharya_blocked() -> Instance:
     return _queued(table, users, queue, "bhattacharya-blocked")
 
 
-def _pool(
-    demands: list[list[float]],
-    capacity: list[float],
-    *,
-    users: list[str],
-    name: str,
-    units: dict[str, str] | None = None,
-) -> Instance:
-    return Instance.from_arrays(
-        demands, [capacity], users=users, servers=["pool"], resources=["cpu", "memory"], units=units, name=name
-    )
+def _ghodsi(capacity: list[float], name: str) -> Instance:
+    units = {"cpu": "CPUs", "memory": "GB"}
+    return _pool([[1, 4], [3, 1]], capacity, users=["A", "B"], units=units, name=name)
+
+
+def _pool(demands: list[list[float]], capacity: list[float], **more: Any) -> Instance:
+    return Instance.from_arrays(demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **more)
 
 
 def _queued(demands: object, users: list[str], queue: list[str | None], name: str) -> Instance:
@@ -371,17 +368,14 @@ def two_servers() -> Instance:
     return Instance.from_arrays([[2, 1], [1, 2]], [[20, 30], [30, 20]], resources=["cpu", "memory"], name="two-servers")
 
 
-def _khamse_ashari(
-    demands: list[list[float]], name: str, weights: list[float] | None = None, eligible: np.ndarray | None = None
-) -> Instance:
+def _khamse_ashari(demands: list[list[float]], name: str, **more: Any) -> Instance:
     return Instance.from_arrays(
         demands,
         [[9, 12, 100], [12, 12, 0]],
         resources=["cpu", "memory", "network"],
         units={"cpu": "cores", "memory": "GB", "network": "Mb/s"},
-        weights=weights,
-        eligible=eligible,
         name=name,
+        **more,
     )
 
 
