@@ -19,7 +19,7 @@ from ...models.instances.problem import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT, KINDS
 from ...models.trees.quotas import usage_of
-from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts, name_in_path
+from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts, name_in_path, told_apart
 from .pods import PODS
 
 # ``Snapshot``: a cluster at one moment, as its scheduler told it.
@@ -254,15 +254,9 @@ def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list
 
 def _waiting(rows: list[Row]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Name the rows, and return those of which tasks wait, and those of which tasks may not run yet."""
-    taken: set[str] = set()
-    for row in rows:
-        label = row.leaf.label or row.leaf.queue or "all"
-        name, k = label, 1
-        while name in taken:
-            k += 1
-            name = f"{label} #{k}"
-        taken.add(name)
-        row.leaf = row.leaf._replace(label=name)
+    labels = told_apart(row.leaf.label or row.leaf.queue or "all" for row in rows)
+    for row, label in zip(rows, labels, strict=True):
+        row.leaf = row.leaf._replace(label=label)
     found = [
         (row.leaf.label, row.leaf.queue, group.waiting, group.since, max(group.priorities, default=None))
         for row in rows
@@ -297,7 +291,7 @@ def _hidden(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.nda
     told = np.array([[node.in_use.get(r, np.nan) for r in resources] for node in nodes], dtype=float)
     beyond = np.maximum(np.nan_to_num(told - used), 0.0)
     matters = beyond.sum(axis=0) > A_LITTLE * np.nansum(told, axis=0)
-    return np.asarray(np.where(matters, beyond, 0.0))
+    return np.where(matters, beyond, 0.0)
 
 
 def _may_run(cluster: Cluster, row: Row) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -34,23 +35,22 @@ class Notes:
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str, str], list[str]] = {}
-        self._counts: dict[tuple[str, str, str], int] = {}
+        self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, file: str, where: str, what: str, done: str) -> None:
         """Add a line."""
         key = (file, what, done)
         places = self._places.setdefault(key, [])
-        self._counts[key] = self._counts.get(key, 0) + 1
+        self._counts[key] += 1
         if len(places) < _SHOWN:
             places.append(where)
 
     def table(self) -> pd.DataFrame:
         """Return the lines as a table."""
         rows: list[tuple[str, str, str, str]] = []
-        for key, places in self._places.items():
-            file, what, done = key
+        for (file, what, done), places in self._places.items():
             rows += [(file, where, what, done) for where in places]
-            more = self._counts[key] - len(places)
+            more = self._counts[file, what, done] - len(places)
             if more:
                 rows.append((file, f"… and {more} more", what, done))
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
@@ -203,8 +203,7 @@ class Cluster:
             self.absent.append(node)
             self.note(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
             return
-        running = self.groups.setdefault(leaf, Group()).running
-        running[node] = running.get(node, 0) + count
+        add_amounts(self.groups.setdefault(leaf, Group()).running, {node: count})
 
     def wait(self, leaf: Leaf, count: int, since: str | None, priority: float | None = None) -> None:
         """Count tasks that wait."""
@@ -237,6 +236,18 @@ def positive(weight: float, where: Where, notes: Notes, what: str = "weight") ->
         return weight
     notes.add(*where, f"a {what} of {weight:g}", f"taken as {LEAST_WEIGHT:g}")
     return LEAST_WEIGHT
+
+
+def told_apart(labels: Iterable[str]) -> list[str]:
+    """Return labels of which no two are the same: those that were there before get numbers."""
+    found: dict[str, None] = {}
+    for label in labels:
+        name, k = label, 1
+        while name in found:
+            k += 1
+            name = f"{label} #{k}"
+        found[name] = None
+    return list(found)
 
 
 def name_in_path(name: str) -> str:

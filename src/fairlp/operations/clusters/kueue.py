@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, Final, NamedTuple
 
 from ...models.instances.conditions import condition_text
+from ...models.instances.queues import lineage
 from ...models.instances.quotas import AT
 from .cluster import (
     Cluster,
@@ -18,6 +19,7 @@ from .cluster import (
     Record,
     Take,
     Where,
+    add_amounts,
     list_at,
     mapping_at,
     name_in_path,
@@ -171,10 +173,11 @@ class Kueue:
         return _Quota(parent, own, quotas, groups, None if told is None else float(told), where)
 
     def _workload(self, given: Record, file: str) -> None:
-        namespace, (kind, owner) = namespace_of(given), owner_of(given)
-        where = file, f"Workload '{namespace}/{self._name(given)}'"
+        name, namespace, (kind, owned_by) = self._name(given), namespace_of(given), owner_of(given)
+        owner = f"{kind}/{owned_by}"
+        where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(given, "spec", "queueName")
-        self._of_owner[namespace, f"{kind}/{owner}"] = queue
+        self._of_owner[namespace, owner] = queue
         conditions = {text_at(entry, "type"): entry for entry in list_at(given, "status", "conditions")}
         if text_at(conditions.get("Finished", {}), "status") == "True":
             return
@@ -188,15 +191,15 @@ class Kueue:
             since = part(given, "metadata", "creationTimestamp", kind=str)
             labels = {_QUEUE_NAMES[0]: queue}
             count = part(one, "count", kind=int, default=1)
-            name, owned = self._name(given), f"{kind}/{owner}"
+
             priority = part(given, "spec", "priority", kind=int)
             pods.append(
-                Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count, gate, priority)
+                Pod(file, name, namespace, owner, demand, place, "", since, labels, {}, "", count, gate, priority)
             )
         admission = mapping_at(given, "status", "admission")
         if admission:  # its quota is taken, and its pods are there or to come
             sets = list_at(admission, "podSetAssignments")
-            came = (namespace, f"{kind}/{owner}") if kind == _DIRECT else None
+            came = (namespace, owner) if kind == _DIRECT else None
             self._admitted.append((text_at(admission, "clusterQueue"), sets, came, pods))
         elif kind != "Pod":
             self._waiting += pods
@@ -250,7 +253,7 @@ class Kueue:
         choices = [
             [self._flavors.get(name, _Flavor()) for name in names]
             for group, names in own.groups
-            if asked_for & {*group}
+            if asked_for.intersection(group)
         ]
         assert isinstance(pod.place, Place)
         own_place, places = pod.place, []
@@ -303,15 +306,13 @@ class Kueue:
             if is_queue:
                 row["guarantee"] = {r: amount(r, value) for r, value in one.nominal.items()}
                 row["cap"] = self._caps(one, bool(above))
-            for resource, value in one.nominal.items():
-                for depth in range(1, len(above) + (1 if is_queue else 2)):
-                    total = below.setdefault("/".join(path.split("/")[:depth]), {})
-                    total[resource] = total.get(resource, Fraction(0)) + value
+            for cohort in lineage(path)[1 : len(above) + (1 if is_queue else 2)]:
+                add_amounts(below.setdefault(cohort, {}), one.nominal)
         borrowing = self._borrowing_of_cohorts()
         for path, total in below.items():
-            cohort = borrowing.get(path)
-            if cohort is not None:
-                more = {r: limit for r, limit in cohort.items() if limit is not None}
+            limits = borrowing.get(path)
+            if limits is not None:
+                more = {r: limit for r, limit in limits.items() if limit is not None}
                 cluster.queue(path)["cap"] = {r: amount(r, total[r] + limit) for r, limit in more.items()}
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
                 cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
@@ -331,7 +332,7 @@ class Kueue:
                 if own is None and kind != "nominal":
                     amounts[column] = math.inf
                 elif own is not None:
-                    amounts[column] = amounts.get(column, 0.0) + amount(resource, own)
+                    add_amounts(amounts, {column: amount(resource, own)})
         top = cluster.queue(path.split("/")[0])
         for column in row.get("nominal", {}):
             top.setdefault("nominal", {}).setdefault(column, 0.0)
@@ -363,7 +364,7 @@ class Kueue:
                 for resource, value in mapping_at(one, "resourceUsage").items():
                     if resource in flavors:
                         column = self._column(resource, str(flavors[resource]))
-                        used[column] = used.get(column, 0.0) + amount(resource, quantity(value))
+                        add_amounts(used, {column: amount(resource, quantity(value))})
 
     def bar(self, cluster: Cluster) -> None:
         """Put caps of 0 on what ClusterQueues do not cover; what pods run with nevertheless is left out of quotas."""

@@ -27,6 +27,7 @@ from .cluster import (
     Odd,
     Record,
     Where,
+    add_amounts,
     list_at,
     mapping_at,
     name_in_path,
@@ -108,7 +109,7 @@ def gres(text: str) -> dict[str, Fraction]:
         kind = ":".join(names[:-1] if size and len(names) > 1 else names)
         amount = Fraction(size[1]) * _COUNTED[size[2].upper()] if size and len(names) > 1 else Fraction(1)
         if kind not in ("", "(null)"):
-            found[kind] = found.get(kind, Fraction(0)) + amount
+            add_amounts(found, {kind: amount})
     return _with_types(found)
 
 
@@ -118,7 +119,7 @@ def _with_types(found: dict[str, Fraction]) -> dict[str, Fraction]:
     for name, amount in found.items():
         whole, colon, _ = name.partition(":")
         if colon:
-            typed[whole] = typed.get(whole, Fraction(0)) + amount
+            add_amounts(typed, {whole: amount})
     return found | {whole: max(amount, found.get(whole, Fraction(0))) for whole, amount in typed.items()}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...models.files.tables import csv_text
 from ...models.instances.problem import largest_first, scaled
+from ...models.instances.queues import lineage, parent_of
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, is_large, judged, left_out_of
 from .headline import headline
@@ -31,8 +31,7 @@ MOST_CHILDREN: Final = 40
 MOST_OPEN: Final = 60
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """A column: its name, what it holds, and what it is.
 
     It holds a ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or an ``answer``.
@@ -43,8 +42,7 @@ class TableColumn:
     about: str = ""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A table that can be sorted."""
 
     id: str
@@ -55,8 +53,7 @@ class Table:
     csv: str = ""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A section of the page."""
 
     id: str
@@ -69,7 +66,7 @@ class Section:
     charts: Sequence[str] = ()
     tables: Sequence[Table] = ()
     pre: str = ""
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
     appendix: bool = False
 
 
@@ -134,14 +131,15 @@ def limited(
     frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[TableColumn], rows: Any, whole: pd.DataFrame
 ) -> Table:
     """Return a table of the first rows, and how many more there are; the whole of it as text, where that is short."""
+    table = _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS])))
     left = len(frame) - MOST_ROWS
     if left <= 0:
-        return _without_empty(Table(identity, caption, columns, rows(frame)))
+        return table
     csv = csv_text(whole, float_format="%.6g")
     said = f"The {MOST_ROWS} first of {len(frame):,} rows; {left:,} are left out."
     if len(csv) > MOST_CSV:
         csv, said = "", f"{said} The functions of the same names in Python give them all."
-    return _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS]), said, csv))
+    return table._replace(left_out=said, csv=csv)
 
 
 def _without_empty(table: Table) -> Table:
@@ -150,7 +148,7 @@ def _without_empty(table: Table) -> Table:
         return table
     kept = [k for k in range(len(table.columns)) if any(row[k] == row[k] and row[k] != "" for row in table.rows)]
     rows = [[row[k] for k in kept] for row in table.rows]
-    return replace(table, columns=[table.columns[k] for k in kept], rows=rows)
+    return table._replace(columns=[table.columns[k] for k in kept], rows=rows)
 
 
 def records(frame: pd.DataFrame) -> Iterator[Any]:
@@ -162,19 +160,18 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
     """Return the tree of queues, nested: names, widths of bars, figures; of many the largest."""
     share = queues[["share", "fair_share"]].max(axis=1).to_numpy()
     order = largest_first(share)[:MOST_QUEUES]
-    kept = {"", *(queues.index[k] for k in order)}
-    for path in tuple(kept):  # and all that lead to them
-        kept.update(path.rsplit("/", depth)[0] for depth in range(1, path.count("/") + 1))
+    kept = {here for k in order for here in lineage(queues.index[k])}  # and all that lead to them
     of_path = dict(zip(queues.index, share.tolist(), strict=True))
     most: dict[str, float] = {}  # of the children of each queue
     for path, largest in of_path.items():
-        above = path.rpartition("/")[0] if path else path
-        most[above] = max(most.get(above, 0.0), largest if path else 0.0)
+        if path:
+            above = parent_of(path)
+            most[above] = max(most.get(above, 0.0), largest)
     paths = [path for path in queues.index if path in kept]
     nodes: dict[str, dict[str, Any]] = {}
     rows = queues.loc[paths]
     for path, row in zip(paths, records(rows), strict=True):
-        whole = (most[path.rpartition("/")[0]] if path else of_path[path]) or 1.0
+        whole = (most[parent_of(path)] if path else of_path[path]) or 1.0
         nodes[path] = {
             "name": path.rpartition("/")[2] or "whole cluster",
             "has_width": f"{100 * row.share / whole:.1f}",
@@ -186,14 +183,14 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
         }
     for path in paths:
         if path:
-            parent = nodes[path.rpartition("/")[0]]
+            parent = nodes[parent_of(path)]
             if len(parent["children"]) < MOST_CHILDREN:
                 parent["children"].append(nodes[path])
             else:
                 parent["more"] += 1
     for path in queues.index:
         if path not in kept:
-            above = path.rpartition("/")[0]
+            above = parent_of(path)
             if above in nodes:
                 nodes[above]["more"] += 1
     return nodes[""]
@@ -223,7 +220,7 @@ _SHARE = "largest part of any resource of the cluster"
 def sections(facts: Facts) -> list[Section]:
     """Return the sections of the page, in order."""
     found = [_glance(facts)]
-    if facts.share_comparison.subject.tasks is not None:
+    if _observed(facts):
         found.append(_owed(facts))
     if facts.earlier is not None:
         found.append(_since(facts))
@@ -234,7 +231,12 @@ def sections(facts: Facts) -> list[Section]:
     if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
         found.append(_reading(facts))
     theory = [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
-    return found + [replace(section, appendix=True) for section in theory]
+    return found + [section._replace(appendix=True) for section in theory]
+
+
+def _labelled(frame: pd.DataFrame, names: list[str]) -> list[list[Any]]:
+    """Return rows of labels and what is in these columns."""
+    return [[str(label), *values] for label, *values in frame[names].itertuples(name=None)]
 
 
 def _unit(facts: Facts, resource: str) -> str:
@@ -316,7 +318,7 @@ def _since(facts: Facts) -> Section:
         "since-table",
         "Users, those first of whom most of the cluster moved",
         columns,
-        lambda part: [[label, *values] for label, *values in part[names].itertuples(name=None)],
+        lambda part: _labelled(part, names),
         moved,
     )
     return Section("since", "Since then", "Who moved since the earlier dump, and who still waits", said, tables=[table])
@@ -403,14 +405,11 @@ def _users(facts: Facts) -> Section:
         TableColumn("borrowed", "percent", "beyond that"),
         TableColumn("waiting", about="tasks"),
     ]
-    names = ("queue", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting")
-
-    def rows(part: pd.DataFrame) -> list[list[Any]]:
-        kept = part[list(names)]
-        return [[str(label), *values] for label, *values in kept.itertuples(name=None)]
+    names = ["queue", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"]
 
     whole = users.drop(columns=["held_by", "beyond_fair"])
-    table = limited(users.iloc[order], "user-table", "Users, the largest share first", columns, rows, whole)
+    caption = "Users, the largest share first"
+    table = limited(users.iloc[order], "user-table", caption, columns, lambda part: _labelled(part, names), whole)
     return Section("users", "Users", "Shares by user", charts=["users"], tables=[table])
 
 
@@ -418,14 +417,14 @@ def _servers(facts: Facts) -> Section:
     classes, in_use = facts.classes, facts.in_use
     frame = in_use.assign(servers=classes.servers)
     columns = [TableColumn("class of servers", "label"), TableColumn("servers"), TableColumn("each has", "text")]
+    factors = []
     for resource in in_use.columns:
-        unit = scaled(_unit(facts, resource))[1]
+        factor, unit = scaled(_unit(facts, resource))
+        factors.append(factor)
         columns += [
             TableColumn(f"{resource}{f' [{unit}]' if unit else ''}", about="capacity"),
             TableColumn(f"{resource} in use", "percent"),
         ]
-
-    factors = np.array([scaled(_unit(facts, resource))[0] for resource in in_use.columns])
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         found = []
@@ -482,7 +481,7 @@ def _mechanisms(facts: Facts) -> Section:
     figures = facts.comparison
     columns = [TableColumn("mechanism", "label"), TableColumn("total tasks")]
     columns += [TableColumn(str(name), "percent") for name in figures.columns[1:]]
-    rows = [[str(name), *values] for name, *values in figures.itertuples(name=None)]
+    rows = _labelled(figures, list(figures.columns))
     caption = "Shares are dominant shares of the cluster, the same yardstick for all"
     said = ["What runs now is called observed."] if OBSERVED in figures.index else []
     notes = (
@@ -511,9 +510,7 @@ def _prices(facts: Facts) -> Section:
         TableColumn("unit", "text"),
     ]
 
-    def rows(part: pd.DataFrame) -> list[list[Any]]:
-        names = ["class", "resource", "worth", "server", "price", "unit"]
-        return [list(row) for row in part[names].itertuples(index=False, name=None)]
+    names = ["class", "resource", "worth", "server", "price", "unit"]
 
     first = prices.iloc[0]
     best = prices["class"].iloc[int(prices["server"].to_numpy().argmax())]
@@ -522,7 +519,8 @@ def _prices(facts: Facts) -> Section:
         f"of class {best}. Prices are those of linear programs: at most what one unit more adds to the level at which "
         "capacity first ends, for a small step; fairlp what-if shows what an edit really does."
     )
-    table = limited(prices, "price-table", "What capacity is worth, the dearest first", columns, rows, prices)
+    caption = "What capacity is worth, the dearest first"
+    table = limited(prices, "price-table", caption, columns, lambda part: part[names].to_numpy().tolist(), prices)
     return Section("prices", "Prices", title, [said], tables=[table])
 
 
@@ -558,18 +556,13 @@ def _model(facts: Facts) -> Section:
 
 def _reading(facts: Facts) -> Section:
     subject = facts.share_comparison.subject
+    columns = [TableColumn("user", "label"), TableColumn("queue", "text"), TableColumn("tasks")]
     tables = []
     if len(subject.homeless):
-        columns = [TableColumn("user", "label"), TableColumn("queue", "text"), TableColumn("tasks")]
         rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
         tables.append(Table("homeless-table", "They wait, and no server may take them", columns, rows))
     if len(subject.held):
-        columns = [
-            TableColumn("user", "label"),
-            TableColumn("queue", "text"),
-            TableColumn("tasks"),
-            TableColumn("reason", "text"),
-        ]
+        columns = [*columns, TableColumn("reason", "text")]
         caption = "They may not run yet, by the scheduler's own reason"
         tables.append(
             limited(subject.held, "held-table", caption, columns, lambda p: p.to_numpy().tolist(), subject.held)

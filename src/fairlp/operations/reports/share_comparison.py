@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,7 @@ HOLDERS = 3
 MOST_USERS = 5000
 
 
-@dataclass(frozen=True, eq=False)
-class Stop:
+class Stop(NamedTuple):
     """What stops a user.
 
     Attributes
@@ -238,8 +237,7 @@ class ShareComparison:
     @cached_property
     def wants(self) -> np.ndarray:
         """Positions of the users who want more."""
-        lacks = self.waiting > AUDIT * np.maximum(self.has, 1.0)
-        return np.flatnonzero(lacks)
+        return np.flatnonzero(self.waiting > AUDIT * np.maximum(self.has, 1.0))
 
     @cached_property
     def stops(self) -> dict[int, Stop]:
@@ -328,7 +326,7 @@ class ShareComparison:
         most = max(found.values(), key=lambda who: (finite[who] * self.share_of_a_task[who]).sum())
         stop = self.stops[most[0]]
         servers = np.unique(np.concatenate([self.stops[n].servers for n in most]))
-        held = self._holding(Stop(stop.why, stop.resource, servers, stop.nearest, stop.queue))
+        held = self._holding(stop._replace(servers=servers))
         outside = np.ones(len(held))
         if stop.why == "resource" and v:
             outside -= tree.users_below(v)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from ...models.instances.merging import equal_servers
 from ...models.instances.problem import largest_first, quantity
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
+from ..clusters.cluster import told_apart
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
 
@@ -33,8 +34,7 @@ _FEW = 24
 _LETTERS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
+class Classes(NamedTuple):
     """The classes of an instance's servers, those with most servers first.
 
     Attributes
@@ -106,16 +106,7 @@ def _amounts(instance: Instance, row: int) -> str:
 def _unique(names: list[str], amounts: list[str]) -> list[str]:
     """Return names of which no two are the same: amounts are added, then numbers."""
     twice = {name for name in names if names.count(name) > 1}
-    longer = [f"{name}: {more}" if name in twice else name for name, more in zip(names, amounts, strict=True)]
-    taken: set[str] = set()
-    for k, name in enumerate(longer):
-        other, count = name, 1
-        while other in taken:
-            count += 1
-            other = f"{name} #{count}"
-        taken.add(other)
-        longer[k] = other
-    return longer
+    return told_apart(f"{name}: {more}" if name in twice else name for name, more in zip(names, amounts, strict=True))
 
 
 #: The files of an instance in a folder; no scheduler's tools write them.
@@ -257,9 +248,7 @@ def subject_of(given: Given, observed: Any = None, scheduler: str | None = None)
         if scheduler is None and not is_dump(given):
             given = read(given)
         else:
-            name = Path(given).name
-            given = snapshot(given, scheduler)
-            return _of_snapshot(given, observed, name)
+            return _of_snapshot(snapshot(given, scheduler), observed, Path(given).name)
     if isinstance(given, Snapshot):
         return _of_snapshot(given, observed, given.scheduler)
     if isinstance(given, Subject):
