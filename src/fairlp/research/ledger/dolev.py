@@ -242,14 +242,11 @@ def figure_4(run: Run) -> ItemAnswer:
 def figure_5(run: Run) -> ItemAnswer:
     """Points for several entitlements."""
     x = {e: granted(examples.requests([[2 / 3], [2 / 3]], [e, 1 - e])) for e in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)}
+    x1, x2 = zip(*x.values(), strict=True)
     printed = named("0.4 and 0.6: user", ["0.6", "0.9"]) | {"0.3 and 0.7: user 2": 1, "0.7 and 0.3: user 1": 1}
     lines = (
         Line("the resource is used up", (0.5, 1.0), (1.0, 0.5)),
-        Line(
-            "ours, e1 = 0.2 … 0.8",
-            tuple(one[0] for one in x.values()),
-            tuple(one[1] for one in x.values()),
-        ),
+        Line("ours, e1 = 0.2 … 0.8", x1, x2),
         Line("paper, e = (0.4, 0.6)", (0.6,), (0.9,), printed=True),
     )
     chart = Chart("Dolev et al., Fig. 5: both ask for ⅔", "x1 [fraction of the request]", "x2", lines)

@@ -70,11 +70,10 @@ LETTERS = {
 def figure_1(run: Run) -> ItemAnswer:
     """Three mechanisms on the servers of the figure."""
     instance = examples.khamse_ashari_figure_1()
-    printed: dict[str, list[Any]] = {RDM: [3, 3, 6], "c-drfh": ["≈2.609", "≈3.130", "≈6.261"], "tsf": [2, 2, 8]}
-    numbers: list[Number] = []
-    for name, values in printed.items():
-        numbers += pairs(named(f"{name}, user", values), allocate(instance, name).totals)
-    return compare(numbers)
+    printed = named(f"{RDM}, user", [3, 3, 6]) | named("c-drfh, user", ["≈2.609", "≈3.130", "≈6.261"])
+    printed |= named("tsf, user", [2, 2, 8])
+    totals = [allocate(instance, name).totals for name in (RDM, "c-drfh", "tsf")]
+    return beside(printed, np.concatenate(totals))
 
 
 @PAPER.item("Figure 1, tasks alone", "γ = 6, 6 and 12 tasks on the whole cluster; all of user 3's 6 tasks on server 2")

@@ -319,8 +319,8 @@ def judged(row: str, run: Run) -> ItemAnswer:
     path = (
         None if run.folder is None else run.folder / f"{row.replace(', demands', '').replace(' ', '-').lower()}.parquet"
     )
-    result = study_of(row, run).run(path, workers=run.workers, backend=run.backend, progress=run.progress)
-    frame = result.frame
+    study = study_of(row, run)
+    frame = study.run(path, workers=run.workers, backend=run.backend, progress=run.progress).frame
     _, _, means, spread = ROWS[row]
     numbers = []
     deviations = {"under": spread[0], "over": spread[2]}

@@ -336,15 +336,11 @@ _UNCHECKED = (Agreement.PICTURE, Agreement.NOT_REPRODUCED, Agreement.NOT_CHECKAB
 
 
 def _counts(table: pd.DataFrame) -> str:
-    names = [str(name) for name in table.columns]
-    total = table.sum()
+    names = list(map(str, table.columns))
+    rows = [*zip(table.index, table.to_numpy().tolist(), strict=True), ("all", table.sum().tolist())]
     lines = [f"| paper | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
-    lines += [
-        f"| {paper} | {' | '.join(str(v) for v in row)} |"
-        for paper, row in zip(table.index, table.to_numpy(), strict=True)
-    ]
-    lines.append(f"| all | {' | '.join(str(v) for v in total)} |\n")
-    return "\n".join(lines)
+    lines += [f"| {paper} | {' | '.join(map(str, row))} |" for paper, row in rows]
+    return "\n".join(lines) + "\n"
 
 
 def _paper(paper: Paper, rows: list[ItemRow]) -> str:
@@ -354,9 +350,7 @@ def _paper(paper: Paper, rows: list[ItemRow]) -> str:
     for row in rows:
         cells = (row.item, row.says, row.answer.ours, row.judgement, row.answer.why)
         lines.append(f"| {' | '.join(_cell(one) for one in cells)} |")
-    for row in rows:
-        if row.answer.chart is not None:
-            lines.append(f"\n![{row.item}]({FIGURES}/{file_of(row)})")
+    lines += [f"\n![{row.item}]({FIGURES}/{file_of(row)})" for row in rows if row.answer.chart is not None]
     return "\n".join(lines) + "\n"
 
 

@@ -113,42 +113,103 @@ def scattered(rng: np.random.Generator, users: int, servers: int, part: float = 
     return Instance.from_arrays(demands, capacities, counts=np.full(servers, count), eligible=eligible)
 
 
-#: name → (what is special, generator)
-SHAPES: dict[str, tuple[str, Shape]] = {
-    "zeros": ("a fifth of the demands zero", zeros),
-    "gpus": ("GPU-like: 30 % of the users need what 40 % of the servers have", gpus),
-    "two-of-five": ("two of five resources demanded", two_of_five),
-    "few-pairs": ("a tenth of the pairs eligible, at random", few_pairs),
-    "windows": ("12 % of the servers, one after another, and 30 % of the demands zero", windows),
-    "racks": ("half of the users in one of fifty racks or of five zones", racks),
-    "chain": ("a chain of ten overlapping blocks of servers", lambda rng, n, k: blocks(rng, n, k, chained=True)),
-    "blocks": ("ten separate blocks", blocks),
+#: name → (what is special, generator, why it is hard for a solver)
+SHAPES: dict[str, tuple[str, Shape, str]] = {
+    "zeros": (
+        "a fifth of the demands zero",
+        zeros,
+        "sets of demanded resources differ, so several rounds, whose floors leave no interior",
+    ),
+    "gpus": (
+        "GPU-like: 30 % of the users need what 40 % of the servers have",
+        gpus,
+        "a scarce resource that few have and few need; the others' prices are tiny beside its own",
+    ),
+    "two-of-five": (
+        "two of five resources demanded",
+        two_of_five,
+        "many small sets of users that compete; several levels, degenerate vertices",
+    ),
+    "few-pairs": (
+        "a tenth of the pairs eligible, at random",
+        few_pairs,
+        "a sparse matrix without structure, in which users hardly meet",
+    ),
+    "windows": (
+        "12 % of the servers, one after another, and 30 % of the demands zero",
+        windows,
+        "many levels, each of a chain of neighbours; the last ones hang on rounding in the first",
+    ),
+    "racks": (
+        "half of the users in one of fifty racks or of five zones",
+        racks,
+        "users who meet everywhere beside users who meet in one place only",
+    ),
+    "chain": (
+        "a chain of ten overlapping blocks of servers",
+        lambda rng, n, k: blocks(rng, n, k, chained=True),
+        "ten blocks that hang together by few servers: information travels slowly",
+    ),
+    "blocks": (
+        "ten separate blocks",
+        blocks,
+        "ten programs in one, of which one has the optimum and the others are free: degenerate duals",
+    ),
     "dominating": (
         "one user of weight 10,000",
         lambda rng, n, k: made(*lognormal(rng, n, k), weights=np.where(np.arange(n) == 0, 1e4, 1.0)),
+        "one row is 10,000 times as steep as the others",
     ),
-    "weights": ("weights log-normal, σ = 4", weights),
+    "weights": (
+        "weights log-normal, σ = 4",
+        weights,
+        "rows that differ by six orders of magnitude: small prices, of which the last digits decide",
+    ),
     "heavy-tails": (
         "demands Pareto 1.1",
         lambda rng, n, k: made(rng.pareto(1.1, (n, 3)) + 1, rng.lognormal(size=(k, 3))),
+        "coefficients of many sizes in every row",
     ),
     "spread": (
         "demands log-normal, σ = 4",
         lambda rng, n, k: made(rng.lognormal(0, 4, (n, 3)), rng.lognormal(size=(k, 3))),
+        "coefficients over many orders of magnitude: few tasks of some users use up a server",
     ),
     "integers": (
         "whole demands of 1 to 4 on servers of 8 to 64",
         lambda rng, n, k: made(rng.integers(1, 5, (n, 3)), 2 ** rng.integers(3, 7, (k, 3))),
+        "ties everywhere: many optimal vertices",
     ),
     "jitter": (
         "demands that are equal but for a millionth",
         lambda rng, n, k: made(1 + 2.0**-20 * rng.random((n, 3)), rng.lognormal(size=(k, 3))),
+        "data so alike that differences are near the tolerances of solvers",
     ),
-    "twenty": ("twenty resources", lambda rng, n, k: made(*lognormal(rng, n, k, 20))),
-    "limits": ("half of the users with task limits", lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k))),
-    "limits-uniform": ("the same, uniform", lambda rng, n, k: with_limits(rng, *uniform(rng, n, k))),
-    "log-normal": ("all demand all, log-normal", lambda rng, n, k: made(*lognormal(rng, n, k))),
-    "uniform": ("all demand all, uniform", lambda rng, n, k: made(*uniform(rng, n, k))),
+    "twenty": (
+        "twenty resources",
+        lambda rng, n, k: made(*lognormal(rng, n, k, 20)),
+        "twenty rows a server, of which few are tight",
+    ),
+    "limits": (
+        "half of the users with task limits",
+        lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k)),
+        "half of the users stop before the level: bounds that matter in turn",
+    ),
+    "limits-uniform": (
+        "the same, uniform",
+        lambda rng, n, k: with_limits(rng, *uniform(rng, n, k)),
+        "the same with data so alike that many vertices are nearly optimal",
+    ),
+    "log-normal": (
+        "all demand all, log-normal",
+        lambda rng, n, k: made(*lognormal(rng, n, k)),
+        "dense: every user meets every server, and the optimum uses few of the pairs",
+    ),
+    "uniform": (
+        "all demand all, uniform",
+        lambda rng, n, k: made(*uniform(rng, n, k)),
+        "dense, with data so alike that many vertices are nearly optimal",
+    ),
 }
 
 
@@ -234,37 +295,14 @@ def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Made:
 
 # Entries drawn at random: the shapes of real clusters, and chains of users in which errors grow.
 
-#: Why a shape is hard for a solver.
-_WHY = {
-    "zeros": "sets of demanded resources differ, so several rounds, whose floors leave no interior",
-    "gpus": "a scarce resource that few have and few need; the others' prices are tiny beside its own",
-    "two-of-five": "many small sets of users that compete; several levels, degenerate vertices",
-    "few-pairs": "a sparse matrix without structure, in which users hardly meet",
-    "windows": "many levels, each of a chain of neighbours; the last ones hang on rounding in the first",
-    "racks": "users who meet everywhere beside users who meet in one place only",
-    "chain": "ten blocks that hang together by few servers: information travels slowly",
-    "blocks": "ten programs in one, of which one has the optimum and the others are free: degenerate duals",
-    "dominating": "one row is 10,000 times as steep as the others",
-    "weights": "rows that differ by six orders of magnitude: small prices, of which the last digits decide",
-    "heavy-tails": "coefficients of many sizes in every row",
-    "spread": "coefficients over many orders of magnitude: few tasks of some users use up a server",
-    "integers": "ties everywhere: many optimal vertices",
-    "jitter": "data so alike that differences are near the tolerances of solvers",
-    "twenty": "twenty rows a server, of which few are tight",
-    "limits": "half of the users stop before the level: bounds that matter in turn",
-    "limits-uniform": "the same with data so alike that many vertices are nearly optimal",
-    "log-normal": "dense: every user meets every server, and the optimum uses few of the pairs",
-    "uniform": "dense, with data so alike that many vertices are nearly optimal",
-}
-
 
 def _drawn(shape: Shape, rng: np.random.Generator, *, users: int, servers: int) -> Made:
     """An instance of a shape."""
     return Made(shape(rng, users, servers))
 
 
-for _name, (_, _shape) in SHAPES.items():
-    _registered = generator(_name, "shapes", "drfh", _WHY[_name], users=(40, 150, 500), servers=(30, 120, 500))
+for _name, (_, _shape, _why) in SHAPES.items():
+    _registered = generator(_name, "shapes", "drfh", _why, users=(40, 150, 500), servers=(30, 120, 500))
     _registered(partial(_drawn, _shape))
 
 

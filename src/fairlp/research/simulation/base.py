@@ -171,7 +171,7 @@ class Simulation(ABC):
             following = min(self.next_change(), coming)
             end = following > until or following == math.inf
             moment = until if end and until < math.inf else self.now if end else following
-            self._sample(moment, closed=end)
+            self._sample(moment, end)
             self.proceed(moment)
             self.now = moment
             if end:
@@ -208,7 +208,7 @@ class Simulation(ABC):
         columns = [np.bincount(owner, tasks * parts[:, r], minlength=users) for r in range(parts.shape[1])]
         return np.column_stack(columns)
 
-    def _sample(self, until: float, closed: bool = False) -> None:
+    def _sample(self, until: float, closed: bool) -> None:
         """Write down what goes on at every sample time before ``until`` (and at it): nothing changed since."""
         seen: Sample | None = None
         while self.next_sample < until or (closed and self.next_sample <= until):
@@ -237,11 +237,8 @@ def _eligible(workload: Workload, cluster: Instance) -> list[np.ndarray | None] 
     known: dict[Any, np.ndarray | None] = {}
     found: list[np.ndarray | None] = []
     for job, condition in workload.jobs["eligible"].items():
-        if is_missing(condition):
-            found.append(None)
-            continue
-        if condition not in known:
+        if condition not in known and not is_missing(condition):
             allowed = evaluate(str(condition), columns, f"job {job!r}")
             known[condition] = None if allowed.all() else allowed
-        found.append(known[condition])
+        found.append(known.get(condition))
     return found

@@ -12,7 +12,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,12 +43,11 @@ class Engine(Simulation):
         workload: Workload,
         policy: str,
         *,
-        weights: Mapping[Any, float] | None = None,
-        every: float = 60.0,
         slots: int = SLOTS,
+        **common: Any,
     ) -> None:
         cut = slots if policy == "slots" else None
-        super().__init__(cluster, workload, policy, weights=weights, every=every, slots=cut)
+        super().__init__(cluster, workload, policy, slots=cut, **common)
         jobs, users = len(self.tasks), len(self.weights)
         self.servers = Servers.empty(self.table, self.capacities, self.counts, slots=cut)
         self.capacity = self.vacant.free

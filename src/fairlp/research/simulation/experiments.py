@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from ...mechanisms.per_server.distributed import Tracking
 
 #: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five classes too).
-SIZES: tuple[int, ...] = (5, 10, 20, 50)
+SIZES = (5, 10, 20, 50)
 #: Sizes of slots in Table II of Wang et al..
-SLOT_SIZES: tuple[int, ...] = (10, 12, 14, 16, 20)
+SLOT_SIZES = (10, 12, 14, 16, 20)
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,8 @@ def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = N
     users = list(found.shares.columns) if users is None else list(users)
     tables = {str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns}
     tables["dominant share"] = found.shares[users]
-    others = [] if len(users) <= _ALL_USERS else list(_by_largest(found.shares[users])[_COLOURED_USERS:])
+    by_largest = found.shares[users].max().sort_values(ascending=False, kind="stable").index
+    others = [] if len(users) <= _ALL_USERS else list(by_largest[_COLOURED_USERS:])
     return _over_time(tables, "share [fraction of the cluster]", "user", ax, others)
 
 
@@ -196,11 +197,6 @@ def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
 def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
     """Return the columns of one resource."""
     return cast("pd.DataFrame", table.xs(resource, axis="columns", level="resource"))
-
-
-def _by_largest(table: pd.DataFrame) -> list[Any]:
-    """Return the columns of a table from that with the largest number down, equal ones in their order."""
-    return list(table.max().sort_values(ascending=False, kind="stable").index)
 
 
 def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any, others: Sequence[Any] = ()) -> Any:

@@ -254,7 +254,7 @@ class Study:
     @property
     def _labelled(self) -> dict[str, dict[str, Any]]:
         """Label → arguments of ``allocate``, as which the mechanisms are kept."""
-        return cast(dict[str, dict[str, Any]], self.mechanisms)
+        return cast("dict[str, dict[str, Any]]", self.mechanisms)
 
     @staticmethod
     def _ready(how: Mapping[str, Any]) -> dict[str, Any]:

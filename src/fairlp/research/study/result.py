@@ -191,9 +191,11 @@ class Result:
 
         known, points = self.statistics, self.points
         wanted = [statistics] if isinstance(statistics, str) else list(statistics)
-        names = [name for one in wanted for name in known if name == one or name.startswith(f"{one}.")]
+        names: list[str] = []
         for one in wanted:
-            if not any(name == one or name.startswith(f"{one}.") for name in known):
+            own = [name for name in known if name == one or name.startswith(f"{one}.")]
+            names += own
+            if not own:
                 raise UnknownNameError(f"the result has no statistic {one!r}; {nearest(one, known)}")
         varying = [str(name) for name in points if len(points[name].unique()) > 1]
         across = x if x is not None else next(iter([*varying, *map(str, points)]), None)

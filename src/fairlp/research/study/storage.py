@@ -130,8 +130,7 @@ def _is_whole(value: Any) -> bool:
 def same(found: Any, expected: Mapping[str, Any], path: Path) -> None:
     """Raise when a file holds another study, or runs of another fairlp; only the number of runs may differ."""
     where = repr(str(path))
-    if not isinstance(found, dict) or not isinstance(found.get("definition"), dict):
-        raise FileFormatError(f"{where} holds no study of fairlp; choose another file")
+    _require_study(found, path)
     theirs, ours = found["definition"], expected["definition"]
     for part in ours:
         # text, because the order of points and columns follows that of the parts
@@ -142,6 +141,11 @@ def same(found: Any, expected: Mapping[str, Any], path: Path) -> None:
             f"{where} was begun with fairlp {found.get('fairlp')} and this is {expected['fairlp']}, whose numbers may "
             "differ; finish it with that one, or choose another file"
         )
+
+
+def _require_study(told: Any, path: Path) -> None:
+    if not isinstance(told, dict) or not isinstance(told.get("definition"), dict):
+        raise FileFormatError(f"{str(path)!r} holds no study of fairlp; choose another file")
 
 
 def table(definition: Mapping[str, Any], finished: Iterable[Ran]) -> Any:
@@ -201,8 +205,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
         raise
     except (pa.ArrowException, ValueError, OSError, MemoryError, RecursionError) as error:
         raise FileFormatError(f"{str(path)!r} is no whole Parquet file: {str(error)[:200]}") from None
-    if not isinstance(told, dict) or not isinstance(told.get("definition"), dict):
-        raise FileFormatError(f"{str(path)!r} holds no study of fairlp; choose another file")
+    _require_study(told, path)
     try:
         _check(made, told["definition"])
     except (StudyError, RecursionError) as error:
