@@ -130,9 +130,8 @@ class _Group(TyperGroup):
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of a pipe left
                 _explain(error, bool(ctx.params.get("debug")))
-                missing_package = isinstance(error, ImportError)
-                solver = isinstance(error, SolverError) or missing_package
-                raise typer.Exit(ExitCode.SOLVER if solver else ExitCode.INPUT) from None
+                missing = isinstance(error, SolverError | ImportError)  # a solver, or a package
+                raise typer.Exit(ExitCode.SOLVER if missing else ExitCode.INPUT) from None
             except KeyboardInterrupt:
                 tell("error", "interrupted")
                 raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -164,7 +164,8 @@ def _findings_text(found: pd.DataFrame, name: str, broken: list[str]) -> Text:
 
     shown, others = judged(found)
     yield TitledTable(f"{name}: what it keeps", shown.rename(columns={"holds": "answer"}))
-    yield from filter(None, [others])
+    if others:
+        yield others
     yield f"broken: {', '.join(broken)}" if broken else "nothing is broken"
 
 
