@@ -59,7 +59,7 @@ def feasible(case: AuditCase) -> Finding:
         found.append((off[n, i], f"{case.name(n)} {says} {instance.servers[i]!r}, and {there}"))
     outside = beyond_region(_region(case), instance, case.tasks)
     found.append((outside, f"it is {amount(outside)} beyond the region of {case.mechanism!r}"))
-    worst, witness = max(found, key=lambda one: one[0])
+    worst, witness = max(found, key=itemgetter(0))
     return Finding.of_margin(-worst, witness, "everything fits")
 
 
@@ -91,7 +91,7 @@ def non_wasteful(case: AuditCase) -> Finding:
         found.append(
             (ratio[k], f"{case.name(who[k])} could run {more} more tasks on {server!r} with what is free there")
         )
-    worst, witness = max(found, key=lambda one: one[0])
+    worst, witness = max(found, key=itemgetter(0))
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
 
 
