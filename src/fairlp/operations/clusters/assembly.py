@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,17 +95,13 @@ def queues_of(
         By queue and resource, what of its guarantee and cap is in use already.
     """
     known = set(resources)
-    found: dict[str, Record] = {}
-    for path in [*cluster.queues, *used]:
-        for here in lineage(path):
-            found.setdefault(here, {})
+    found: dict[str, Record] = {here: {} for path in [*cluster.queues, *used] for here in lineage(path)}
     for path, given in cluster.queues.items():
         row: Record = {"weight": given.get("weight", 1.0)}
         for what in ("guarantee", "cap"):
             amounts = {r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)}
             for resource in sorted(set(amounts) - known):
-                place = f"queue {path!r}"
-                cluster.note("", place, f"{what} of {resource!r}, which is no resource here", "left out")
+                cluster.note("", f"queue {path!r}", f"{what} of {resource!r}, which is no resource here", "left out")
             taken = below.get(path, {})
             row[what] = {r: max(amount - taken.get(r, 0.0), 0.0) for r, amount in amounts.items() if r in known}
         for resource, amount in row["guarantee"].items():
@@ -139,14 +135,14 @@ def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, fl
 #: What says, of a place, on which nodes (by position) it may be; None: everywhere.
 Allowed = Callable[[Hashable], np.ndarray | None]
 #: Bytes of the tables of users × servers (tasks, and where they may run), at most.
-_MOST_BYTES: Final = 4 * 2**30
-_BYTES_A_PAIR: Final = 9
+_MOST_BYTES = 4 * 2**30
+_BYTES_A_PAIR = 9
 #: Nodes and tasks are not dumped at one instant: what they say of use may differ by this part.
-A_LITTLE: Final = 0.05
+A_LITTLE = 0.05
 #: So often a guarantee without servers is lowered by what has none; then it is left out.
-_TRIES: Final = 30
+_TRIES = 30
 #: Servers that γ is computed for at once.
-_SLICE: Final = 256
+_SLICE = 256
 
 
 @dataclass
@@ -370,8 +366,7 @@ def _with_something_free(
     """Return the rows that ask only for what is free somewhere, and the positions of what they ask for."""
     gone = {resources[r] for r in np.flatnonzero(~left.any(axis=0))}
     for resource in sorted(gone):
-        what = "nothing of it is free"
-        cluster.note("", f"resource {resource!r}", what, "left out, with the users who need it")
+        cluster.note("", f"resource {resource!r}", "nothing of it is free", "left out, with the users who need it")
     able = [row for row in rows if not any(resource in gone for resource, _ in row.leaf.demand)]
     asked = {resource for row in able for resource, _ in row.leaf.demand}
     return able, [r for r, resource in enumerate(resources) if resource in asked]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -14,8 +14,8 @@ from ...models.instances.queues import LEAST_WEIGHT
 # What a reader did not understand, or left out: one line each, and many alike counted in one.
 
 #: Lines that are shown of those that say the same; the rest is counted in one more.
-_SHOWN: Final = 20
-COLUMNS: Final = ("file", "where", "what", "done")
+_SHOWN = 20
+COLUMNS = ("file", "where", "what", "done")
 
 
 #: A mapping of a dump, as JSON has it.
@@ -94,7 +94,7 @@ def mapping_at(value: Any, *path: str) -> Record:
     return found
 
 
-_WORDS: Final = {dict: "a mapping", list: "a list", str: "text", int: "a whole number", float: "a number"}
+_WORDS = {dict: "a mapping", list: "a list", str: "text", int: "a whole number", float: "a number"}
 
 
 def shown(value: Any) -> str:
@@ -228,6 +228,11 @@ def add_amounts(total: Record, more: Mapping[str, Any], times: int = 1) -> None:
     """
     for resource, amount in more.items():
         total[resource] = total.get(resource, 0) + times * amount
+
+
+def larger(one: Mapping[str, Any], other: Mapping[str, Any]) -> Record:
+    """Return the larger of two amounts of each resource."""
+    return {resource: max(one.get(resource, 0), other.get(resource, 0)) for resource in {**one, **other}}
 
 
 def positive(weight: float, where: Where, notes: Notes, what: str = "weight") -> float:

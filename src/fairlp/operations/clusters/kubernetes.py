@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ...errors import FileFormatError
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node, Notes, Odd, Record, Take, list_at, mapping_at, name_in_path, part, text_at
 from .kueue import Kueue
-from .pods import NAME, Nodes, Pod, Taints, amount, namespace_of, pod_of, quantity, taints_of, unit_of
+from .pods import NAME, Nodes, Pod, Taints, amount, name_of, namespace_of, pod_of, quantity, taints_of, unit_of
 from .sources import END, is_json, members
 from .volcano import Volcano
 
 # ResourceQuotas of namespaces: what is requested there has a cap.
 
-_REQUESTS: Final = "requests."
+_REQUESTS = "requests."
 #: Resources whose quota may be named without ``requests.``.
-_PLAIN: Final = ("cpu", "memory", "ephemeral-storage", "pods")
+_PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 class ResourceQuotas:
@@ -32,7 +32,7 @@ class ResourceQuotas:
     def add(self, given: Record, file: str) -> None:
         """Take in a ResourceQuota; of several for one namespace the least holds."""
         namespace = namespace_of(given)
-        where = file, f"ResourceQuota '{namespace}/{text_at(given, 'metadata', 'name')}'"
+        where = file, f"ResourceQuota '{namespace}/{name_of(given)}'"
         if part(given, "spec", "scopes", kind=list) or part(given, "spec", "scopeSelector"):
             self._note(*where, "it is of some pods only (scopes)", "left out")
             return
@@ -56,8 +56,8 @@ class ResourceQuotas:
 
 
 #: The queue above the namespaces of pods that are in none, where there are queues of Kueue or Volcano.
-WITHOUT: Final = "(no queue)"
-_UNITS: Final = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
+WITHOUT = "(no queue)"
+_UNITS = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
 
 
 def objects(file: Path) -> Iterator[Record]:
@@ -111,7 +111,7 @@ class KubernetesReader:
                     text_at(given, "apiVersion"),
                 )
                 group = version.rpartition("/")[0]
-                where = f"{kind} {text_at(given, 'metadata', 'name')!r}"
+                where = f"{kind} {name_of(given)!r}"
                 take = self._kinds.get((group, kind))
                 if take is None:
                     self.note(file, where, f"objects of kind {kind!r} ({version}) are not read", "left out")
@@ -121,7 +121,7 @@ class KubernetesReader:
                 self.note(file, where, str(error), "left out")
 
     def _node(self, given: Record, file: str) -> None:
-        name = text_at(given, "metadata", "name")
+        name = name_of(given)
         if not name:
             raise Odd("it has no name")
         taints = taints_of(mapping_at(given, "spec"))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
@@ -38,6 +38,7 @@ from .pods import (
     amount,
     asked,
     bears,
+    name_of,
     namespace_of,
     owner_of,
     place_of,
@@ -46,13 +47,13 @@ from .pods import (
 )
 
 #: Labels of a pod that name its LocalQueue.
-_QUEUE_NAMES: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
+_QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 #: Fields of a spec that are read; others are noted where they say something.
-_READ: Final = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
+_READ = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
 #: Owners whose pods name them as theirs.
-_DIRECT: Final = "Job"
+_DIRECT = "Job"
 #: What a quota says, and the fields that say it.
-_KINDS: Final = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
+_KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: Resource and flavor.
 Column = tuple[str, str]
 Amounts = dict[str, Fraction]
@@ -122,32 +123,29 @@ class Kueue:
         return bool(self._queues)
 
     def _cluster_queue(self, given: Record, file: str) -> None:
-        self._queues[self._name(given)] = self._quota(given, file, ("cohort", "cohortName"))
+        self._queues[name_of(given)] = self._quota(given, file, ("cohort", "cohortName"))
 
     def _cohort(self, given: Record, file: str) -> None:
-        self._cohorts[self._name(given)] = self._quota(given, file, ("parent", "parentName"))
+        self._cohorts[name_of(given)] = self._quota(given, file, ("parent", "parentName"))
 
     def _local_queue(self, given: Record, file: str) -> None:
         queue = part(given, "spec", "clusterQueue", kind=str)
         if not queue:
             raise Odd("it names no ClusterQueue")
-        self._local[namespace_of(given), self._name(given)] = queue
+        self._local[namespace_of(given), name_of(given)] = queue
 
     def _flavor(self, given: Record, file: str) -> None:
         spec = mapping_at(given, "spec")
         labels = sorted(mapping_at(spec, "nodeLabels").items())
         place = place_of({"tolerations": list_at(spec, "tolerations")}, False, (file, ""), self._notes)
-        self._flavors[self._name(given)] = _Flavor(
+        self._flavors[name_of(given)] = _Flavor(
             tuple(Requirement(key, "In", (str(value),)) for key, value in labels),
             taints_of({"taints": list_at(spec, "nodeTaints")}),
             place.tolerations,
         )
 
-    def _name(self, given: Record) -> str:
-        return text_at(given, "metadata", "name")
-
     def _quota(self, given: Record, file: str, parents: tuple[str, str]) -> _Quota:
-        where = file, f"{given['kind']} {self._name(given)!r}"
+        where = file, f"{given['kind']} {name_of(given)!r}"
         spec = mapping_at(given, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
@@ -173,7 +171,7 @@ class Kueue:
         return _Quota(parent, own, quotas, groups, None if told is None else float(told), where)
 
     def _workload(self, given: Record, file: str) -> None:
-        name, namespace, (kind, owned_by) = self._name(given), namespace_of(given), owner_of(given)
+        name, namespace, (kind, owned_by) = name_of(given), namespace_of(given), owner_of(given)
         owner = f"{kind}/{owned_by}"
         where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(given, "spec", "queueName")

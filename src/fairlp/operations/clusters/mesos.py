@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -30,14 +30,14 @@ from .cluster import (
 )
 from .sources import END, members
 
-_UNITS: Final = {"cpus": "1/1000 core", "mem": "MiB", "disk": "MiB", "gpus": "", "ports": ""}
-_HOLDS: Final = ("TASK_RUNNING", "TASK_STAGING", "TASK_STARTING", "TASK_KILLING")
+_UNITS = {"cpus": "1/1000 core", "mem": "MiB", "disk": "MiB", "gpus": "", "ports": ""}
+_HOLDS = ("TASK_RUNNING", "TASK_STAGING", "TASK_STARTING", "TASK_KILLING")
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _NUMBER = (int, float)
 #: Mesos counts in thousandths.
-_THOUSAND: Final = 1000
+_THOUSAND = 1000
 #: Of a framework: what has tasks that hold nothing any more, or that nobody can reach.
-_GONE: Final = ("completed_tasks", "unreachable_tasks")
+_GONE = ("completed_tasks", "unreachable_tasks")
 
 
 def amounts_of(given: Mapping[str, Any]) -> dict[str, float]:

@@ -6,22 +6,22 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cluster import Demand, Notes, Odd, Where, add_amounts, list_at, mapping_at, part, shown, text_at
+from .cluster import Demand, Notes, Odd, Where, add_amounts, larger, list_at, mapping_at, part, shown, text_at
 
 # Where a pod may be: node selector, required node affinity, taints and tolerations, over all nodes at once.
 
 #: A node's own name, which fields of an affinity select by.
-NAME: Final = "\0name"
-_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-_BINDING: Final = ("NoSchedule", "NoExecute")
+NAME = "\0name"
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_BINDING = ("NoSchedule", "NoExecute")
 
 
 #: The resource that every pod needs one of.
-PODS: Final = "pods"
+PODS = "pods"
 #: Key, value and effect of each taint of a node.
 Taints = tuple[tuple[str, str, str], ...]
 
@@ -198,7 +198,7 @@ def bears(taint: tuple[str, str, str], tolerations: tuple[Toleration, ...]) -> b
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:[eE](?P<power>[+-]?[0-9]+)|(?P<suffix>[numkMGTPE]|[KMGTPE]i)?)"
 )
-_SUFFIXES: Final = {
+_SUFFIXES = {
     "": Fraction(1),
     **{
         letter: Fraction(10) ** power
@@ -261,7 +261,7 @@ def amount(resource: str, value: Fraction) -> float:
 
 
 #: The fields of a pod's spec that Kubernetes documents; and those that bind where it runs and are not read.
-_KNOWN: Final = frozenset(
+_KNOWN = frozenset(
     """
     activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
     ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
@@ -271,8 +271,8 @@ _KNOWN: Final = frozenset(
     terminationGracePeriodSeconds tolerations volumes
     """.split()  # noqa: SIM905 — one name a line would be forty lines
 )
-_UNREAD: Final = frozenset({"topologySpreadConstraints", "resourceClaims", "priorityClassName"})
-_FINISHED: Final = ("Succeeded", "Failed")
+_UNREAD = frozenset({"topologySpreadConstraints", "resourceClaims", "priorityClassName"})
+_FINISHED = ("Succeeded", "Failed")
 _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 
 
@@ -305,7 +305,7 @@ class Pod(NamedTuple):
 
 def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
     """Return a pod, None where it has finished."""
-    name, namespace = text_at(given, "metadata", "name"), namespace_of(given)
+    name, namespace = name_of(given), namespace_of(given)
     where = file, f"pod '{namespace}/{name}'"
     phase = text_at(given, "status", "phase")
     if phase in _FINISHED:
@@ -369,9 +369,8 @@ def requests_of(spec: Mapping[str, Any]) -> dict[str, Fraction]:
             own = {}
         starting = dict(beside)
         add_amounts(starting, own)
-        for resource, value in starting.items():
-            most[resource] = max(most.get(resource, Fraction(0)), value)
-    found = {key: max(total.get(key, Fraction(0)), most.get(key, Fraction(0))) for key in {**total, **most}}
+        most = larger(most, starting)
+    found = larger(total, most)
     found.update(_quantities(mapping_at(spec, "resources", "requests")))  # of the pod as a whole
     add_amounts(found, _quantities(mapping_at(spec, "overhead")))
     return found
@@ -387,6 +386,11 @@ def _quantities(given: Mapping[str, Any]) -> dict[str, Fraction]:
     return {resource: quantity(value) for resource, value in given.items()}
 
 
+def name_of(given: Mapping[str, Any]) -> str:
+    """Return the name of an object; empty where it has none."""
+    return text_at(given, "metadata", "name")
+
+
 def namespace_of(given: Mapping[str, Any]) -> str:
     """Return the namespace of an object."""
     return str(part(given, "metadata", "namespace", kind=str, default="default"))
@@ -399,4 +403,4 @@ def owner_of(given: Mapping[str, Any]) -> tuple[str, str]:
         kind, name = part(owner, "kind", kind=str), part(owner, "name", kind=str)
         if kind and name:
             return kind, name
-    return "Pod", text_at(given, "metadata", "name")
+    return "Pod", name_of(given)

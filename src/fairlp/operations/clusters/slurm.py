@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,8 @@ from .sources import END, is_json, members
 # The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that may not be set.
 
 #: Hosts of one list, and tasks of one array, at most.
-_MOST: Final = 1_000_000
-_MEMORY: Final[dict[str, int | Fraction]] = {
+_MOST = 1_000_000
+_MEMORY: dict[str, int | Fraction] = {
     "": 1,
     "K": Fraction(1, 1024),
     "M": 1,
@@ -50,12 +50,12 @@ _MEMORY: Final[dict[str, int | Fraction]] = {
     "T": 1024**2,
     "P": 1024**3,
 }
-_COUNTED: Final[dict[str, int | Fraction]] = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+_COUNTED: dict[str, int | Fraction] = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 _AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?(?::([0-9]{1,9}))?")
 _PIECE = re.compile(r"[^,\[\]]+|\[[^\]]*\]|,|.", re.DOTALL)
 #: TRES that are no resource of nodes: prices, counts of nodes, what is measured.
-UNCOUNTED: Final = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
+UNCOUNTED = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
 
 
 def number(value: Any) -> float | None:
@@ -181,16 +181,16 @@ def array_tasks(text: str) -> int:
 
 # Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as JSON.
 
-_ROOT: Final = "root"
+_ROOT = "root"
 #: Columns by what they mean: those of sacctmgr, and of sshare.
-_SHARES: Final = ("Share", "RawShares", "Fairshare")
-_READ: Final = frozenset({"Cluster", "Account", "User", "Partition", "GrpTRES", "ParentName", "Par Name", *_SHARES})
+_SHARES = ("Share", "RawShares", "Fairshare")
+_READ = frozenset({"Cluster", "Account", "User", "Partition", "GrpTRES", "ParentName", "Par Name", *_SHARES})
 #: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_PARENT``).
-_PARENT: Final = "2147483647"
+_PARENT = "2147483647"
 #: What is told of decayed usage, and the columns that say it.
-_TOLD: Final = {"usage": "RawUsage", "fairshare": "FairShare"}
+_TOLD = {"usage": "RawUsage", "fairshare": "FairShare"}
 #: What sshare computes: nobody has set it.
-_COMPUTED: Final = frozenset(
+_COMPUTED = frozenset(
     {"NormShares", "RawUsage", "NormUsage", "EffectvUsage", "FairShare", "LevelFS", "TRESRunMins", "ID", "Lft", "Rgt"}
 )
 
@@ -462,16 +462,16 @@ def _one(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
     return frozenset({frozenset({tokens[at]})}), at + 1
 
 
-_UNITS: Final = {"cpu": "cores", "memory": "MiB", "gpu": ""}
-_CLOSED: Final = frozenset(
+_UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
+_CLOSED = frozenset(
     {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "FUTURE", "UNKNOWN", "NOT_RESPONDING"}
     | {"INVALID_REG", "MAINTENANCE", "POWER_DOWN", "POWERED_DOWN", "POWERING_DOWN"}
 )
-_RUNS: Final = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING"})
-_WAITS: Final = frozenset({"PENDING", "REQUEUED"})
+_RUNS = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING"})
+_WAITS = frozenset({"PENDING", "REQUEUED"})
 #: Reasons of pending jobs that only lack room; all others (held, dependency, limits of a QOS or account, …) stop a job.
-_ROOM: Final = frozenset({"", "None", "Priority", "Resources"})
-_ABOUT: Final = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
+_ROOM = frozenset({"", "None", "Priority", "Resources"})
+_ABOUT = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
 Amounts = dict[str, Fraction]
 
 
@@ -621,13 +621,12 @@ class SlurmReader:
         details = list_at(given, "gres_detail")
         by_node = [gres(str(text)) for text in details] if len(details) == len(names) else []
         for resource, amount in total.items():
-            sums = sum((own.get(resource, Fraction(0)) for _, own in found), Fraction(0))
-            if sums != amount:
-                for k, (_, own) in enumerate(found):
-                    own[resource] = by_node[k].get(resource, Fraction(0)) if by_node else amount / len(names)
-                if by_node and sum((own[resource] for _, own in found), Fraction(0)) != amount:
-                    for _, own in found:
-                        own[resource] = amount / len(names)
+            if sum(own.get(resource, 0) for _, own in found) != amount:
+                parts = [own.get(resource, Fraction(0)) for own in by_node]
+                if not parts or sum(parts) != amount:
+                    parts = [amount / len(names)] * len(names)
+                for (_, own), each in zip(found, parts, strict=True):
+                    own[resource] = each
         return found
 
     def _place(self, given: Record, where: Where) -> NodeRequest:

@@ -6,27 +6,27 @@ import json
 import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ...errors import FileFormatError
 from ...models.files.whole_files import home, not_found, read_text
 from .cluster import Record
 
 #: Lists that are read entry by entry.
-STREAMED: Final = frozenset({"items", "jobs", "nodes", "associations", "slaves", "frameworks"})
+STREAMED = frozenset({"items", "jobs", "nodes", "associations", "slaves", "frameworks"})
 #: Comes after each document of a file.
-END: Final = "\0end"
+END = "\0end"
 #: The key that YARN writes once for each entry of a mapping of its own, in one mapping of JSON.
-_LISTED: Final = "entry"
+_LISTED = "entry"
 _BLANK = re.compile(r"[ \t\n\r]*")
 #: The keys at the top of a document that only one scheduler's tools write.
-_KEYS: Final = {
+_KEYS = {
     "kubernetes": ("apiVersion", "kind", "items"),
     "slurm": ("jobs", "associations", "shares", "meta", "plugin", "last_backfill", "last_update"),
     "yarn": ("apps", "scheduler"),
     "mesos": ("slaves", "frameworks", "activated_slaves", "elected_time", "git_sha", "build_date", "roles", "infos"),
 }
-_SCHEDULERS: Final = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
+_SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
 
 
 def files_of(path: str | Path) -> list[Path]:

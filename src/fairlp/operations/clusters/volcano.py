@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from .cluster import Cluster, Notes, Odd, Record, Take, Where, mapping_at, name_in_path, part, text_at
-from .pods import Pod, amount, namespace_of, quantity
+from .cluster import Cluster, Notes, Odd, Record, Take, Where, larger, mapping_at, name_in_path, part, text_at
+from .pods import Pod, amount, name_of, namespace_of, quantity
 
 _HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
-_QUEUE_NAMES: Final = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-_GROUP_NAMES: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-_READ: Final = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
-_ROOT: Final = "root"
+_QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+_GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
+_ROOT = "root"
 
 
 class _Queue(NamedTuple):
@@ -40,7 +40,7 @@ class Volcano:
         return bool(self._queues)
 
     def _queue(self, given: Record, file: str) -> None:
-        name = text_at(given, "metadata", "name")
+        name = name_of(given)
         where = file, f"Queue {name!r}"
         spec = mapping_at(given, "spec")
         for key, value in spec.items():
@@ -54,7 +54,8 @@ class Volcano:
             names or (name,),
             weights or (weight,),
             "" if names else text_at(spec, "parent"),
-            _larger(_amounts(spec, "guarantee", "resource"), _amounts(spec, "deserved")),
+            # what it deserves is reclaimed from those who borrow it as soon as the queue needs it, as a guarantee is
+            larger(_amounts(spec, "guarantee", "resource"), _amounts(spec, "deserved")),
             _amounts(spec, "capability"),
             where,
         )
@@ -81,8 +82,8 @@ class Volcano:
         return tuple(names[start:]), tuple(weights[start:])
 
     def _group(self, given: Record, file: str) -> None:
-        name = text_at(given, "metadata", "name")
-        self._groups[namespace_of(given), name] = part(given, "spec", "queue", kind=str, default="default")
+        group = namespace_of(given), name_of(given)
+        self._groups[group] = part(given, "spec", "queue", kind=str, default="default")
 
     def annotations_of(self, pod: Pod) -> Mapping[str, Any]:
         """Return the annotations and labels of a pod that are read here."""
@@ -139,11 +140,3 @@ class Volcano:
 def _amounts(spec: Record, *path: str) -> dict[str, float]:
     """Return amounts by resource, in our units."""
     return {resource: amount(resource, quantity(value)) for resource, value in mapping_at(spec, *path).items()}
-
-
-def _larger(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
-    """Return the larger amount of each resource.
-
-    What a queue deserves is reclaimed from those who borrow it as soon as the queue needs it, as a guarantee is.
-    """
-    return {resource: max(one.get(resource, 0.0), other.get(resource, 0.0)) for resource in {**one, **other}}

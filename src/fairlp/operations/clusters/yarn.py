@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -40,10 +40,10 @@ from .sources import END, members
 # YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair scheduler.
 
 VCORES, MEMORY = "vcores", "memory"
-_ROOT: Final = "root"
+_ROOT = "root"
 _NUMBER = (int, float)
 #: What the percentages of siblings add up to; more than this is rounding.
-_HUNDRED: Final = Fraction(100)
+_HUNDRED = Fraction(100)
 Resources = dict[str, int]
 
 
@@ -199,10 +199,10 @@ def _percent(given: Mapping[str, Any], key: str, default: float = 0.0) -> Fracti
     return Fraction(repr(value))
 
 
-_UNITS: Final = {VCORES: "", MEMORY: "MiB"}
-_WORKS: Final = ("RUNNING", "DECOMMISSIONING")
-_WAITS: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
-_ANY: Final = "*"
+_UNITS = {VCORES: "", MEMORY: "MiB"}
+_WORKS = ("RUNNING", "DECOMMISSIONING")
+_WAITS = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
+_ANY = "*"
 
 
 def partition_name(label: str) -> str:
@@ -315,8 +315,7 @@ class YarnReader:
     def _place(self, given: Record, where: Where, held: Resources) -> None:
         queue = self.queues.path(text_at(given, "queue"), where)
         user = text_at(given, "user")
-        label = f"{queue}/{user}" if queue else user
-        leaf = Leaf(queue, user, label, ())
+        leaf = Leaf(queue, user, f"{queue}/{user}" if queue else user, ())
         containers = max(part(given, "runningContainers", kind=int, default=0), 0)
         for partition, amounts in self._has(given):
             amounts = {resource: amount for resource, amount in amounts.items() if amount > 0}

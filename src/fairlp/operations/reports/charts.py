@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,14 +33,14 @@ def need(name: str) -> Any:
 
 
 #: Rows of a chart: the largest.
-MOST_BARS: Final = 30
+MOST_BARS = 30
 #: Queues with a colour of their own.
-_COLOURED: Final = 8
+_COLOURED = 8
 #: Okabe and Ito's colours without black and the palest: told apart by colour-blind readers, on light and dark alike.
-COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#A6761D")
-_OTHERS: Final = "#8A8F98"
-_FREE: Final = "#8A8F9833"
-_FONT: Final = "system-ui, sans-serif"
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#A6761D")
+_OTHERS = "#8A8F98"
+_FREE = "#8A8F9833"
+_FONT = "system-ui, sans-serif"
 
 
 def charts(
@@ -141,17 +141,18 @@ def who_has_what(facts: Facts) -> Any:
     parts = np.column_stack([np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T])
     order = [int(v) for v in largest_first(parts.max(axis=1)) if parts[v].any()]
     named = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
-    rows, colours = [], list(COLOURS[: len(named)])
-    names = [str(tree.paths[v]) or "(root)" for v in named]
-    pieces = [parts[v] for v in named]
+    bands = [(str(tree.paths[v]) or "(root)", colour, parts[v]) for v, colour in zip(named, COLOURS, strict=False)]
     rest = order[len(named) :]
     if rest:
-        names, colours = [*names, f"{len(rest)} others"], [*colours, _OTHERS]
-        pieces.append(parts[rest].sum(axis=0))
-    names, colours = [*names, "not in use"], [*colours, _FREE]
-    pieces.append(np.maximum(1 - sum(pieces, np.zeros(len(instance.resources))), 0.0))
-    for k, (name, piece) in enumerate(zip(names, pieces, strict=True)):
-        rows += [(str(r), name, k, float(part)) for r, part in zip(instance.resources, piece, strict=True)]
+        bands.append((f"{len(rest)} others", _OTHERS, parts[rest].sum(axis=0)))
+    used = sum((piece for *_, piece in bands), np.zeros(len(instance.resources)))
+    bands.append(("not in use", _FREE, np.maximum(1 - used, 0.0)))
+    names, colours, pieces = map(list, zip(*bands, strict=True))
+    rows = [
+        (str(resource), name, k, float(part))
+        for k, (name, piece) in enumerate(zip(names, pieces, strict=True))
+        for resource, part in zip(instance.resources, piece, strict=True)
+    ]
     data = pd.DataFrame(rows, columns=["resource", "queue", "order", "part"])
     chart = alt.Chart(data).mark_bar().encode(
         y=alt.Y("resource:N", sort=None, title=None),
@@ -193,15 +194,12 @@ def heat(in_use: pd.DataFrame) -> Any:
 def compared(figures: pd.DataFrame) -> Any:
     """Draw the part of each resource in use, and the smallest and median share, by mechanism."""
     alt = need("altair")
-    shown = {c: c for c in figures.columns if str(c).endswith(" used")} | {
-        "smallest share": "smallest share",
-        "median share": "median share",
-    }
+    used = [column for column in figures.columns if str(column).endswith(" used")]
     # of a figure that is 0 everywhere there is nothing to see
-    shown = {column: label for column, label in shown.items() if figures[column].max() > 0}
+    shown = [column for column in [*used, "smallest share", "median share"] if figures[column].max() > 0]
     rows = [
-        (str(name), label, float(value))
-        for column, label in shown.items()
+        (str(name), column, float(value))
+        for column in shown
         for name, value in figures[column].items()
         if value == value
     ]
@@ -212,7 +210,7 @@ def compared(figures: pd.DataFrame) -> Any:
         color=alt.condition(alt.datum.mechanism == OBSERVED, alt.value(COLOURS[1]), alt.value(COLOURS[0])),
         tooltip=["mechanism:N", "figure:N", alt.Tooltip("value:Q", format=".3~p")],
     ).properties(width=270, height=alt.Step(18))  # fmt: skip
-    faceted = chart.facet(facet=alt.Facet("figure:N", title=None, sort=list(shown)), columns=3)
+    faceted = chart.facet(facet=alt.Facet("figure:N", title=None, sort=shown), columns=3)
     words = "Mechanisms side by side: what is in use, and the smallest and median dominant share"
     return _configured(faceted.resolve_scale(x="independent"), words)
 

@@ -62,8 +62,7 @@ def next_to_buy(fair: Allocation, classes: Classes, oversized: Oversized = "divi
             unit = instance.units.get(resource, "")
             rows.append((name, resource, unit, float(most[r]), most[r] * amount / whole, server / whole))
     columns = ["class", "resource", "unit", "price", "worth", "server"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
+    return pd.DataFrame(rows, columns=columns).sort_values("worth", ascending=False, kind="stable", ignore_index=True)
 
 
 def _priced(fair: Allocation, oversized: Oversized) -> Allocation | None:

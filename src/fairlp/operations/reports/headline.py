@@ -92,8 +92,7 @@ def _verdict(comparison: ShareComparison) -> list[str]:
         for resource, amount in zip(comparison.instance.resources, comparison.instance.demands[n].tolist(), strict=True)
         if amount > 0 and resource != "pods"  # of which every pod needs one
     )
-    owed = int(comparison.owed[n])
-    first = f"Not fair: {label} is {_tasks(owed)} short of its fair share ({demand} each)."
+    first = f"Not fair: {label} is {_tasks(int(comparison.owed[n]))} short of its fair share ({demand} each)."
     return [first + others, _remedy(comparison, row)]
 
 

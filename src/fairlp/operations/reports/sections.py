@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,16 @@ from .share_comparison import ROOM
 # What a template is given: sections, tables with columns, the tree of queues; plain data, bounded in size.
 
 #: Rows of a table on a page.
-MOST_ROWS: Final = 200
+MOST_ROWS = 200
 #: Letters of a whole table as text, at most.
-MOST_CSV: Final = 300_000
+MOST_CSV = 300_000
 #: Letters of a cell.
-MOST_LETTERS: Final = 400
+MOST_LETTERS = 400
 #: Queues in the tree to fold, and children of one.
-MOST_QUEUES: Final = 600
-MOST_CHILDREN: Final = 40
+MOST_QUEUES = 600
+MOST_CHILDREN = 40
 #: Queues up to which all of them are unfolded.
-MOST_OPEN: Final = 60
+MOST_OPEN = 60
 
 
 class TableColumn(NamedTuple):
@@ -169,8 +169,7 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
             most[above] = max(most.get(above, 0.0), largest)
     paths = [path for path in queues.index if path in kept]
     nodes: dict[str, dict[str, Any]] = {}
-    rows = queues.loc[paths]
-    for path, row in zip(paths, records(rows), strict=True):
+    for path, row in zip(paths, records(queues.loc[paths]), strict=True):
         whole = (most[parent_of(path)] if path else of_path[path]) or 1.0
         nodes[path] = {
             "name": path.rpartition("/")[2] or "whole cluster",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -95,18 +95,15 @@ class Blocking:
         if capped is not None:
             return capped
         where = np.flatnonzero(self._runnable[n])
-        if self.whole and where.size:
-            where = where[tasks_alone(demand[None, :], self.instance.capacities[where])[0] >= 1 - AUDIT]
+        alone = tasks_alone(demand[None, :], self.instance.capacities[where])[0]
+        if self.whole:
+            where = where[alone >= 1 - AUDIT]
         if not where.size:
             return Stop("nowhere", -1, _NONE)
         asked = np.flatnonzero(demand > 0)
         ratio = self.left[np.ix_(where, asked)] / demand[asked]
         fits, scarcest = ratio.min(axis=1), asked[ratio.argmin(axis=1)]
-        if self.whole:
-            room = fits >= 1 - AUDIT
-        else:
-            alone = tasks_alone(demand[None, :], self.instance.capacities[where])[0] * self.instance.counts[where]
-            room = fits > AUDIT * alone
+        room = fits >= 1 - AUDIT if self.whole else fits > AUDIT * (alone * self.instance.counts[where])
         if room.any():
             there = where[room]
             return Stop("room", -1, there, int(there[fits[room].argmax()]))
@@ -161,7 +158,7 @@ def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
 
 
 #: What is said to stop a user of whom a task fits somewhere.
-ROOM: Final = "nothing: it fits"
+ROOM = "nothing: it fits"
 
 
 @dataclass(frozen=True, eq=False)

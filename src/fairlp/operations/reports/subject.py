@@ -268,18 +268,14 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
     if observed is not None:
         raise InstanceError("a snapshot says itself what runs; give observed= with an Instance only")
     instance = found.observed.instance
-    place = {user: n for n, user in enumerate(instance.users)}
-    waiting, homeless = np.zeros(len(instance.users)), []
-    for user, queue, tasks in found.waiting[["user", "queue", "tasks"]].itertuples(index=False):
-        if user in place:
-            waiting[place[user]] += tasks
-        else:
-            homeless.append((user, queue, tasks))
+    users, asked = list(instance.users), found.waiting[["user", "queue", "tasks"]]
+    there = asked["user"].isin(users)
+    waiting = asked[there].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
     return Subject(
         instance,
         found.observed.tasks_array,
-        waiting,
-        pd.DataFrame(homeless, columns=["user", "queue", "tasks"]),
+        waiting.to_numpy(dtype=float),
+        asked[~there].reset_index(drop=True),
         found.not_understood,
         found.scheduler,
         name,
