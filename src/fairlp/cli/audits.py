@@ -16,6 +16,7 @@ from .parameters import (
     ExtraOption,
     MethodOptions,
     ProgressFlag,
+    Repeated,
     complete_mechanism,
     given_names,
     load_subject,
@@ -36,7 +37,7 @@ class QuestionOptions:
     """The options that say what is asked of an allocation."""
 
     properties: Annotated[
-        list[str] | None, Option("--property", "-p", metavar="NAME", help="Only this property. May be repeated.")
+        Repeated, Option("--property", "-p", metavar="NAME", help="Only this property. May be repeated.")
     ] = None
     division: Annotated[Literal["rdm", "tdm"] | None, Option(help="Servers divide their resources, or their time.")] = (
         None
@@ -201,7 +202,7 @@ def promises(
     *,
     audits: Annotated[int, Option(min=0, help="Random instances to audit for each promise, now.")] = 0,
     mechanisms: Annotated[
-        list[str] | None, mechanism_option("Only these: names with commas between them, or repeated.", "NAMES")
+        Repeated, mechanism_option("Only these: names with commas between them, or repeated.", "NAMES")
     ] = None,
     search: SearchOptions,
     report: ReportOptions,

@@ -17,6 +17,7 @@ from .app import ExitCode, command, tell
 from .output import SHOWN, ReportOptions, Text, TitledTable, cell, check_folder, wrote
 from .parameters import (
     MethodOptions,
+    Repeated,
     complete_instance,
     given_names,
     load_subject,
@@ -68,11 +69,11 @@ class AboutOptions:
     """The options that say what a report is about."""
 
     weight: Annotated[
-        list[str] | None,
+        Repeated,
         Option(metavar="NAME=NUMBER", help="Another weight of a queue or user. May be repeated, as --exclude."),
     ] = None
     exclude: Annotated[
-        list[str] | None,
+        Repeated,
         Option(metavar="NAME", help="Leave out a queue or user, such as a namespace of the system; its use counts."),
     ] = None
     since: Annotated[
@@ -97,7 +98,7 @@ def report(
     ] = Path("report.html"),
     mechanism: FairOption = None,
     compare: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAMES",
             help="Mechanisms to compare, with commas between them or repeated; by default all that are defined.",
@@ -133,7 +134,7 @@ class EditOptions:
     """The options that say what is otherwise."""
 
     add_servers: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="CLASS=NUMBER",
             help="So many servers more of a class (what fairlp report calls it), or as the server of that name. May be "
@@ -141,14 +142,14 @@ class EditOptions:
         ),
     ] = None
     weight: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAME=NUMBER",
             help="Another weight of a queue or user (queue:NAME, user:NAME where both have the name).",
         ),
     ] = None
     queue: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="PATH,KEY=VALUE…",
             help="A queue more, or otherwise: weight, guarantee.RESOURCE, cap.RESOURCE; of a new one also like (a "

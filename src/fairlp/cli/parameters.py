@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: What the shell may complete, each with a word about it.
 Completions = list[tuple[str, str]]
+#: What is given of an option that may be repeated.
+Repeated = list[str] | None
 
 _NODES = "openb_node_list_all_node.csv"
 #: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name their GPU models).
@@ -77,7 +79,7 @@ def load_subject(text: str, scheduler: str | None = None) -> Subject:
     return subject_of(load_instance(text))
 
 
-def read_options(pairs: list[str] | None, time_limit: float | None = None) -> dict[str, Any]:
+def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, Any]:
     """Return keyword arguments from ``NAME=VALUE`` pairs; numbers, true, false and null are read as such.
 
     >>> read_options(["threads=4", "extra.presolve=off"], 2.5)
@@ -105,7 +107,7 @@ def _value(text: str) -> Any:
         return None if text.lower() == "none" else text
 
 
-def read_pairs(pairs: list[str] | None, option: str, read: Callable[[str], Any] = float) -> dict[str, Any]:
+def read_pairs(pairs: Repeated, option: str, read: Callable[[str], Any] = float) -> dict[str, Any]:
     """Return what is said of each name by ``NAME=NUMBER`` (or what ``read`` takes); a name or a text may hold ``=``.
 
     >>> read_pairs(["ann=2", "cpu=4, gpu=1=3"], "--weight")
@@ -129,7 +131,7 @@ def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> A
         raise typer.BadParameter(f"{text!r} is no {whole}number", param_hint=f"'{option}'") from None
 
 
-def given_names(given: list[str] | None) -> list[str] | None:
+def given_names(given: Repeated) -> list[str] | None:
     """Return the names of repeated and comma-separated options, each once; None when there are none.
 
     >>> given_names(["drf,tsf", "drfh", "drf"])
@@ -242,7 +244,7 @@ MechanismOption = Annotated[
     str, mechanism_option("See: fairlp mechanisms; your own: package.module:function or file.py:function.")
 ]
 MechanismsOption = Annotated[
-    list[str] | None,
+    Repeated,
     mechanism_option("Names with commas between them, or repeated; by default all that are defined.", "NAMES"),
 ]
 SolverOption = Annotated[
@@ -258,7 +260,7 @@ TimeLimitOption = Annotated[
     float | None, Option(metavar="SECONDS", min=0, help="Give up after so many seconds a model.")
 ]
 ExtraOption = Annotated[
-    list[str] | None,
+    Repeated,
     Option(
         metavar="NAME=VALUE",
         help="An option of the mechanism, such as rule=stop, or of the solver, such as threads=4; extra.NAME=VALUE is "

@@ -16,6 +16,7 @@ from .parameters import (
     ExtraOption,
     InstanceArgument,
     MechanismOption,
+    Repeated,
     SolverOption,
     TimeLimitOption,
     complete_example,
@@ -67,7 +68,7 @@ def export(
         bool, Option("--labels/--no-labels", help="Names from labels (capacity.server3.cpu), or numbers (r7).")
     ] = True,
     option: Annotated[
-        list[str] | None, Option(metavar="NAME=VALUE", help="An option of the formulation. May be repeated.")
+        Repeated, Option(metavar="NAME=VALUE", help="An option of the formulation. May be repeated.")
     ] = None,
 ) -> None:
     """Print a mechanism's model as mathematics, or write it for other solvers, as MPS or LP.
@@ -104,7 +105,7 @@ def solve(
     file: Annotated[Path, Argument(metavar="FILE", help=".mps, .lp, .mps.gz or .lp.gz")],
     solver: SolverOption = "highs",
     compare: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAMES",
             callback=own_solver,
@@ -219,7 +220,7 @@ def _agree(found: dict[str, Solution]) -> bool:
 def mechanisms(
     *,
     names: Annotated[
-        list[str] | None,
+        Repeated,
         Argument(
             metavar="[MECHANISM]...",
             callback=own_mechanism,
@@ -265,7 +266,7 @@ def mechanisms(
 def solvers(
     *,
     names: Annotated[
-        list[str] | None,
+        Repeated,
         Argument(
             metavar="[SOLVER]...",
             callback=own_solver,

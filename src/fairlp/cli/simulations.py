@@ -18,6 +18,7 @@ from .output import DrawnReportOptions, TitledTable, check_folder, wrote
 from .parameters import (
     InstanceArgument,
     ProgressFlag,
+    Repeated,
     begun,
     given_names,
     load_instance,
@@ -58,7 +59,7 @@ class JobOptions:
         ),
     ]
     draw: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAME=VALUE",
             help="For synthetic jobs: jobs, users, tasks, duration, hours, smallest, largest or seed. May be repeated.",
@@ -101,7 +102,7 @@ class PolicyOptions:
     """The options that say how the jobs are run."""
 
     policy: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             "--policy",
             "-p",
@@ -125,11 +126,11 @@ class PolicyOptions:
     ] = None
     slots: Annotated[int, Option(min=1, help="Slots of the largest server, for slots.")] = 14
     weight: Annotated[
-        list[str] | None,
+        Repeated,
         Option(metavar="USER=NUMBER", help="A user's weight, 1 without it. May be repeated."),
     ] = None
     option: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAME=VALUE",
             help="An option of divisible tasks, such as method=lp or period=5. May be repeated.",

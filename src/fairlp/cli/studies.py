@@ -15,7 +15,7 @@ from typer import Argument, Option
 from .. import plots
 from .app import ExitCode, command, tell
 from .output import DrawnReportOptions, ReportOptions, Text, TitledTable, check_folder, records, say, wrote
-from .parameters import ProgressFlag, SeedOption, begun, complete_solver, given_names, own_solver, read_pairs
+from .parameters import ProgressFlag, Repeated, SeedOption, begun, complete_solver, given_names, own_solver, read_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,7 +254,7 @@ class EntryOptions:
     """The options that say which instances of the library, and how they are made."""
 
     only: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAMES",
             autocompletion=complete_entry,
@@ -264,7 +264,7 @@ class EntryOptions:
     size: Annotated[Literal["small", "medium", "large"], Option(help="Of all instances.")] = "small"
     seed: SeedOption = 0
     data: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAME=FOLDER",
             help="The folder of an instance that is made from data, such as alibaba-gpu=traces. May be repeated.",
@@ -281,7 +281,7 @@ class RunOptions:
     """The options that say by what solvers, and for how long."""
 
     solvers: Annotated[
-        list[str] | None,
+        Repeated,
         Option(
             metavar="NAMES",
             callback=own_solver,
@@ -345,9 +345,7 @@ def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
     report.deliver([instances, reasons], frame, lambda: records(shown))
 
 
-def _write_entries(
-    entries: EntryOptions, folder: Path, suffix: Literal[".mps", ".mps.gz"], progress: bool | None
-) -> None:
+def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: bool | None) -> None:
     from ..research.library import write_all
 
     index = write_all(
