@@ -308,8 +308,7 @@ def khamse_ashari_section_3a() -> Instance:
     Instance
         4 users, 2 servers.
     """
-    demands: list[list[float]] = [[1.5, 1, 10], [1, 2, 10], [0.5, 1, 0], [1, 0.5, 0]]
-    return _khamse_ashari(demands, "khamse-ashari-section-3a")
+    return _khamse_ashari([[1.5, 1, 10], [1, 2, 10], [0.5, 1, 0], [1, 0.5, 0]], "khamse-ashari-section-3a")
 
 
 def khamse_ashari_figure_4() -> Instance:
@@ -435,8 +434,7 @@ def dolev_section_3() -> Instance:
     Instance
         3 users, 1 server of 3 resources.
     """
-    table = [[0.5, 0.5, 2 / 3], [0.5, 5 / 8, 0.5], [1, 1, 1 / 3]]
-    return requests(table, [0.5, 0.375, 0.125], "dolev-section-3")
+    return requests([[0.5, 0.5, 2 / 3], [0.5, 5 / 8, 0.5], [1, 1, 1 / 3]], [0.5, 0.375, 0.125], "dolev-section-3")
 
 
 def dolev_section_4() -> Instance:

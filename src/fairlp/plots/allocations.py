@@ -295,8 +295,7 @@ def _by_share(allocation: Allocation) -> np.ndarray:
     """Return positions of users from the largest share down; shares that differ by rounding only are equal."""
     shares = allocation.shares.to_numpy()
     largest = shares.max(initial=0.0)
-    relative = np.round(shares / (largest if largest > 0 else 1.0) / AGREEMENT)
-    return largest_first(relative)
+    return largest_first(np.round(shares / (largest if largest > 0 else 1.0) / AGREEMENT))
 
 
 def _frame(found: Found, value: str) -> pd.DataFrame:

@@ -89,8 +89,7 @@ def pareto(instance: Instance) -> Told:
     """Fair allocations at the ends of every user's range, audited."""
     ends = [one.vertices for one in check.solutions(instance) if one.vertices is not None and len(one.vertices)]
     for vertices in ends:
-        found = audit(instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal")
-        if not found.holds.iloc[0]:
+        if not audit(instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal").holds.iloc[0]:
             return False
     return True if ends else None
 
@@ -149,8 +148,7 @@ def counting(run: Run) -> ItemAnswer:
     instance = Instance.from_arrays([used], [np.ones(3)], task_limits=[1])
     asset = 1 / allocate(instance, "asset").gamma[0] / 3
     dominant = 1 / allocate(instance, "drf").gamma[0]
-    others = examples.requests([used, [0.8, 0, 0]], [0.2, 0.8])
-    told = check.check(others, np.ones(2))
+    told = check.check(examples.requests([used, [0.8, 0, 0]], [0.2, 0.8]), np.ones(2))
     printed = {"assets": "64/300", "dominant": "37/100", "of the bottleneck": "20/100"}
     return beside(printed, [asset, dominant, told.table["fraction"].iloc[0]])
 
@@ -464,8 +462,7 @@ PAPER.uncheckable(
 @PAPER.item("§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
 def family(run: Run) -> ItemAnswer:
     """All fair allocations."""
-    instance = examples.dolev_section_5()
-    fair = check.solutions(instance)
+    fair = check.solutions(examples.dolev_section_5())
     ranges = fair.ranges
     printed = {"least z": "1/2", "most z": "7/10", "least of user 2": "3/10", "most of user 2": "1/2", "dimension": 1}
     values = [*ranges.loc["user1", ["least", "most"]], *ranges.loc["user2", ["least", "most"]], fair.dimension]

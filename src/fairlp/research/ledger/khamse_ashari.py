@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -232,12 +233,7 @@ def figure_5(run: Run) -> ItemAnswer:
 def table_3(run: Run) -> ItemAnswer:
     """The demands are not printed; those that ship give the table."""
     alone = examples.khamse_ashari_table_3().gamma()
-    rows: list[list[Any]] = [
-        [80, 340, "82.5", 55],
-        [40, 170, "41.25", "41.25"],
-        [0, 0, "82.5", "27.5"],
-        [0, 0, "27.5", "27.5"],
-    ]
+    rows = [80, 340, "82.5", 55], [40, 170, "41.25", "41.25"], [0, 0, "82.5", "27.5"], [0, 0, "27.5", "27.5"]
     return beside(_on_classes(rows), alone.flat, "the demands are not printed; these, not the only ones, give it")
 
 
@@ -245,11 +241,11 @@ def table_3(run: Run) -> ItemAnswer:
 def table_4(run: Run) -> ItemAnswer:
     """Tasks of PS-DSF by class."""
     found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
-    rows: list[list[Any]] = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]]
-    return beside(_on_classes(rows), found.flat)
+    printed = _on_classes([[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]])
+    return beside(printed, found.flat)
 
 
-def _on_classes(rows: list[list[Any]]) -> dict[str, Any]:
+def _on_classes(rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
     """Return what the paper printed of each user on each class of servers, by name."""
     return {f"user {n} on {name}": v for n, row in enumerate(rows, 1) for name, v in zip("ABCD", row, strict=True)}
 

@@ -69,8 +69,7 @@ def lemma_1(instance: Instance) -> Told:
     found = arrivals(instance, DYNAMIC, method="lp")
     before = np.zeros(0)
     for k in range(1, len(instance.users) + 1):
-        level = found.model(k).solve().objective
-        now = np.maximum(level, np.append(before, 0.0))
+        now = np.maximum(found.model(k).solve().objective, np.append(before, 0.0))
         if not np.allclose(now, found.levels_at(k), rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
         before = now
@@ -81,8 +80,7 @@ def lemma_1(instance: Instance) -> Told:
 def lemma_2(instance: Instance) -> Told:
     """Shares of the linear programs, in order of arrival."""
     steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
-    rises = np.diff(np.nan_to_num(steps, nan=0.0), axis=1) > AUDIT
-    return not rises.any()
+    return not (np.diff(np.nan_to_num(steps), axis=1) > AUDIT).any()
 
 
 @PAPER.statement("Lemma 3", "Whoever has more than another came before it, and has got nothing since it came", _drawn)
@@ -254,8 +252,7 @@ def any_mechanism(run: Run) -> ItemAnswer:
     """What the last user finds when the first m² have all that their step may give out."""
     numbers: list[Number] = []
     for m in (2, 3, 5):
-        instance = examples.m_squared_plus_one(m, SMALL)
-        found = arrivals(instance, DYNAMIC)
+        found = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
         left = 1 - found.given_out[m * m - 1].min()
         numbers += pairs({f"left for the last, m = {m}": _limit(Fraction(1, m * m + 1))}, [left])
     return compare(

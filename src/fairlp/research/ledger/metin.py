@@ -58,8 +58,7 @@ def ghodsi(run: Run) -> ItemAnswer:
 @PAPER.item("§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
 def program(run: Run) -> ItemAnswer:
     """The same as a linear program, divisible."""
-    found = allocate(examples.ghodsi(), "drf", method="lp")
-    return beside({"tasks of A": 3, "tasks of B": 2}, found.totals)
+    return beside({"tasks of A": 3, "tasks of B": 2}, allocate(examples.ghodsi(), "drf", method="lp").totals)
 
 
 @PAPER.statement("§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError, StudyError, UnknownNameError, named, nearest
 from ...mechanisms.own import module_of
@@ -19,9 +19,9 @@ from .result import ItemRow, Ledger
 if TYPE_CHECKING:
     import pandas as pd
 
-OURS: Final = {one.PAPER.number: one.PAPER for one in (metin, li, wang, khamse_ashari, dolev, bhattacharya)}
+OURS = {one.PAPER.number: one.PAPER for one in (metin, li, wang, khamse_ashari, dolev, bhattacharya)}
 #: Ours, and those that installed packages bring by the entry point ``fairlp.papers``.
-PAPERS: Final[Registry[Paper]] = Registry("paper", "fairlp.papers", OURS, OURS.__getitem__)
+PAPERS: Registry[Paper] = Registry("paper", "fairlp.papers", OURS, OURS.__getitem__)
 
 
 def papers_of(given: str | Path | Paper | None) -> list[Paper]:

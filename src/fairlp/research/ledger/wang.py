@@ -101,8 +101,7 @@ def low_utilisation(run: Run) -> ItemAnswer:
 @PAPER.item("Figure 3", "DRFH: server 1 to user 1, server 2 to user 2, 10 tasks each, g = 5/7")
 def figure_3(run: Run) -> ItemAnswer:
     """DRFH of the example."""
-    instance = examples.wang_figure_1()
-    found = allocate(instance, DRFH)
+    found = allocate(examples.wang_figure_1(), DRFH)
     printed = named("tasks", [10, 0, 0, 10]) | named("g", ["5/7", "5/7"])
     return beside(printed, [*found.tasks_array.flat, *found.levels])
 
@@ -110,8 +109,7 @@ def figure_3(run: Run) -> ItemAnswer:
 @PAPER.item("§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
 def exclusive(run: Run) -> ItemAnswer:
     """Tasks alone."""
-    alone = examples.wang_figure_1().gamma()
-    return beside(named("tasks of user", [10, 10]), np.diag(alone))
+    return beside(named("tasks of user", [10, 10]), np.diag(examples.wang_figure_1().gamma()))
 
 
 PAPER.uncheckable(
@@ -246,12 +244,10 @@ def equal_divisions(run: Run) -> ItemAnswer:
     """What user 1 could run with either."""
     instance = examples.wang_figure_1()
     parts = {"(a)": instance.capacities / 2, "(b)": np.array([[1.5, 5.5], [5.5, 1.5]])}
-    numbers: list[Number] = []
-    tasks = {}
-    for name, part in parts.items():
-        numbers += pairs({f"CPUs {name}": 7, f"memory {name}": 7}, part.sum(axis=0))
-        tasks[name] = (part / instance.demands[0]).min(axis=1).sum()
-    return compare(numbers, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
+    printed = dict.fromkeys(["CPUs (a)", "memory (a)", "CPUs (b)", "memory (b)"], 7)
+    ours = np.concatenate([part.sum(axis=0) for part in parts.values()])
+    tasks = {name: (part / instance.demands[0]).min(axis=1).sum() for name, part in parts.items()}
+    return beside(printed, ours, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
 
 
 PAPER.shipped(
@@ -350,8 +346,7 @@ def figure_4(run: Run) -> ItemAnswer:
 
     draws = []
     for seed in range(run.seed, run.seed + run.of(DRAWS_4, 100)):
-        cluster = examples.wang_figure_4(seed)
-        found = experiments.joining_users(cluster, every=10, until=900, progress=False)
+        found = experiments.joining_users(examples.wang_figure_4(seed), every=10, until=900, progress=False)
         there = found.shares.loc[list(MOMENTS)].to_numpy()
         rows = [row[row > 0].mean() for row in there]
         draws.append([*rows, *found.utilization.loc[MOMENTS[0]]])

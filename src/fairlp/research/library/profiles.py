@@ -114,5 +114,4 @@ def profile(times: pd.DataFrame, least: float = LEAST_SECONDS) -> Profile:
         raise InstanceError(f"least is {least}; expected seconds above 0")
     table = table.clip(lower=least)
     best = table.min(axis=1)
-    ratios = table.div(best.where(np.isfinite(best), 1.0), axis=0)
-    return Profile(ratios)
+    return Profile(table.div(best.where(np.isfinite(best), 1.0), axis=0))

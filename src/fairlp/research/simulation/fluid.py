@@ -72,8 +72,7 @@ class Fluid(Simulation):
         self.ends = np.zeros(0)
         self.allocator: Solved | Distributed | None = None
         if (self.request >= 0).any():
-            instance = self._instance(cluster, workload)
-            self.allocator = allocator(instance, policy, options)
+            self.allocator = allocator(self._instance(cluster, workload), policy, options)
 
     def completed(self) -> np.ndarray:
         """Return the tasks of each user that have ended; half the work of a job counts as half its tasks."""

@@ -80,8 +80,7 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
         how = {"mechanism": arguments} if isinstance(arguments, str) else arguments
         if not isinstance(how, dict) or not isinstance(how.get("mechanism"), str):
             raise StudyError(f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}")
-        row = located(how["mechanism"])
-        row.method_name(how.get("method", "auto"))
+        located(how["mechanism"]).method_name(how.get("method", "auto"))
         if "solver" in how:
             find_backend(how["solver"])
         found[label] = how

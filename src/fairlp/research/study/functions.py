@@ -149,8 +149,7 @@ def name_of(function: Callable[..., Any], registry: Registry) -> str | None:
         there: Any = reduce(getattr, path.split("."), importlib.import_module(module))
     except (ImportError, AttributeError):
         return None
-    same: bool = there is function
-    return f"{module}:{path}" if same else None
+    return f"{module}:{path}" if there is function else None
 
 
 def short_name(given: str | Callable[..., Any]) -> str:

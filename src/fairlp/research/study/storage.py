@@ -170,8 +170,7 @@ def table(definition: Mapping[str, Any], finished: Iterable[Ran]) -> Any:
         )
     if any(row.error is not None for row in rows):
         columns["error"] = pa.array([row.error for row in rows], pa.string())
-    metadata = {METADATA: json.dumps(stamp(definition))}
-    return pa.table(columns).replace_schema_metadata(metadata)
+    return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(stamp(definition))})
 
 
 def parameters(points: Iterable[Mapping[str, Any]]) -> list[str]:
