@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -20,6 +21,8 @@ COLUMNS = ("file", "where", "what", "done")
 
 #: A mapping of a dump, as JSON has it.
 Record = dict[str, Any]
+#: How much of each resource, exactly.
+Amounts = dict[str, Fraction]
 #: The file, and what in it, that a note is about.
 Where = tuple[str, str]
 #: Takes in a mapping of a file.
@@ -230,7 +233,7 @@ def add_amounts(total: Record, more: Mapping[str, Any], times: int = 1) -> None:
         total[resource] = total.get(resource, 0) + times * amount
 
 
-def larger(one: Mapping[str, Any], other: Mapping[str, Any]) -> Record:
+def larger(one: Record, other: Record) -> Record:
     """Return the larger of two amounts of each resource."""
     return {resource: max(one.get(resource, 0), other.get(resource, 0)) for resource in {**one, **other}}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -13,6 +13,7 @@ from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
 from ...models.instances.quotas import AT
 from .cluster import (
+    Amounts,
     Cluster,
     Notes,
     Odd,
@@ -56,7 +57,6 @@ _DIRECT = "Job"
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: Resource and flavor.
 Column = tuple[str, str]
-Amounts = dict[str, Fraction]
 #: What may be borrowed, by resource; None: no limit.
 Limits = dict[str, Fraction | None]
 
@@ -77,7 +77,7 @@ class _Quota(NamedTuple):
 
     parent: str
     weight: float
-    quotas: dict[Column, dict[str, Fraction]]
+    quotas: dict[Column, Amounts]
     groups: list[tuple[list[str], list[str]]]
     told: float | None
     where: Where
@@ -152,7 +152,7 @@ class Kueue:
                 self._note(*where, f"spec.{key}", "left out")
         parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
         weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
-        quotas: dict[Column, dict[str, Fraction]] = {}
+        quotas: dict[Column, Amounts] = {}
         groups: list[tuple[list[str], list[str]]] = []
         for group in list_at(spec, "resourceGroups"):
             flavors = list_at(group, "flavors")
@@ -202,7 +202,7 @@ class Kueue:
         elif kind != "Pod":
             self._waiting += pods
 
-    def labels_of(self, pod: Pod) -> Mapping[str, Any]:
+    def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that are read here."""
         return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ _THOUSAND = 1000
 _GONE = ("completed_tasks", "unreachable_tasks")
 
 
-def amounts_of(given: Mapping[str, Any]) -> dict[str, float]:
+def amounts_of(given: Record) -> dict[str, float]:
     """Return amounts by resource; CPUs in thousandths, ports by how many there are.
 
     >>> amounts_of({"cpus": 0.1, "mem": 64, "ports": "[31000-31001, 31005-31005]"})

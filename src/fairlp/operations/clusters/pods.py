@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cluster import Demand, Notes, Odd, Where, add_amounts, larger, list_at, mapping_at, part, shown, text_at
+from .cluster import (
+    Amounts,
+    Demand,
+    Notes,
+    Odd,
+    Record,
+    Where,
+    add_amounts,
+    larger,
+    list_at,
+    mapping_at,
+    part,
+    shown,
+    text_at,
+)
 
 # Where a pod may be: node selector, required node affinity, taints and tolerations, over all nodes at once.
 
@@ -57,7 +71,7 @@ class AnyOf(NamedTuple):
     places: tuple[Place, ...]
 
 
-def place_of(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> Place:
+def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
     """Return what a pod asks of its node; what cannot be said so is noted.
 
     Parameters
@@ -109,7 +123,7 @@ def _whole(values: Sequence[str]) -> bool:
     return len(values) == 1 and values[0].lstrip("+-").isdecimal()
 
 
-def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
+def _tolerations(spec: Record) -> tuple[Toleration, ...]:
     found = {
         Toleration(
             text_at(line, "key"),
@@ -122,7 +136,7 @@ def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
     return tuple(sorted(found))
 
 
-def taints_of(spec: Mapping[str, Any]) -> Taints:
+def taints_of(spec: Record) -> Taints:
     """Return key, value and effect of the taints of a node that keep pods away (``PreferNoSchedule`` does not)."""
     found = []
     for taint in list_at(spec, "taints"):
@@ -138,7 +152,7 @@ def taints_of(spec: Mapping[str, Any]) -> Taints:
 class Nodes:
     """Labels and taints of all nodes, by which places become masks; each line of a selector is looked up once."""
 
-    def __init__(self, labels: Sequence[Mapping[str, Any]], taints: Sequence[Taints]) -> None:
+    def __init__(self, labels: Sequence[Record], taints: Sequence[Taints]) -> None:
         self._labels = labels
         self._lines: dict[Requirement, np.ndarray] = {}
         kinds = {kind: k for k, kind in enumerate(dict.fromkeys(taints))}
@@ -290,8 +304,8 @@ class Pod(NamedTuple):
     place: Place | AnyOf
     node: str
     since: str | None
-    labels: Mapping[str, Any]
-    annotations: Mapping[str, Any]
+    labels: Record
+    annotations: Record
     scheduler: str
     tasks: int = 1
     gate: str = ""
@@ -303,7 +317,7 @@ class Pod(NamedTuple):
         return self.file, f"pod '{self.namespace}/{self.name}'"
 
 
-def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
+def pod_of(given: Record, file: str, notes: Notes) -> Pod | None:
     """Return a pod, None where it has finished."""
     name, namespace = name_of(given), namespace_of(given)
     where = file, f"pod '{namespace}/{name}'"
@@ -339,7 +353,7 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
     )
 
 
-def asked(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> tuple[Demand, Place]:
+def asked(spec: Record, pinned: bool, where: Where, notes: Notes) -> tuple[Demand, Place]:
     """Return what one pod of a spec asks for, a place among pods included, and where it may be."""
     for key in spec:
         if key in _UNREAD:
@@ -354,13 +368,13 @@ def asked(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> 
     return tuple(sorted(demand.items())), place_of(spec, pinned, where, notes)
 
 
-def requests_of(spec: Mapping[str, Any]) -> dict[str, Fraction]:
+def requests_of(spec: Record) -> Amounts:
     """Return what a pod requests: its containers and sidecars together, or the most while it starts, and overhead."""
-    total: dict[str, Fraction] = {}
+    total: Amounts = {}
     for container in list_at(spec, "containers"):
         add_amounts(total, _container(container))
-    beside: dict[str, Fraction] = {}
-    most: dict[str, Fraction] = {}
+    beside: Amounts = {}
+    most: Amounts = {}
     for container in list_at(spec, "initContainers"):
         own = _container(container)
         if part(container, "restartPolicy", kind=str) == "Always":  # a sidecar starts, and stays
@@ -376,27 +390,27 @@ def requests_of(spec: Mapping[str, Any]) -> dict[str, Fraction]:
     return found
 
 
-def _container(container: Any) -> dict[str, Fraction]:
+def _container(container: Any) -> Amounts:
     """Return what a container requests; what it is only limited to is requested, too."""
     limits = mapping_at(container, "resources", "limits")
     return _quantities({**limits, **mapping_at(container, "resources", "requests")})
 
 
-def _quantities(given: Mapping[str, Any]) -> dict[str, Fraction]:
+def _quantities(given: Record) -> Amounts:
     return {resource: quantity(value) for resource, value in given.items()}
 
 
-def name_of(given: Mapping[str, Any]) -> str:
+def name_of(given: Record) -> str:
     """Return the name of an object; empty where it has none."""
     return text_at(given, "metadata", "name")
 
 
-def namespace_of(given: Mapping[str, Any]) -> str:
+def namespace_of(given: Record) -> str:
     """Return the namespace of an object."""
     return str(part(given, "metadata", "namespace", kind=str, default="default"))
 
 
-def owner_of(given: Mapping[str, Any]) -> tuple[str, str]:
+def owner_of(given: Record) -> tuple[str, str]:
     """Return kind and name of what controls an object, itself where nothing does."""
     owners = list_at(given, "metadata", "ownerReferences")
     for owner in sorted(owners, key=lambda one: part(one, "controller", kind=bool) is not True):

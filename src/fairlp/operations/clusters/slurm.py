@@ -20,6 +20,7 @@ from ...models.files.whole_files import read_text
 from ...models.instances.queues import lineage, parent_of
 from .assembly import Allowed
 from .cluster import (
+    Amounts,
     Cluster,
     Leaf,
     Node,
@@ -75,13 +76,13 @@ def number(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def tres(text: str) -> dict[str, Fraction]:
+def tres(text: str) -> Amounts:
     """Return amounts by resource: memory in MiB, ``gres/gpu`` as ``gpu``, its types both by themselves and in it.
 
     >>> {key: int(value) for key, value in tres("cpu=4,mem=16G,node=1,gres/gpu:a100=2").items()}
     {'cpu': 4, 'memory': 16384, 'node': 1, 'gpu:a100': 2, 'gpu': 2}
     """
-    found: dict[str, Fraction] = {}
+    found: Amounts = {}
     for entry in filter(None, text.split(",")):
         name, equals, amount = entry.partition("=")
         name = name.removeprefix("gres/")
@@ -93,13 +94,13 @@ def tres(text: str) -> dict[str, Fraction]:
     return _with_types(found)
 
 
-def gres(text: str) -> dict[str, Fraction]:
+def gres(text: str) -> Amounts:
     """Return amounts by resource of a node's or job's GRES.
 
     >>> {key: int(value) for key, value in gres("gpu:a100:4(S:0-1),shard:8").items()}
     {'gpu:a100': 4, 'shard': 8, 'gpu': 4}
     """
-    found: dict[str, Fraction] = {}
+    found: Amounts = {}
     for entry in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
         names = entry.strip().split(":")
         names = names[1:] if names[0] == "gres" else names
@@ -113,9 +114,9 @@ def gres(text: str) -> dict[str, Fraction]:
     return _with_types(found)
 
 
-def _with_types(found: dict[str, Fraction]) -> dict[str, Fraction]:
+def _with_types(found: Amounts) -> Amounts:
     """Add what is given by type only to what has no type."""
-    typed: dict[str, Fraction] = {}
+    typed: Amounts = {}
     for name, amount in found.items():
         whole, colon, _ = name.partition(":")
         if colon:
@@ -472,7 +473,6 @@ _WAITS = frozenset({"PENDING", "REQUEUED"})
 #: Reasons of pending jobs that only lack room; all others (held, dependency, limits of a QOS or account, …) stop a job.
 _ROOM = frozenset({"", "None", "Priority", "Resources"})
 _ABOUT = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
-Amounts = dict[str, Fraction]
 
 
 class _Job(NamedTuple):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .cluster import Cluster, Notes, Odd, Record, Take, Where, larger, mapping_at, name_in_path, part, text_at
 from .pods import Pod, amount, name_of, namespace_of, quantity
@@ -60,7 +59,7 @@ class Volcano:
             where,
         )
 
-    def _hierarchy(self, annotations: Mapping[str, Any], where: Where) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    def _hierarchy(self, annotations: Record, where: Where) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Return the names from below the root down, and the weight of each; nothing where none are given."""
         path = text_at(annotations, _HIERARCHY)
         if not path:
@@ -85,7 +84,7 @@ class Volcano:
         group = namespace_of(given), name_of(given)
         self._groups[group] = part(given, "spec", "queue", kind=str, default="default")
 
-    def annotations_of(self, pod: Pod) -> Mapping[str, Any]:
+    def annotations_of(self, pod: Pod) -> Record:
         """Return the annotations and labels of a pod that are read here."""
         both = {**pod.labels, **pod.annotations}
         return {key: both[key] for key in (*_QUEUE_NAMES, *_GROUP_NAMES) if key in both}

@@ -7,7 +7,7 @@ one server here.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -192,7 +192,7 @@ def _absolute(given: Record) -> tuple[Resources, Resources] | None:
     return None
 
 
-def _percent(given: Mapping[str, Any], key: str, default: float = 0.0) -> Fraction:
+def _percent(given: Record, key: str, default: float = 0.0) -> Fraction:
     value = part(given, key, kind=_NUMBER, default=default)
     if not 0 <= value <= 100:
         raise Odd(f"{key} is {value!r}; expected a percentage")

@@ -71,6 +71,10 @@ class Run:
         return np.random.default_rng([self.seed, zlib.crc32(self.key.encode())])
 
 
+#: What computes an item again.
+Computes = Callable[[Run], ItemAnswer]
+
+
 @dataclass(frozen=True)
 class Item:
     """One item of a paper.
@@ -89,7 +93,7 @@ class Item:
     paper: Paper
     item: str
     says: str
-    function: Callable[[Run], ItemAnswer]
+    function: Computes
 
     @property
     def key(self) -> str:
@@ -130,7 +134,7 @@ class Paper:
     names: tuple[str, ...] = ()
     items: dict[str, Item] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def item(self, item: str, says: str) -> Callable[[Callable[[Run], ItemAnswer]], Callable[[Run], ItemAnswer]]:
+    def item(self, item: str, says: str) -> Callable[[Computes], Computes]:
         """Return what makes an item of a function.
 
         Parameters
@@ -153,15 +157,13 @@ class Paper:
         if item in self.items:
             raise ValueError(f"paper {self.number!r} has an item {item!r} already")
 
-        def made(function: Callable[[Run], ItemAnswer]) -> Callable[[Run], ItemAnswer]:
+        def made(function: Computes) -> Computes:
             self.items[item] = Item(self, item, says, function)
             return function
 
         return made
 
-    def statement(
-        self, item: str, says: str, draw: Draw, **how: Any
-    ) -> Callable[[Callable[[Any], Told]], Callable[[Any], Told]]:
+    def statement(self, item: str, says: str, draw: Draw, **how: Any) -> Callable[[Check], Check]:
         """Return what makes an item of a theorem, from a check of one instance.
 
         Parameters
@@ -179,7 +181,7 @@ class Paper:
             how it fails, or None where there is nothing to check (another instance is drawn).
         """
 
-        def made(check: Callable[[Any], Told]) -> Callable[[Any], Told]:
+        def made(check: Check) -> Check:
             @self.item(item, says)
             @wraps(check)
             def checked(run: Run) -> ItemAnswer:
@@ -233,13 +235,13 @@ FEW_LIES, MANY_LIES = 5, 200
 #: What a check says of one drawn instance: true where the statement holds, false or words where the instance breaks it,
 #: None where there is nothing to check.
 Told = object
+#: What checks a statement on one drawn instance.
+Check = Callable[[Any], Told]
 #: What draws an instance.
 Draw = Callable[[np.random.Generator], Any]
 
 
-def over(
-    run: Run, draw: Draw, check: Callable[[Any], Told], *, few: int = FEW, many: int = MANY, why: str = ""
-) -> ItemAnswer:
+def over(run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY, why: str = "") -> ItemAnswer:
     """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
     rng, count = run.rng, run.of(few, many)
     broken: list[str] = []

@@ -60,6 +60,10 @@ class Made:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: What makes an instance, from random numbers and parameters.
+Make = Callable[..., Made]
+
+
 @dataclass(frozen=True)
 class Generator:
     """An entry of the registry.
@@ -82,7 +86,7 @@ class Generator:
     why: str
     mechanism: str
     sizes: Mapping[str, Mapping[str, Any]]
-    make: Callable[..., Made]
+    make: Make
     files: tuple[str, ...] = ()
 
     def parameters(self, size: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +125,7 @@ REGISTRY: dict[str, Generator] = {}
 
 def generator(
     name: str, family: str, mechanism: str, why: str, files: tuple[str, ...] = (), **parameters: tuple[Any, Any, Any]
-) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+) -> Callable[[Make], Make]:
     """Return what registers a function ``(rng, **parameters)`` under a name, with each parameter at each size.
 
     What is made from ``files`` has besides the parameter ``data``, the folder that has them.
@@ -129,7 +133,7 @@ def generator(
     if files:
         parameters["data"] = ("", "", "")
 
-    def registered(make: Callable[..., Made]) -> Callable[..., Made]:
+    def registered(make: Make) -> Make:
         if name in REGISTRY:
             raise ValueError(f"{name!r} is there already")
         wanted = list(inspect.signature(make).parameters)[1:]

@@ -23,6 +23,7 @@ from ...mechanisms.table import OWN, TABLE, find, find_defined
 from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...tolerances import VERIFIED
+from .base import State
 
 _SUFFIX = "-distributed"
 #: Policies in which servers act on their own, each with the mechanism that it approaches.
@@ -100,7 +101,7 @@ class Solved:
         """An optimum stays what it is."""
         return math.inf
 
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+    def state(self) -> State:
         """Return the allocations that may be used again, one after the other."""
         kept = self.kept.values()
         arrays = {
@@ -161,7 +162,7 @@ class Remembering(Solved):
         """Return when the next quantum begins, as long as a request is open."""
         return next_multiple(now, self.period) if self.open else math.inf
 
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+    def state(self) -> State:
         """Return what there is of the quantum, and the mechanism's state."""
         arrays = {"last": np.array(self.last), "solved": np.array(self.solved), "tasks": self.tasks}
         memory = np.zeros(0) if self.memory is None else self.memory.to_numpy(dtype=float)
@@ -241,7 +242,7 @@ class Distributed:
             return math.inf
         return next_multiple(now, self.period)
 
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+    def state(self) -> State:
         """Return what the servers run, know and are about to tell."""
         arrays, random = self.network.state()
         return {"wanted": self.limits, **arrays}, random

@@ -20,6 +20,8 @@ from ...models.instances.instance import Instance
 from ...models.instances.problem import quotients, whole_table
 from .workload import Workload
 
+#: What a file keeps of what is under way: arrays by name, and where its random numbers stand.
+State = tuple[dict[str, np.ndarray], Any]
 #: Parts of a sample with a number for each user.
 _BY_USER = ("shares", "waiting", "running")
 
@@ -134,7 +136,7 @@ class Simulation(ABC):
     def observe(self) -> Sample:
         """Return what goes on from the last event to the next."""
 
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+    def state(self) -> State:
         """Return what a resumed run needs beside its arguments: arrays by name, and the state of random numbers."""
         users, resources = len(self.weights), self.kinds.shape[1]
         shapes = {"used": (resources,), "usage": (users, resources), **dict.fromkeys(_BY_USER, (users,))}

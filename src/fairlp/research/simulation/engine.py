@@ -21,7 +21,7 @@ from ...mechanisms.whole_tasks.placement import SLOTS, Servers
 from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...models.instances.problem import integers, quotients, whole
-from .base import Sample, Simulation
+from .base import Sample, Simulation, State
 from .workload import Workload
 
 
@@ -110,7 +110,7 @@ class Engine(Simulation):
             running=self.active.copy(),
         )
 
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+    def state(self) -> State:
         """Return what runs where and what waits; amounts and shares, of any size, follow from it exactly."""
         arrays, _ = super().state()
         own = {

@@ -18,7 +18,7 @@ from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...tolerances import LEVEL_ROUNDING
 from .allocators import Distributed, Solved, allocator
-from .base import Sample, Simulation
+from .base import Sample, Simulation, State
 from .workload import Workload
 
 #: Begins the names of what the allocator keeps in a file.
@@ -113,7 +113,7 @@ class Fluid(Simulation):
         waiting = np.bincount(owner, tasks - self.rates, minlength=users)
         return Sample(usage.sum(axis=0), usage, usage.max(axis=1), waiting, running)
 
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+    def state(self) -> State:
         """Return what runs at which rate and what is left; which jobs are open follows from when they ended."""
         arrays, _ = super().state()
         remembered, random = ({}, None) if self.allocator is None else self.allocator.state()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...errors import StudyError, UnknownNameError, nearest
@@ -11,15 +11,13 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.own import OwnMechanism, located
 from ...models.programs.backends import find_backend
 from . import functions
-from .functions import plain, shown, words
+from .functions import Named, Plain, plain, shown, words
 from .statistics import REGISTRY as STATISTICS
 
 #: Columns of a result that a parameter may not be called.
 RESERVED = ("point", "run", "key", "error")
 #: Arguments of any statistic that are labels of mechanisms.
 _LABELS = ("of", "from")
-
-Named = str | Callable[..., Any]
 
 
 def points_of(grid: Any) -> tuple[dict[str, Any], ...]:
@@ -116,7 +114,7 @@ def _by_name(given: Any) -> Any:
     return given
 
 
-def statistics_of(given: Any, labels: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+def statistics_of(given: Any, labels: Plain) -> tuple[dict[str, Any], ...]:
     """Return statistics as mappings of name, label and arguments; ``labels`` are those of the mechanisms."""
     if isinstance(given, str | Mapping) or callable(given):
         given = [given]

@@ -14,8 +14,8 @@ from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
 from . import functions
-from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
-from .functions import key_of, plain, shown
+from .checks import mechanisms_of, named, points_of, statistics_of, whole
+from .functions import Named, Plain, key_of, plain, shown
 from .generators import REGISTRY as GENERATORS
 from .statistics import REGISTRY as STATISTICS
 
@@ -257,7 +257,7 @@ class Study:
         return cast("dict[str, dict[str, Any]]", self.mechanisms)
 
     @staticmethod
-    def _ready(how: Mapping[str, Any]) -> dict[str, Any]:
+    def _ready(how: Plain) -> dict[str, Any]:
         """Return the arguments of ``allocate``, with what is one's own as itself, so that it travels."""
         ready, row = dict(how), located(how["mechanism"])
         if isinstance(row, OwnMechanism):
@@ -267,7 +267,7 @@ class Study:
         return ready
 
     @staticmethod
-    def _recognised(how: Mapping[str, Any], recognised: bool) -> dict[str, Any]:
+    def _recognised(how: Plain, recognised: bool) -> dict[str, Any]:
         """Return arguments as they are written, with what a mechanism of one's own is recognised by, if wanted."""
         row = located(how["mechanism"])
         if not isinstance(row, OwnMechanism):

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 # The packages that running studies needs beyond fairlp's own, with the remedy where one is missing.
 
 _REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
+#: What generates instances, or makes statistics of allocations.
+Function = Callable[..., Any]
+#: A function, or what one is called.
+Named = str | Function
+#: Plain data by name: a point of a grid, arguments, a whole study.
+Plain = Mapping[str, Any]
 
 
 class StudyNotAvailableError(FairlpError, ImportError):
@@ -66,7 +72,7 @@ def plain(value: Any, where: str) -> Any:
     raise StudyError(f"{where} is {type(value).__name__}; expected a number, text, a list or a mapping of these")
 
 
-def words(point: Mapping[str, Any]) -> tuple[int, ...]:
+def words(point: Plain) -> tuple[int, ...]:
     """Return four 32-bit words that stand for a point: the same in every process, whatever the order of parameters.
 
     >>> words({"users": 10, "resources": 2}) == words({"resources": 2, "users": 10})
@@ -77,12 +83,12 @@ def words(point: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int.from_bytes(digest[k : k + 4], "big") for k in range(0, 16, 4))
 
 
-def key_of(point: Mapping[str, Any]) -> str:
+def key_of(point: Plain) -> str:
     """Return the words of a point as 32 hexadecimal digits."""
     return "".join(f"{word:08x}" for word in words(point))
 
 
-def shown(point: Mapping[str, Any]) -> str:
+def shown(point: Plain) -> str:
     """Return a point as people read it.
 
     >>> shown({"users": 10, "demands": [1, 20]})
@@ -92,10 +98,10 @@ def shown(point: Mapping[str, Any]) -> str:
 
 
 #: registered name → function
-Registry = Mapping[str, Callable[..., Any]]
+Registry = Mapping[str, Function]
 
 
-def find(given: str | Callable[..., Any], registry: Registry, kind: str) -> Callable[..., Any]:
+def find(given: Named, registry: Registry, kind: str) -> Function:
     """Return the function that is meant: a function itself, a registered name, or ``module:function``."""
     if callable(given):
         return given
@@ -107,11 +113,11 @@ def find(given: str | Callable[..., Any], registry: Registry, kind: str) -> Call
         raise UnknownNameError(
             f"no {kind} is called {given!r}; {nearest(given, registry)} (your own is 'module:function')"
         )
-    function: Callable[..., Any] = load_function(given, kind)
+    function: Function = load_function(given, kind)
     return function
 
 
-def refuse_code(document: Mapping[str, Any]) -> None:
+def refuse_code(document: Plain) -> None:
     """Raise when plain data of a study would run what is not fairlp's: functions of modules, or a solver's own options.
 
     Names are looked at where a study has them, whatever else is wrong with it: that is told later.
@@ -137,7 +143,7 @@ def refuse_code(document: Mapping[str, Any]) -> None:
             )
 
 
-def name_of(function: Callable[..., Any], registry: Registry) -> str | None:
+def name_of(function: Function, registry: Registry) -> str | None:
     """Return the name by which another process finds a function: registered, ``module:function``, or None."""
     for name, registered in registry.items():
         if registered is function:
@@ -152,13 +158,13 @@ def name_of(function: Callable[..., Any], registry: Registry) -> str | None:
     return f"{module}:{path}" if there is function else None
 
 
-def short_name(given: str | Callable[..., Any]) -> str:
+def short_name(given: Named) -> str:
     """Return the last part of a function's name, for columns and messages."""
     name = given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
     return name.rpartition(":")[2].rpartition(".")[2]
 
 
-def fingerprint(function: Callable[..., Any]) -> dict[str, str]:
+def fingerprint(function: Function) -> dict[str, str]:
     """Return by what a function that is in no module is recognised when a study goes on: its name and code.
 
     What it refers to elsewhere (other functions, modules) is not part of it.
@@ -173,7 +179,7 @@ def fingerprint(function: Callable[..., Any]) -> dict[str, str]:
     return {"function": short_name(function), "code": digest[:32]}
 
 
-def keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def keywords(arguments: Plain) -> dict[str, Any]:
     """Return arguments as a function takes them: one named by a Python keyword, such as ``from``, ends in ``_``.
 
     >>> keywords({"of": "fast", "from": "exact"})
@@ -182,7 +188,7 @@ def keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{name}_" if keyword.iskeyword(name) else name: value for name, value in arguments.items()}
 
 
-def check_arguments(function: Callable[..., Any], given: int, arguments: Mapping[str, Any], what: str) -> None:
+def check_arguments(function: Function, given: int, arguments: Plain, what: str) -> None:
     """Raise when a function does not take ``given`` positional arguments and these named ones."""
     try:
         signature = inspect.signature(function)
@@ -223,7 +229,7 @@ def _code(code: CodeType) -> tuple[Any, ...]:
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, tuple(map(repr, constants))
 
 
-def _bound(function: Callable[..., Any]) -> list[str]:
+def _bound(function: Function) -> list[str]:
     """Return the defaults and the variables from around a function, where they are plain data."""
     cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     named = getattr(function, "__kwdefaults__", None) or {}

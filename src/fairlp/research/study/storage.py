@@ -12,7 +12,7 @@ from ..._version import __version__
 from ...errors import FileFormatError, StudyError
 from ...models.files.whole_files import drafts, not_found, opened
 from .checks import RESERVED, points_of
-from .functions import key_of, need, plain
+from .functions import Plain, key_of, need, plain
 from .work import LARGEST_WHOLE, Ran
 
 try:
@@ -27,7 +27,7 @@ METADATA = b"fairlp.study"
 Finished = dict[tuple[str, int], Ran]
 
 
-def stamp(definition: Mapping[str, Any]) -> dict[str, Any]:
+def stamp(definition: Plain) -> dict[str, Any]:
     """Return what files say of the study that they hold."""
     return {"definition": dict(definition), "fairlp": __version__}
 
@@ -38,7 +38,7 @@ class Journal:
     The first line tells the study. A last line that was not written to its end is dropped, and its run done again.
     """
 
-    def __init__(self, path: Path, definition: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, definition: Plain) -> None:
         self.path = path
         self._stamp = stamp(definition)
         self._file: BinaryIO | None = None
@@ -97,7 +97,7 @@ class Journal:
         """Delete the journal, when all that is in it is in the file."""
         self.path.unlink(missing_ok=True)
 
-    def _write(self, entry: Mapping[str, Any]) -> None:
+    def _write(self, entry: Plain) -> None:
         # Python writes the shortest digits that read back as the same float, and NaN and Infinity by name
         self._open.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
         self._open.flush()
@@ -127,7 +127,7 @@ def _is_whole(value: Any) -> bool:
     return type(value) is int and abs(value) <= LARGEST_WHOLE
 
 
-def same(found: Any, expected: Mapping[str, Any], path: Path) -> None:
+def same(found: Any, expected: Plain, path: Path) -> None:
     """Raise when a file holds another study, or runs of another fairlp; only the number of runs may differ."""
     where = repr(str(path))
     _require_study(found, path)
@@ -148,7 +148,7 @@ def _require_study(told: Any, path: Path) -> None:
         raise FileFormatError(f"{str(path)!r} holds no study of fairlp; choose another file")
 
 
-def table(definition: Mapping[str, Any], finished: Iterable[Ran]) -> Any:
+def table(definition: Plain, finished: Iterable[Ran]) -> Any:
     """Return outcomes as an Arrow table: one row a run, by point and run; columns in the order of first appearance."""
     pa = need("pyarrow")
     points = points_of(definition["grid"])
@@ -173,7 +173,7 @@ def table(definition: Mapping[str, Any], finished: Iterable[Ran]) -> Any:
     return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(stamp(definition))})
 
 
-def parameters(points: Iterable[Mapping[str, Any]]) -> list[str]:
+def parameters(points: Iterable[Plain]) -> list[str]:
     """Return the names of all parameters, in the order of first appearance."""
     return list(dict.fromkeys(name for point in points for name in point))
 
@@ -212,7 +212,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
     return made, told
 
 
-def _check(made: Any, definition: Mapping[str, Any]) -> None:
+def _check(made: Any, definition: Plain) -> None:
     """Raise when a table is not one of a study: its columns, their types, the points that its rows are of."""
     pa = need("pyarrow")
     if not isinstance(definition.get("name"), str) or type(definition.get("runs")) is not int:

@@ -6,7 +6,7 @@ import numbers
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from ..._version import __version__
 from ...errors import FairlpWarning, StudyError, UnknownNameError, nearest
 from ...models.instances.instance import Instance
-from .functions import keywords, short_name, words
+from .functions import Function, Plain, keywords, short_name, words
 
 if TYPE_CHECKING:
     from ...mechanisms.allocation import Allocation
@@ -52,14 +52,14 @@ class Work:
         That process, which deals with warnings for all of its threads.
     """
 
-    generator: Callable[..., Any]
+    generator: Function
     mechanisms: Any
-    statistics: tuple[tuple[str, Callable[..., Any], dict[str, Any]], ...]
+    statistics: tuple[tuple[str, Function, dict[str, Any]], ...]
     seed: int
     version: str = __version__
     process: int = 0
 
-    def instance(self, point: Mapping[str, Any], run: int) -> Instance:
+    def instance(self, point: Plain, run: int) -> Instance:
         """Return the instance of a run; its random numbers depend on the seed, the point and the run alone."""
         seed = np.random.SeedSequence(self.seed, spawn_key=(*words(point), run))
         made = self.generator(np.random.default_rng(seed), **keywords(point))
@@ -89,7 +89,7 @@ class Work:
         return found
 
 
-def do(work: Work, index: int, point: Mapping[str, Any], run: int) -> Ran:
+def do(work: Work, index: int, point: Plain, run: int) -> Ran:
     """Do one run; an error is an outcome too, so that what other runs found is not lost with it."""
     try:
         if work.version != __version__:
