@@ -256,7 +256,7 @@ def test_names_move_no_cursor_and_start_no_line(here):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-@pytest.mark.parametrize("command", ["allocate i.json", "allocate i.json --csv"])
+@pytest.mark.parametrize("command", by_day(["allocate i.json --csv", "allocate i.json"], 2))
 def test_names_do_not_reach_a_terminal_as_commands(command, here):
     document = json.loads(json.dumps(INSTANCE))
     document["users"][0]["user"] = HOSTILE
@@ -283,9 +283,7 @@ CLOSED = [">&-", ">/dev/full"]
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize(
     ("command", "stream"),
-    by_day(
-        product(["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"], [">&-", ">/dev/full"]), 3
-    ),
+    by_day(product(["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"], CLOSED), 5),
 )
 def test_an_answer_without_a_place_is_an_error(command, stream, here):
     code = f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"

@@ -236,7 +236,8 @@ def test_without_a_file_the_model_is_printed():
 @pytest.mark.parametrize(("command", "listed"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)])
 def test_lists(command, listed):
     frame = listed()
-    assert all(name in run(command).stdout for name in frame.index)
+    shown = run(command).stdout
+    assert all(name in shown for name in frame.index)
     found = json.loads(run(command, "--json").stdout)
     assert found == [{str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()]
     table = pd.read_csv(StringIO(run(command, "--csv").stdout), index_col=0, keep_default_na=False)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_runner import python, run
+from cli_runner import IN_A_ROW, python, run
 from fairlp.cli.app import HEAVY, import_late
 
 #: of each package what is only there when it was really imported, and not something that stands for it
@@ -30,24 +30,15 @@ def test_the_package_runs_as_a_module():
 
 
 @pytest.mark.parametrize(
-    ("command", "needless"),
+    ("commands", "needless"),
     [
-        ("--help", list(REAL)),
-        ("--version", list(REAL)),
-        ("study --help", list(REAL)),
-        ("mechanisms", [*SOLVING, "pandas", "fairlp.api"]),
-        ("allocate ghodsi", SOLVING),
+        (["--help", "--version", "study --help"], list(REAL)),
+        (["mechanisms"], [*SOLVING, "pandas", "fairlp.api"]),
+        (["allocate ghodsi"], SOLVING),
     ],
 )
-def test_a_command_imports_nothing_that_it_does_not_use(command, needless):
-    script = (
-        "import sys\n"
-        f"sys.argv = ['fairlp', *{command.split()!r}]\n"
-        "from fairlp.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    done = python("-c", script)
+def test_a_command_imports_nothing_that_it_does_not_use(commands, needless):
+    done = python("-c", f"{IN_A_ROW}print(*sys.modules, file=sys.stderr)", *commands)
     assert done.returncode == 0 and done.stdout, done.stderr
     there = set(done.stderr.split())
     assert not [name for name in needless if REAL[name] in there]

@@ -9,6 +9,7 @@ import pytest
 import fairlp
 from cli_runner import run
 from fairlp.cli.output import fitted
+from profiles import by_day
 
 WIDEST = 160
 USERS = [f"organisation/department-{n % 7}/a-group-of-people-{n}/user-{n:03d}" for n in range(100)]
@@ -42,7 +43,7 @@ def longest(text):
 )
 def test_no_line_is_longer_than_the_width(arguments, wide, monkeypatch):
     monkeypatch.chdir(wide.parent)
-    for columns in (WIDEST, 90, 60):
+    for columns in by_day((WIDEST, 90, 60), 2):
         monkeypatch.setenv("COLUMNS", str(columns))
         assert longest(run(arguments, code=int("audit" in arguments)).stdout) <= columns
 

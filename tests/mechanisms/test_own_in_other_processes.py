@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cli_runner import run
+from cli_runner import IN_A_ROW, run
 from fairlp import study
 from fairlp.errors import StudyError
 from fairlp.mechanisms.table import find
@@ -160,22 +160,9 @@ def test_an_installed_package_brings_mechanisms(package):
     assert "one-by-one" in typed(package, "mechanisms", "--json").stdout
 
 
-#: Commands one after the other in a new process, each line of the arguments is one.
-TYPED = """
-import sys
-from fairlp.cli import main
-for line in sys.argv[1:]:
-    sys.argv = ["fairlp", *line.split()]
-    try:
-        main()
-    except SystemExit as left:
-        assert not left.code
-"""
-
-
 def test_the_command_line_takes_a_name_a_module_or_a_file(package):
     names = ["memory-first", "their_package.rules:memory_first", "loose.py:memory_first"]
-    done = shell(package, "-c", TYPED, *(f"allocate ghodsi -m {name} --json" for name in names))
+    done = shell(package, "-c", IN_A_ROW, *(f"allocate ghodsi -m {name} --json" for name in names))
     assert done.returncode == 0, done.stderr
     decoder, rest, found = json.JSONDecoder(), done.stdout, []
     while rest.strip():

@@ -4,13 +4,27 @@ import os
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
-from typer.testing import CliRunner
+import typer.testing
 
 import fairlp
 from fairlp.cli import app
 
+#: Typer makes the commands of an app anew for each call, which takes longer than most calls: here they are made once.
+typer.testing._get_command = cache(typer.main.get_command)
+#: Commands one after the other in a new process, each argument is one.
+IN_A_ROW = """
+import sys
+from fairlp.cli import main
+for line in sys.argv[1:]:
+    sys.argv = ["fairlp", *line.split()]
+    try:
+        main()
+    except SystemExit as left:
+        assert not left.code
+"""
 SOURCE = str(Path(fairlp.__file__).parents[1])
 
 
@@ -20,7 +34,7 @@ def words(line="", *more):
 
 
 def run(*arguments, code=0):
-    result = CliRunner().invoke(app, words(*arguments), prog_name="fairlp")
+    result = typer.testing.CliRunner().invoke(app, words(*arguments), prog_name="fairlp")
     assert result.exit_code == code, result.output
     return result
 
