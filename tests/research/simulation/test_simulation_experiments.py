@@ -38,6 +38,16 @@ def compared(crowd):
     return compare_policies(*crowd, ("best-fit", "first-fit", "slots", "drfh"), until=HOUR, every=60)
 
 
+@pytest.fixture(scope="module")
+def sizes(crowd):
+    return slot_sizes(*crowd, (6, 14), until=HOUR)
+
+
+@pytest.fixture(scope="module")
+def dedicated(crowd):
+    return dedicated_clouds(*crowd, until=HOUR, seed=3)
+
+
 def test_a_comparison_says_of_each_policy_what_its_own_run_says(crowd, compared):
     cluster, load = crowd
     alone = simulate(cluster, load, "slots", until=HOUR, every=60)
@@ -75,24 +85,22 @@ def test_reductions_by_size_of_the_job():
         found.reductions("best-fit", "slot")
 
 
-def test_slot_sizes_are_runs_of_slots(crowd):
-    table = slot_sizes(*crowd, (6, 14), until=HOUR)
+def test_slot_sizes_are_runs_of_slots(crowd, sizes):
     alone = simulate(*crowd, "slots", slots=6, until=HOUR)
-    assert table.loc[6, "cpu"] == alone.utilization["cpu"].mean() and table.index.tolist() == [6, 14]
-    assert table.loc[14, "overall"] > table.loc[6, "overall"]
+    assert sizes.loc[6, "cpu"] == alone.utilization["cpu"].mean() and sizes.index.tolist() == [6, 14]
+    assert sizes.loc[14, "overall"] > sizes.loc[6, "overall"]
 
 
-def test_dedicated_clouds_hold_all_servers_once_and_figures_count_users(crowd):
+def test_dedicated_clouds_hold_all_servers_once_and_figures_count_users(crowd, dedicated):
     cluster, load = crowd
     parts = divide(cluster, 15, seed=3)
     assert [part.n_servers for part in parts] == [4] * 15
     total = pd.concat([pd.Series(part.counts, list(part.servers)) for part in parts]).groupby(level=0).sum()
     assert total.to_dict() == dict(zip(cluster.servers, cluster.counts, strict=True))
-    found = dedicated_clouds(cluster, load, until=HOUR, seed=3)
     first = load.users[0]
     alone = simulate(parts[0], load.only(first), "best-fit", until=HOUR)
-    assert found.users.loc[first, "dedicated"] == alone.users.ratio[first]
-    figures = found.figures()
+    assert dedicated.users.loc[first, "dedicated"] == alone.users.ratio[first]
+    figures = dedicated.figures()
     assert figures[["more tasks shared", "as many", "fewer tasks shared"]].sum() == pytest.approx(1)
     assert figures["more tasks shared"] > 0.5 > figures["fewer tasks shared"]
 
@@ -147,16 +155,16 @@ def test_users_of_the_alibaba_trace_are_its_demand_classes(tmp_path):
     assert len(alibaba(file, users=1).users) == 1
 
 
-def test_every_experiment_has_a_figure_with_names_on_its_axes(crowd, compared, tmp_path):
+def test_every_experiment_has_a_figure_with_names_on_its_axes(compared, sizes, dedicated, tmp_path):
     figures = {
         "shares": plots.plot_user_shares(joining_users(every=20)),
         "some": plots.plot_user_shares(compared.results["drfh"], users=["user1"]),
         "used": plots.plot_utilization_over_time(compared),
-        "slots": plots.plot_slot_sizes(slot_sizes(*crowd, (8, 14), until=HOUR), best=14),
+        "slots": plots.plot_slot_sizes(sizes, best=14),
         "times": plots.plot_completion_times(compared),
         "reductions": plots.plot_reductions(compared.reductions()),
         "ratios": plots.plot_completion_ratios(compared),
-        "dedicated": plots.plot_dedicated_clouds(dedicated_clouds(*crowd, until=HOUR)),
+        "dedicated": plots.plot_dedicated_clouds(dedicated),
     }
     for name, figure in figures.items():
         figure.savefig(tmp_path / f"{name}.png")

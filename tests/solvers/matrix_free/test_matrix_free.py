@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -142,10 +143,16 @@ def test_either_side_is_factored_where_it_is_the_smaller(users, servers):
     assert found.levels.min() == pytest.approx(fairlp.allocate(dense, "drfh").levels.min(), rel=1e-6)
 
 
+@cache
+def lowest_level():
+    """A problem, and its smallest level by dense factors."""
+    problem = connected()
+    return problem, fairlp.allocate(problem, "c-drfh", aim=1e-6).levels.min()
+
+
 @pytest.mark.parametrize("slow, fill", [(np.inf, 8.0), (0, 8.0), (0, 0.0)])
 def test_without_dense_factors_the_gap_is_met_by_gradients(monkeypatch, slow, fill):
-    problem = connected()
-    expected = fairlp.allocate(problem, "c-drfh", aim=1e-6).levels.min()
+    problem, expected = lowest_level()
     for name, value in (("DENSE", 0), ("_SLOW", slow), ("_FILL", fill)):
         monkeypatch.setattr(equations, name, value)
     found = fairlp.allocate(problem, "c-drfh", aim=AIM, rounds=1)
