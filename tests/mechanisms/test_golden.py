@@ -92,29 +92,6 @@ def test_naive_drf_model_gives_the_first_round_on_each_server():
     assert solution.values["t"].tolist() == pytest.approx([0.5, 0.5], rel=1e-12)
 
 
-def test_khamse_ashari_figure_1_c_drfh_and_tsf():
-    instance = examples.khamse_ashari_figure_1()
-    c_drfh = fairlp.allocate(instance, "c-drfh")
-    assert c_drfh.totals.tolist() == pytest.approx([60 / 23, 72 / 23, 144 / 23], rel=1e-12)
-    assert c_drfh.totals.round(3).tolist() == [2.609, 3.130, 6.261]  # as printed
-    assert c_drfh.levels.tolist() == pytest.approx([12 / 46] * 3, rel=1e-12)
-    assert totals(instance, "tsf").tolist() == pytest.approx([2, 2, 8], rel=1e-12)
-
-
-def test_khamse_ashari_table_3_and_tsf_of_table_4():
-    """Table III: γ by class. Table IV, TSF: 35/170, 22.5/85, 58.33, 8.05 + 27.5, rounded in the paper."""
-    instance = examples.khamse_ashari_table_3()
-    expected = [[80, 340, 82.5, 55], [40, 170, 41.25, 41.25], [0, 0, 82.5, 27.5], [0, 0, 27.5, 27.5]]
-    np.testing.assert_allclose(instance.gamma(), expected, rtol=1e-14)
-    allocation = fairlp.allocate(instance, "tsf")
-    # the paper's figures are rounded: they do not give equal task shares to the last digit, ours do
-    assert allocation.totals.tolist() == pytest.approx([35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5], rel=4e-4)
-    assert allocation.levels[:2].tolist() == pytest.approx([allocation.levels.iloc[0]] * 2, rel=1e-12)
-    assert allocation.levels[2:].tolist() == pytest.approx([allocation.levels.iloc[2]] * 2, rel=1e-12)
-    assert allocation.tasks.loc["user3", "C"] == pytest.approx(58.33, abs=0.02)
-    assert allocation.tasks.loc["user4"].tolist() == pytest.approx([0, 0, 8.05, 27.5], abs=0.01)
-
-
 def test_google_table_merged_equals_unmerged():
     one_by_one = examples.google_cluster(users=12, one_by_one=True)
     small = fairlp.Instance.from_arrays(

@@ -245,18 +245,6 @@ def test_who_complains_and_what_is_owed():
             complaints.check(instance, wrong)
 
 
-def test_the_definition_alone_does_not_exclude_envy():
-    """§4 claims that no justified complaints imply strategy-proofness and thereby no envy; neither is so."""
-    instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
-    assert complaints.check(instance, [1 / 3, 17 / 30, 1])  # equal users, unequal shares
-    assert fairlp.complaints.solutions(instance).ranges.loc["user1", "most"] == pytest.approx(17 / 30)
-    assert totals(instance) == pytest.approx([0.45, 0.45, 1])  # the optimum's prices are the same for all
-    # Ghodsi et al., §6.1.2: at market equilibrium the first user gains by asking for memory that it does not need
-    honest = fairlp.Instance.from_arrays([[16, 1], [1, 2]], [[100, 100]])
-    lying = fairlp.Instance.from_arrays([[16, 8], [1, 2]], [[100, 100]])
-    assert totals(honest) == pytest.approx([100 / 31, 1500 / 31]) and totals(lying)[0] == pytest.approx(25 / 6)
-
-
 def test_criteria_and_their_errors():
     instance = examples.load("dolev-section-5")
     best = fairlp.allocate(instance, "njc", criterion="user1")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,43 +193,6 @@ def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairlp.models.files.whole_files.MOST_BYTES", 100)
     with pytest.raises(FileFormatError, match="which is the most that is read"):
         fairlp.snapshot(tmp_path)
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-5, 2**70)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def places(value, path=()):
-    """All places in a document."""
-    yield path
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from places(inner, (*path, key))
-
-
-@settings(max_examples=many(300), deadline=None)
-@given(st.data())
-def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, data):
-    items = [node("n1", {"zone": "a"}, taints=[{"key": "k", "effect": "NoSchedule"}]), pod("a", on="n1")]
-    items.append(pod("b", tolerations=[{"key": "k", "operator": "Exists"}], nodeSelector={"zone": "a"}))
-    place = data.draw(st.sampled_from([path for path in places(items) if path]))
-    inner = items
-    for key in place[:-1]:
-        inner = inner[key]
-    inner[place[-1]] = data.draw(JSON)
-    folder = tmp_path_factory.mktemp("any")
-    (folder / "x.json").write_text(json.dumps({"apiVersion": "v1", "items": items}), encoding="utf-8")
-    try:
-        found = fairlp.snapshot(folder)
-    except (FileFormatError, InstanceError):
-        return
-    assert isinstance(found.not_understood, pd.DataFrame) and found.instance.users
 
 
 @st.composite
