@@ -14,7 +14,7 @@ import fairlp
 import njc_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.tolerances import NOISE
-from profiles import many
+from profiles import by_day, many
 
 #: one resource, hence one dominant resource: what each asks for, and what is fair and not DRF
 REQUESTS = [[Fraction(1)], [Fraction(1)], [Fraction(1, 10)]]
@@ -92,7 +92,7 @@ def weighted_path(requests, entitled, weights, dummies, c):
 EXAMPLES = ["dolev-section-3", "dolev-section-5", "dolev-circle", "dolev-figure-2"]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", by_day(EXAMPLES, 2))
 @pytest.mark.parametrize("seed", range(many(2)))
 def test_weighted_terms_lead_elsewhere_and_end_at_the_same_point(name, seed):
     """§5.5: "different weighting factors … could lead to other trajectories and other solutions": not to the latter."""

@@ -20,6 +20,7 @@ from fairlp.solvers.interior_point import backend, blocks, face, method, pricing
 from fairlp.solvers.interior_point.pricing import PricingSession
 from fairlp.solvers.interior_point.region import Region
 from fairlp.solvers.interior_point.structure import Structure
+from profiles import by_day
 
 OURS, THEIRS = "interior point", "HiGHS"
 MAX_MIN = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
@@ -169,7 +170,7 @@ def test_the_programs_own_places_are_filled():
 # --- lower bounds
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", by_day(range(10), 3))
 def test_lower_bounds_of_dynamic_drf(seed):
     instance = cluster(users=9, servers=1, seed=seed)
     expected_rows = {"capacity", "fairness", "irrevocable"}

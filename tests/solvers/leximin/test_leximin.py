@@ -17,7 +17,7 @@ from fairlp.models.instances.merging import components, fewer_pairs, select
 from fairlp.solvers.leximin import leximin as leximin_module
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
-from profiles import many
+from profiles import by_day, many
 
 SERVERS = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
 
@@ -235,7 +235,7 @@ def nearly_alike(rng, scarce):
 
 @pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted", "tsf", "kueue"])
 @pytest.mark.parametrize("scarce", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", by_day(range(3), 3))
 def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce, seed, monkeypatch):
     one = nearly_alike(np.random.default_rng(seed), scarce)
     if mechanism == "kueue":  # quotas of the second resource come to more than there is
