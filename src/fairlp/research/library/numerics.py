@@ -344,7 +344,6 @@ def queue_tree(rng: np.random.Generator, *, branches: int, depth: int, leaves: i
         below += paths
     demands = rng.integers(1, 9, (len(paths) * leaves, 3)).astype(float)
     demands[rng.random(demands.shape) < 0.2] = 0
-    demands[~demands.any(axis=1), 0] = 1
     capacities = rng.integers(40, 200, (servers, 3)).astype(float) * max(len(demands) // servers, 1)
     pool = capacities.sum(axis=0)
     queues: dict[str, dict[str, object]] = {path: {"weight": float(rng.integers(1, 5))} for path in below}
@@ -355,4 +354,4 @@ def queue_tree(rng: np.random.Generator, *, branches: int, depth: int, leaves: i
     for path in paths[::4]:
         queues[path]["guarantee"] = dict(zip(resources, np.floor(pool / (8 * len(paths))), strict=True))
     queue = [path for path in paths for _ in range(leaves)]
-    return Made(Instance.from_arrays(demands, capacities, queue=queue, queues=queues))
+    return Made(made(demands, capacities, queue=queue, queues=queues))
