@@ -114,6 +114,24 @@ def test_counted_leaves_keep_the_share_of_their_queue_in_whole_tasks(tasks, limi
     assert fairlp.allocate(one, "h-drf-discrete").totals.iloc[0] < tasks / 2 * 0.9
 
 
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_tasks_counted_at_once_are_those_served_one_after_the_other(seed):
+    rng = np.random.default_rng(seed)
+    one = tree_instance(rng, caps=seed % 2 == 0)
+    one = one.replace(capacities=one.capacities * rng.choice([1, 5, 20]))
+    ties = ("larger", "smaller", "index")[seed % 3]
+    counted, served = (
+        fairlp.allocate(one, "h-drf-counted-whole", method=method, ties=ties).totals for method in ("fast", "loop")
+    )
+    assert counted.tolist() == served.tolist()
+
+
+def test_billions_of_tasks_are_counted():
+    one = examples.load("bhattacharya-starvation").replace(task_limits=[45e9, 20e9, 60e9])
+    found = fairlp.allocate(one.replace(capacities=one.capacities * 1e9), "h-drf-counted-whole").totals
+    assert found.tolist() == [30e9, 20e9, 30e9]
+
+
 @pytest.mark.parametrize("seed", range(many(30)))
 def test_without_limits_counting_changes_nothing(seed):
     one = tree_instance(np.random.default_rng(seed), limits=False)

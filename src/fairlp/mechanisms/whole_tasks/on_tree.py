@@ -8,10 +8,11 @@ tree without it.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Set
+import itertools
+from collections.abc import Iterable, Iterator, Set
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,19 +101,25 @@ def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     return np.array(tasks, dtype=float)
 
 
-def counted(instance: Instance, ties: str = "larger") -> np.ndarray:
+def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> np.ndarray:
     """Return whole tasks by user, one after the other, where the tasks of satisfied users count for their queues.
 
     The next task goes to the user whose tasks are all that it asks for at the lowest level of the root, on the way of
-    ``h-drf-counted``. The way begins anew whenever somebody leaves. O(N·kinks) a task, in rationals.
+    ``h-drf-counted``. The way begins anew whenever somebody leaves. Tasks that surely fit are counted ``at_once`` then.
+    O(log N + kinks) for each of the last tasks, O(N·kinks) whenever somebody leaves, in rationals.
     """
     room, _, limits, active = _begin(instance)
     rates, tasks = rational_rates(instance, counted=True, number=decimal), np.array([Fraction(0)] * len(limits))
-    satisfied = tasks * 0
+    satisfied, sign = tasks * 0, SIGNS[ties]
     while active:
         way = _Way(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
+        for _, asked, _, pace in way if at_once else ():
+            if not _in_bulk(room, {n: pace.rate[n] for n in active}, limits, tasks, asked, float(pace.end)):
+                break
+        heap = [(*way.level(n, tasks[n], sign), n) for n in active]
+        heapq.heapify(heap)
         while True:
-            n = min(active, key=lambda n: (*way.level(n, tasks[n], SIGNS[ties]), n))
+            n = heap[0][-1]
             if not room.fits(n):
                 break
             room.take(n)
@@ -120,8 +127,18 @@ def counted(instance: Instance, ties: str = "larger") -> np.ndarray:
             if tasks[n] == limits[n]:
                 satisfied[n] = tasks[n]
                 break
+            heapq.heapreplace(heap, (*way.level(n, tasks[n], sign), n))
         active.discard(n)
     return tasks.astype(float)
+
+
+class _Part(NamedTuple):
+    """A part of the way between two kinks: the t where it begins, what everybody asks for there, and how it goes on."""
+
+    begin: Any
+    asked: Any
+    point: TreePoint
+    pace: Pace
 
 
 class _Way:
@@ -129,25 +146,25 @@ class _Way:
 
     def __init__(self, rates: Rates, active: np.ndarray, point: TreePoint) -> None:
         self.rates, self.active = rates, active
-        #: The t at which each part begins, what everybody asks for there, where the tree stands, and how it goes on.
-        self.parts: list[tuple[Any, Any, TreePoint, Pace]] = [
-            (Fraction(0), rates.asked(point), point, rates.pace(active, point))
-        ]
+        self.parts = [self._part(Fraction(0), point)]
+
+    def _part(self, begin: Fraction, point: TreePoint) -> _Part:
+        return _Part(begin, self.rates.asked(point), point, self.rates.pace(self.active, point))
+
+    def __iter__(self) -> Iterator[_Part]:
+        for k in itertools.count():
+            if k == len(self.parts):
+                begin, _, point, pace = self.parts[-1]
+                self.parts.append(self._part(begin + pace.end, pace.after(point, pace.end)))
+            yield self.parts[k]
 
     def level(self, n: int, tasks: Any, sign: int) -> tuple[Fraction, Fraction]:
         """Return up to where a user asks for no more than its tasks, and what tells equal levels apart."""
-        k = 0
-        while True:
-            begin, asked, point, pace = self.parts[k]
+        for begin, asked, _, pace in self:
             rate = pace.rate[n]
             if rate > 0 and (pace.end == np.inf or asked[n] + rate * pace.end > tasks):
                 return begin + max(tasks - asked[n], Fraction(0)) / rate, sign / rate
-            k += 1
-            if k == len(self.parts):
-                after = pace.after(point, pace.end)
-                self.parts.append(
-                    (begin + pace.end, self.rates.asked(after), after, self.rates.pace(self.active, after))
-                )
+        raise AssertionError("the last part has no end")
 
 
 def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
@@ -193,30 +210,45 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     return np.array(tasks, dtype=float)
 
 
-def _in_bulk(room: FreeCapacity, rate: dict[int, Fraction], limits: list[float], tasks: list[int]) -> None:
-    """Give everybody the tasks below a level where all fit and nobody has all of its; bisection in floats finds it."""
+def _in_bulk(
+    room: FreeCapacity, rate: dict[int, Any], limits: list[float], tasks: Any, asked: Any = None, end: float = np.inf
+) -> bool:
+    """Give everybody the tasks below a level where all fit and nobody has all of its; bisection in floats finds it.
+
+    ``asked`` is what everybody asks for at level 0. Return whether that level is the ``end``.
+    """
     users = list(rate)
-    speed = np.array([float(rate[n]) for n in users])
-    has = np.array([tasks[n] for n in users], dtype=float)
+    speed, has, limit = (np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits))
+    begun = np.zeros(len(users)) if asked is None else asked[users].astype(float)
     use = room.matrix[users]
     left = np.array([float(amount) for amount in room.left]) * (1 - LEVEL_ROUNDING)
 
     def below(level: float) -> np.ndarray:
-        return np.asarray(np.maximum(np.floor(level * (1 - LEVEL_ROUNDING) * speed) - has, 0.0))
+        return np.asarray(np.maximum(np.floor((begun + level * speed) * (1 - LEVEL_ROUNDING)) - has, 0.0))
 
-    low = float((has / speed).min())
-    pace = speed @ use
-    high = low + float(quotients(left, pace).max(initial=0.0))
-    high = min(high, float(((np.array([limits[n] for n in users]) - 1) / speed).min()))
+    def fits(level: float) -> bool:
+        """Whether there is room for these and everyone's next task, so that none of them comes late."""
+        return bool(((below(level) + 1) @ use <= left).all())
+
+    rises = speed > 0
+    low, most = (
+        float(((amount - begun)[rises] / speed[rises]).min(initial=end))
+        for amount in (np.maximum(has, begun), limit - 1)
+    )
+    high = min(low + float(quotients(left, speed @ use).max(initial=0.0)), most, end)
+    whole = high == end and fits(high)
+    if whole:
+        low = high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        fits = ((below(middle) + 1) @ use <= left).all()  # with everyone's next task, so that none of them comes late
-        low, high = (middle, high) if fits else (low, middle)
-    given = [(n, int(count)) for n, count in zip(users, below(low).tolist(), strict=True) if count]
-    if room.all_fit(given):
-        for n, count in given:
-            room.take(n, count)
-            tasks[n] += count
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    given = [(n, int(number)) for n, number in zip(users, below(low).tolist(), strict=True) if number]
+    if not room.all_fit(given):
+        return False
+    for n, number in given:
+        room.take(n, number)
+        tasks[n] += number
+    return whole
 
 
 def _begin(instance: Instance) -> tuple[FreeCapacity, ExactRates, list[float], set[int]]:
