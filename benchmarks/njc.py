@@ -39,6 +39,7 @@ def exact(quick: bool) -> None:
     """The exact method by size, its certificate, and the same program through solvers."""
     rows = []
     sizes = [(100, 5, True), (1_000, 10, True), (10_000, 20, True), (10_000, 20, False), (100_000, 20, True)]
+    sizes.append((2, 10_000, True))
     for users, resources, limited in sizes:
         instance = draw(users, resources, limited=limited)
         requests = Requests.of(instance)

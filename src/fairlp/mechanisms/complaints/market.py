@@ -4,8 +4,8 @@ maximise Σ e[n]·log x[n] subject to Σ_n x[n]·r[n,j] ≤ 1 and, for users wit
 takes x[n] = min(1, e[n]/p[n]), p[n] = Σ_j λ[j]·r[n,j], so everything is a function of R prices:
 
 * **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by Newton steps while τ
-  falls. The users' part has a closed form at every τ, so a step costs O(NR²) and solves R equations; a line search on
-  the smooth dual, which is convex, makes every step safe.
+  falls. The users' part has a closed form at every τ, so a step costs O(NR·min(N, R)) and solves min(N, R) equations; a
+  line search on the smooth dual, which is convex, makes every step safe.
 * **End.** Once τ shows which resources have a price, those are to be saturated: as many equations as prices, solved by
   Newton to the last digit. A resource whose price turns negative leaves, one that is overused joins. What comes out is
   judged by the optimality conditions; if they do not hold, τ falls further and the end is tried again.
@@ -103,9 +103,7 @@ class _Problem:
         value, x, curvature = self._smooth(price, tau)
         for step in range(_STEPS):
             slope = 1.0 - x @ self.r - tau / price
-            hessian = (self.r * curvature[:, None]).T @ self.r
-            hessian[np.diag_indices_from(hessian)] += slack / price
-            move = -np.linalg.solve(hessian, slope)
+            move = -self._solve_hessian(curvature, slack / price, slope)
             promised = float(-slope @ move)
             new_slack = tau / price - slack / price * move  # s + ds of the linearised s·λ = τ
             size = min(1.0, _BOUNDARY / float((-move / price).max(initial=_BOUNDARY)))
@@ -121,6 +119,16 @@ class _Problem:
             if promised <= _CENTRED * tau and size > _BOUNDARY / 2:
                 return price, slack, step + 1
         return price, slack, _STEPS
+
+    def _solve_hessian(self, curvature: np.ndarray, own: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return (Σ_n curvature[n]·r[n]r[n]ᵀ + diag(own))⁻¹·right; of users and resources the more are eliminated."""
+        if len(self.r) >= len(own):
+            hessian = (self.r * curvature[:, None]).T @ self.r
+            hessian[np.diag_indices_from(hessian)] += own
+            return np.linalg.solve(hessian, right)
+        root = self.r * np.sqrt(curvature)[:, None]
+        inner = np.eye(len(root)) + (root / own) @ root.T
+        return np.asarray((right - root.T @ np.linalg.solve(inner, root @ (right / own))) / own)
 
     def _smooth(self, price: np.ndarray, tau: float) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the smooth dual at prices > 0, what users take, and how much less they take of it as p rises.
