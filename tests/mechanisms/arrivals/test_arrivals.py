@@ -1,4 +1,4 @@
-"""Dynamic DRF and cautious LP: golden values, methods against each other, exactly, and against SciPy; the lemmas."""
+"""Dynamic DRF and cautious LP: methods against each other, exactly, and against SciPy; lemmas are in the ledger."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ def rows_of(result):
 def agree(one, other, within=1e-9):
     for a, b in zip(one, other, strict=True):
         np.testing.assert_allclose(np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0)
-
-
-# golden values
 
 
 def test_static_drf_of_the_competitive_table_is_drf():
@@ -130,7 +127,7 @@ def test_rounding_stays_small_over_many_steps(kind):
         np.testing.assert_allclose(found, np.array(levels, dtype=float), rtol=1e-11)
 
 
-# the lemmas, and the properties
+# the properties
 
 
 def test_cautious_lp_breaks_dynamic_pareto_optimality():
@@ -167,9 +164,6 @@ def test_the_checks_see_what_is_wrong():
     assert made.residual == pytest.approx(0.1)
     made, found = holds([third, third, 0.2], [0, 1, 2])
     assert not found["SI", 3] and not found["DPO", 3] and found["irrevocable", 3]
-
-
-# the erratum
 
 
 # what the horizon and weights mean

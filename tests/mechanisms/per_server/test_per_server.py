@@ -1,4 +1,4 @@
-"""PS-DSF: golden values, Theorems 1 and 2 and Definition 5 against an independent reading, and the paper's claims."""
+"""PS-DSF: golden values, Theorems 1 and 2 and Definition 5 by an independent reading; other claims: the ledger."""
 
 from __future__ import annotations
 
@@ -239,9 +239,6 @@ def test_methods_agree_on_totals_under_time_division():
                 continue
             totals = allocate(instance, "tdm", method).totals.to_numpy()
             assert totals == pytest.approx(reference, rel=1e-8), (seed, method)
-
-
-# --- what it reduces to, and what the paper claims -------------------------------------------------------------------
 
 
 # PS-DSF's check given planted allocations, its validation given methods that lie, and one server by hand.

@@ -442,23 +442,6 @@ def test_a_row_that_is_used_nowhere_else_is_removed():
     assert made.solve().objective == pytest.approx(6)
 
 
-def test_a_series_of_two_levels_is_put_in_order():
-    other = Index("r", ["cpu", "gpu"], "resource")
-    made = Model("m", indices=(USERS, other))
-    pairs = pd.MultiIndex.from_product([["bob", "ann"], ["gpu", "cpu"]])
-    d = made.parameter("d", (USERS, other), pd.Series([4.0, 3.0, 2.0, 1.0], index=pairs))
-    assert d.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
-
-
-def test_a_sweep_says_where_there_is_no_optimum():
-    made = odd_model()
-    least = made.parameter("h", (), 0.0)
-    made.constraint("least", made["x"].sum() >= least)
-    found = made.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
-    assert found["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(found["objective"].iloc[1])
-    assert found["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]
-
-
 def test_a_sweep_of_integers_reads_no_duals():
     made = odd_model(integer=True)
     most = made.parameter("h", (), 3.5)

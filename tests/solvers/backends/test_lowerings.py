@@ -44,6 +44,7 @@ def test_highs_objects(name, mechanism):
     solution = same(model, model.read_back(highs), 1e-9)
     assert solution.verify().is_optimal
     assert [highs.getRowName(k)[1] for k in range(highs.getNumRow())] == model.compile().row_names
+    assert [highs.getColName(k)[1] for k in range(highs.getNumCol())] == model.compile().column_names
 
 
 @pytest.mark.parametrize(("name", "mechanism"), CASES)
@@ -52,7 +53,7 @@ def test_cvxpy_problems(name, mechanism):
     problem = model.to_cvxpy()
     problem.solve(solver="HIGHS")
     solution = same(model, model.read_back(problem), 1e-7)
-    assert solution.verify().is_optimal
+    assert solution.verify().is_optimal and set(problem.var_dict) == set(model.variables)
     tasks = next(name for name in ("g", "x", "s") if name in model.variables)
     instance = examples.load(name)
     if not instance.has_constraints and mechanism not in ("drf", "edrf") and len(instance.servers) > 1:

@@ -9,7 +9,7 @@ import fairlp
 from fairlp import Index, Model
 from fairlp.errors import FairlpError, SolverError, SolverNotAvailableError, UnsupportedError
 from fairlp.models.programs.solution import Capability, Options, Termination
-from fairlp.solvers.backends import base, cvxpy_backend, highs, ortools_backend, pyomo_backend, scipy_linprog
+from fairlp.solvers.backends import base, cvxpy_backend, highs, ortools_backend, pyomo_backend
 
 
 def model():
@@ -165,15 +165,6 @@ def test_options_of_ortools_reach_its_process(solver, options, parameters, monke
     monkeypatch.setattr(ortools_backend, "ask", ask)
     with pytest.raises(SolverError, match="nothing"):
         model().solve(f"ortools:{solver}", primal_tolerance=1e-5, dual_tolerance=1e-7, time_limit=3, **options)
-
-
-def test_scipys_words_for_infeasible_or_unbounded():
-    class Answer:
-        status, message = 4, "The problem is unbounded or infeasible"
-
-    assert scipy_linprog._termination(Answer) is Termination.INFEASIBLE_OR_UNBOUNDED
-    Answer.message = "numerical difficulties"
-    assert scipy_linprog._termination(Answer) is not Termination.INFEASIBLE_OR_UNBOUNDED
 
 
 def test_an_equation_that_cannot_hold_is_explained_as_one():
