@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import fairlp
-from cli_runner import error_line, fairlp_in_a_shell, python, run
+from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors, examples
 from fairlp.cli import ExitCode, app, main, output, parameters, studies
 from fairlp.cli.app import MOVED
@@ -180,9 +180,10 @@ def test_a_pipe_cuts_and_colours_nothing():
 
 def test_json_survives_a_narrow_encoding(here):
     fairlp.Instance.from_arrays([[1.0]], [[9.0]], users=["é∑"], resources=["cpu"]).write("odd.json")
-    result = fairlp_in_a_shell("allocate odd.json -m drf --json", PYTHONIOENCODING="ascii")
-    assert json.loads(result.stdout)["users"][0]["user"] == "é∑"
-    assert fairlp_in_a_shell("export odd.json -m drf", PYTHONIOENCODING="ascii").returncode == 0
+    commands = ("allocate odd.json -m drf --json", "export odd.json -m drf")
+    result = python("-c", IN_A_ROW, *commands, PYTHONIOENCODING="ascii")
+    found, _ = json.JSONDecoder().raw_decode(result.stdout)
+    assert found["users"][0]["user"] == "é∑" and result.returncode == 0
 
 
 def test_json_is_valid_where_there_is_no_number():

@@ -14,6 +14,7 @@ from fairlp.mechanisms import validation
 from fairlp.mechanisms.max_min import ladder
 from fairlp.models.programs.certificate import Proof
 from instances import random_instance
+from profiles import chequered
 
 #: By linear programs, and in rationals.
 HOW = (False, True)
@@ -117,8 +118,7 @@ PROVED = ("drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "h-drf", "h-d
 PROVED += ("psdsf-rdm", "psdsf-tdm", "njc", "ceei", "alpha-fair")
 
 
-@pytest.mark.parametrize("forged", FORGED)
-@pytest.mark.parametrize("mechanism", PROVED)
+@pytest.mark.parametrize(("mechanism", "forged"), chequered(PROVED, [*FORGED]))
 def test_a_certificate_is_of_the_tasks_that_it_is_asked_of(mechanism, forged):
     """Whatever the method said of other tasks, and also where tasks are no numbers, of which no comparison is true."""
     instance = fairlp.Instance.from_arrays([[1, 4], [3, 1], [1, 1]], [[9, 18]], queue=["q", "q", ""])

@@ -16,6 +16,7 @@ import fairlp
 from fairlp import Instance, api, examples, plots
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 from fairlp.plots import allocations, style
+from profiles import chequered
 
 pytest.importorskip("matplotlib")
 
@@ -105,18 +106,19 @@ def test_labels_count_the_servers():
     assert tick_labels(figure.axes[0]) == ["A (8)", "B (68)", "C (33)", "D (11)"]
 
 
-@pytest.mark.parametrize("resources", [2, 3])
-@pytest.mark.parametrize(
-    ("names", "slanted"),
-    [
-        (["compute", "memory", "t4", "a100"], True),  # as wide as a panel, with their numbers
-        (["a", "b", "c", "d"], False),
-        (["a" * 30], False),
-        (["long name of the first", "b"], True),
-        ([f"c{k}" for k in range(24)], True),
-    ],
-)
-def test_bar_names_do_not_meet_in_narrow_panels(resources, names, slanted):
+#: Names of bars, and whether they are slanted.
+NAMES_OF_BARS = [
+    (["compute", "memory", "t4", "a100"], True),  # as wide as a panel, with their numbers
+    (["a", "b", "c", "d"], False),
+    (["a" * 30], False),
+    (["long name of the first", "b"], True),
+    ([f"c{k}" for k in range(24)], True),
+]
+
+
+@pytest.mark.parametrize(("resources", "bars"), chequered([2, 3], NAMES_OF_BARS))
+def test_bar_names_do_not_meet_in_narrow_panels(resources, bars):
+    names, slanted = bars
     instance = fairlp.Instance.from_arrays(
         np.eye(resources) + 0.1,
         np.arange(1, 1 + len(names) * resources).reshape(len(names), resources),

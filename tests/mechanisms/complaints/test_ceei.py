@@ -14,7 +14,7 @@ from fairlp.models.programs.solution import Options
 from fairlp.solvers.backends.tangents import solve_with_logs
 from fairlp.tolerances import CONVEX_POINT, VERIFIED
 from instances import random_instance
-from profiles import many
+from profiles import by_day, many
 
 SOLVERS = ("highs", "glpk", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS")
 
@@ -59,7 +59,7 @@ def test_the_optimality_conditions_on_servers_with_constraints(seed):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_several_solvers_reach_the_same_point(solver):
-    for seed in (1, 5, 9, 12):
+    for seed in by_day((1, 5, 9, 12), 2):
         instance = random_instance(seed, zeros=False, limits=seed > 5)
         best = fairlp.allocate(instance, "ceei", method="convex")
         found = fairlp.allocate(instance, "ceei", method="convex", solver=solver)

@@ -120,7 +120,7 @@ def instance_of(tree, users, pool):
     )
 
 
-@pytest.mark.parametrize("seed", range(many(60)))
+@pytest.mark.parametrize("seed", by_day(range(many(60)), 2))
 def test_rounds_of_programs_are_a_tournament_of_small_steps(seed):
     tree, users, pool = random_cohorts(seed)
     found = fairlp.allocate(instance_of(tree, users, pool), "kueue")

@@ -14,7 +14,7 @@ from fairlp.mechanisms.per_server.rows import time_market
 from fairlp.models.instances.merging import merge_servers
 from fairlp.models.programs.solution import Termination
 from instances import random_instance
-from profiles import many
+from profiles import chequered, many
 
 DIVISIONS = ("rdm", "tdm")
 
@@ -321,8 +321,12 @@ def test_integer_programs_of_weights_of_several_orders_of_magnitude():
         assert found.certificate and found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in examples.names() if name.startswith("dolev")])
-@pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm", "njc", "ceei"])
+@pytest.mark.parametrize(
+    ("name", "mechanism"),
+    chequered(
+        [name for name in examples.names() if name.startswith("dolev")], ["psdsf-rdm", "psdsf-tdm", "njc", "ceei"]
+    ),
+)
 def test_validate_with_task_limits(name, mechanism):
     assert fairlp.validate(examples.load(name), mechanism).agrees.all()
 

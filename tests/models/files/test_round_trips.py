@@ -19,7 +19,7 @@ from fairlp.mechanisms.table import TABLE
 from fairlp.models.files.lp import parse_lp, write_lp
 from fairlp.models.files.mps import parse_mps, write_mps
 from fairlp.models.files.programs import _open, read_program, write_nl
-from profiles import PROFILE, chequered
+from profiles import PROFILE, by_day, chequered
 
 EXAMPLES = ("ghodsi", "khamse-ashari-table-3", "parkes-zero-demands", "wang-figure-1", "google-cluster")
 #: options that make a linear program of a formulation that has logarithms; without any, it is left out
@@ -176,7 +176,7 @@ def assert_read(found, path, form, name):
         assert got is None or sorted(got) == sorted(wanted)
 
 
-@pytest.mark.parametrize(("name", "reader"), chequered(NAMES, [by_highs, by_glpk, by_scip, by_cbc]))
+@pytest.mark.parametrize(("name", "reader"), by_day(chequered(NAMES, [by_highs, by_glpk, by_scip, by_cbc]), 3))
 def test_others_read_what_we_write(name, reader, tmp_path):
     for form in FORMS:
         if form == "full" and reader in (by_glpk, by_cbc):
@@ -280,7 +280,7 @@ WRITERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "writer", "suffix"), chequered(NAMES, [*WRITERS], [".mps", ".lp"]))
+@pytest.mark.parametrize(("name", "writer", "suffix"), by_day(chequered(NAMES, [*WRITERS], [".mps", ".lp"]), 3))
 def test_we_read_what_others_write(name, writer, suffix, tmp_path):
     if writer.startswith("GLPK") and (name == "no rows" or (name == "ranges" and suffix == ".mps")):
         pytest.skip("GLPK writes 12 digits, and nothing at all without rows")

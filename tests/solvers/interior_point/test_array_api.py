@@ -79,7 +79,7 @@ def shared(given, mechanism, **options):
         return fairlp.allocate(given, mechanism, method="interior-point", **options)
 
 
-@pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 3))
+@pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 5))
 def test_rounds_are_those_of_numpy(device, seen, kind, side):
     given = instance(kind, *SHAPES[side], 3)
     found = shared(given, "drfh", device=device)
@@ -94,7 +94,7 @@ def test_rounds_on_the_face_are_on_the_device_too(device, seen, kind):
     assert len(found.rounds) >= 2 and seen["faces"] >= len(found.rounds) - 1
 
 
-@pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 3))
+@pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 5))
 def test_proportional_fairness_is_that_of_numpy(device, seen, kind, side):
     problem = Structure.of(fairlp.formulate(instance(kind, *SHAPES[side], 3), "ceei").compile()).problem
     found = method.solve(problem, device=device)

@@ -16,7 +16,7 @@ from fairlp.research.library.numerics import shaped
 from fairlp.solvers.interior_point import backend, face, method
 from fairlp.solvers.interior_point.structure import Structure
 from fairlp.tolerances import INTERIOR_ROUGH
-from profiles import many
+from profiles import chequered, many
 
 #: The shapes, and what is special about them.
 KINDS = ["zeros", "gpu", "two of five", "limits", "few pairs", "chain", "weights", "a dominating user"]
@@ -66,8 +66,7 @@ def levels(given, method):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(many(12)))
+@pytest.mark.parametrize(("kind", "seed"), chequered(KINDS, range(many(12))))
 def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
     rng = np.random.default_rng(seed)
     given = instance(kind, int(rng.integers(5, 40)), int(rng.integers(3, 40)), seed)

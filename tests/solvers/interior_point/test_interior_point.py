@@ -117,7 +117,7 @@ def check_equal(instance, mechanism, **how):
     return expected, found
 
 
-@pytest.mark.parametrize(("mechanism", "kind"), by_day(itertools.product(MAX_MIN, KINDS), 3))
+@pytest.mark.parametrize(("mechanism", "kind"), by_day(itertools.product(MAX_MIN, KINDS), 5))
 def test_equal_to_highs(mechanism, kind):
     for seed in range(many(2)):
         instance = suited(draw(kind, seed), mechanism)

@@ -119,12 +119,6 @@ def test_other_programs_go_to_highs_and_the_answer_says_so(name, model):
         assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
 
 
-def test_a_minimum_is_of_another_kind():
-    program = fairlp.formulate(cluster(), "drfh").compile()
-    assert Structure.of(program) is not None
-    assert Structure.of(program.replace(sense="min", c=-program.c)) is None
-
-
 @pytest.mark.parametrize("place", ["capacity", "fairness"])
 def test_a_row_that_is_not_the_one_expected_is_noticed(place):
     """One entry of one server or user is another number: blocks and labels are a region's, the program is not."""
@@ -387,12 +381,19 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_levels_are_right_whatever_fails(monkeypatch, fault):
+@pytest.fixture(scope="module")
+def in_rounds():
+    """An instance of several levels, and those."""
     given = rounds()
     wanted = levels(given, "lp")
     assert len(np.unique(wanted.round(9))) >= 3
     assert levels(given) == pytest.approx(wanted, rel=1e-9)
+    return given, wanted
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_levels_are_right_whatever_fails(monkeypatch, fault, in_rounds):
+    given, wanted = in_rounds
     monkeypatch.setattr(*FAULTS[fault])
     assert levels(given) == pytest.approx(wanted, rel=1e-7)
 

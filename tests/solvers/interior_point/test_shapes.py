@@ -17,7 +17,7 @@ KINDS = [
     "heavy-tails", "spread", "integers", "jitter", "twenty", "limits", "limits-uniform", "log-normal", "uniform",
 ]  # fmt: skip
 #: Small ones a shape, in parts.
-SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (3, 1)
+SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (1, 1)
 
 
 def test_no_shape_is_left_out():

@@ -145,7 +145,7 @@ SOLVERS = [name for name in SOLVERS if Capability.LP in find_backend(name).capab
 MAX_MIN = [name for name, row in TABLE.items() if "lp" in row.method_names and not row.arrivals and not row.whole_tasks]
 
 
-@pytest.mark.parametrize("solver", by_day(SOLVERS, 2))
+@pytest.mark.parametrize("solver", by_day(SOLVERS, 4))
 def test_every_back_end_runs_every_max_min_mechanism(solver):
     instances = [examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")]
     with warnings.catch_warnings():
