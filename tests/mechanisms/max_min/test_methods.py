@@ -165,7 +165,8 @@ def test_what_rounding_may_displace_is_most_beside_who_takes_least():
     tasks = np.ones((2, 1))
     assert displaced(instance, tasks) == pytest.approx(ROUNDING * 1e6, rel=1e-5, abs=0)
     assert displaced(instance, tasks * (1 + 1e-9)) == pytest.approx(1e-9 * 1e6, rel=1e-5, abs=0)  # has to make room
-    assert displaced(instance, tasks * 0) == 0
+    assert displaced(instance, tasks, priced=True) == displaced(instance, tasks * 0) == 0
+    assert displaced(instance, tasks * (1 + 1e-9), priced=True) == pytest.approx(1e-9 * 1e6, rel=1e-5, abs=0)
 
 
 def test_tasks_below_0_by_a_solvers_tolerance_are_none():

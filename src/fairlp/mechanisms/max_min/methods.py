@@ -45,6 +45,8 @@ _NO_DUALS = (
     "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
     "second solver, proves them"
 )
+#: Use beyond a capacity by at most so many times the rounding of a sum is rounding.
+_OF_SUMS = 8
 #: The one method for instances by pairs.
 MATRIX_FREE = "matrix-free"
 #: (instance, φΓ) → tasks (N×K), rounds
@@ -62,11 +64,12 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
     return method
 
 
-def displaced(instance: Instance, tasks: np.ndarray) -> float:
+def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> float:
     """Return the largest part of its tasks by which rounding may change the tasks of a user.
 
     On each server, rounding displaces what tasks use beyond the capacity, and the rounding of the sum of all that they
-    use. In the worst case one user makes room for that or gains it: the one that uses least of a resource.
+    use (where prices tell what that is worth, ``priced``, just what is beyond it). In the worst case one user makes
+    room for that or gains it: the one that uses least of a resource.
     """
     multiple = effort(instance)  # given rates scale what a task needs on a server
     with np.errstate(over="ignore", invalid="ignore"):
@@ -74,7 +77,7 @@ def displaced(instance: Instance, tasks: np.ndarray) -> float:
         used, has = taken.T @ instance.demands, taken.sum(axis=1)[:, None] * instance.demands
         room = instance.total_capacities
         over = np.divide(used - room, room, out=np.zeros(room.shape), where=used > room).max(axis=1)
-        moved = (over + ROUNDING) @ used
+        moved = (np.where(over > _OF_SUMS * ROUNDING, over, 0.0) if priced else over + ROUNDING) @ used
         return float(np.divide(moved, has, out=np.zeros(has.shape), where=has > 0).max(initial=0.0))
 
 
@@ -85,7 +88,8 @@ def leximin_lp(call: MethodCall) -> Tasks:
     if have_limits(instance):
         return with_limits(call)
     assert mechanism.formulation is not None
-    return outcome(instance, leximin(instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call)))
+    result = leximin(instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call))
+    return outcome(instance, result, priced=result.gap is not None)
 
 
 def fill_server(call: MethodCall) -> Tasks:
@@ -267,8 +271,8 @@ def _one_server(instance: Instance, server: int, users: np.ndarray, resources: n
     )
 
 
-def outcome(instance: Instance, result: LeximinResult) -> Tasks:
-    """Return the outcome of rounds of linear programs."""
+def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> Tasks:
+    """Return the outcome of rounds of linear programs; ``priced``: of rounds that say what rounding is worth."""
     found = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
     tasks = within_capacity(instance, found)
     return Tasks(
@@ -278,7 +282,7 @@ def outcome(instance: Instance, result: LeximinResult) -> Tasks:
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
-        uncertain=result.uncertain + displaced(instance, found),
+        uncertain=result.uncertain + displaced(instance, found, priced),
         times=result.times,
     )
 
