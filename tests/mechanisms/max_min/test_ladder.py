@@ -279,8 +279,8 @@ def uncertain(monkeypatch):
     """What answers say of their own levels, and floats only."""
     said = []
 
-    def listening(instance, result):
-        found = outcome(instance, result)
+    def listening(instance, result, **how):
+        found = outcome(instance, result, **how)
         said.append(found.uncertain)
         return found
 
