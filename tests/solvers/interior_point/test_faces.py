@@ -196,4 +196,6 @@ def test_a_price_that_is_small_beside_others_tells_who_is_blocked(asked):
     """A user whose tasks are worth 1e-10 of the others' pays for every pair that it uses: its price is no rounding."""
     found = fairlp.allocate(shaped("spread", 60, seed=1), "drfh", method="interior-point")
     assert len(found.rounds) == 1 and asked["vertex"] == 0 and found.gap <= 1e-12
-    assert found.unproved.startswith("not proved: by rounding, levels may be off by")
+    assert not found.unproved
+    small = fairlp.allocate(shaped("spread", 16, seed=1), "drfh", method="interior-point")
+    assert small.certify(exact=True).holds and not small.unproved
