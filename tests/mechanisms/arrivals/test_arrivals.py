@@ -343,3 +343,26 @@ def test_nobody_loses_a_last_digit():
         for k, (level, begin) in enumerate(zip(levels, first, strict=True)):
             assert (had[begin:k] <= level).all(), seed
             had[begin : k + 1] = level
+
+
+def test_validation_sees_a_difference_at_a_step_before_the_last():
+    instance = examples.m_squared_plus_one(3)
+    reference = fairlp.allocate(instance, "dynamic-drf")
+    levels = reference.level_array.copy()
+    levels[4] *= 1 - 1e-6
+    difference, step, _ = step_difference(dataclasses.replace(reference, level_array=levels), reference)
+    assert step == 5 and difference == pytest.approx(1e-6)
+
+
+def kept(result):
+    table = result.properties()
+    return {name: bool(part["holds"].all()) for name, part in table.groupby("property")}
+
+
+def test_properties_see_what_is_planted():
+    right = fairlp.allocate(arrivals(), "dynamic-drf")
+    assert all(kept(right).values())
+    _, high = planted("dynamic-drf", 1, 1.05)
+    assert not kept(high)["feasible"]
+    _, low = planted("dynamic-drf", 3, 0.5)
+    assert not kept(low)["SI"] and not kept(low)["DPO"]

@@ -317,3 +317,15 @@ def test_an_allocation_carries_its_proof():
     more = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9.001, 18]])
     gain = 0.5 * np.log(totals(more)).sum() - 0.5 * np.log(with_units.totals).sum()
     assert gain == pytest.approx(0.001 * 0.1, rel=1e-3)
+
+
+def test_the_definition_alone_does_not_exclude_envy():
+    """§4 claims that no justified complaints imply strategy-proofness and thereby no envy; neither is so."""
+    instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
+    assert complaints.check(instance, [1 / 3, 17 / 30, 1])  # equal users, unequal shares
+    assert fairlp.complaints.solutions(instance).ranges.loc["user1", "most"] == pytest.approx(17 / 30)
+    assert totals(instance) == pytest.approx([0.45, 0.45, 1])  # the optimum's prices are the same for all
+    # Ghodsi et al., §6.1.2: at market equilibrium the first user gains by asking for memory that it does not need
+    honest = fairlp.Instance.from_arrays([[16, 1], [1, 2]], [[100, 100]])
+    lying = fairlp.Instance.from_arrays([[16, 8], [1, 2]], [[100, 100]])
+    assert totals(honest) == pytest.approx([100 / 31, 1500 / 31]) and totals(lying)[0] == pytest.approx(25 / 6)

@@ -493,3 +493,12 @@ def test_a_sum_over_an_index_that_is_there_again():
     with pytest.raises(ModelError, match=r"sum over another symbol: m = t.alias"):
         model.maximize((c * log(x).sum(t)).sum(t))
         model.compile()
+
+
+def test_a_sweep_says_where_there_is_no_optimum():
+    made = odd_model()
+    least = made.parameter("h", (), 0.0)
+    made.constraint("least", made["x"].sum() >= least)
+    found = made.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
+    assert found["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(found["objective"].iloc[1])
+    assert found["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]

@@ -105,8 +105,9 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
     """Return whole tasks by user, one after the other, where the tasks of satisfied users count for their queues.
 
     The next task goes to the user whose tasks are all that it asks for at the lowest level of the root, on the way of
-    ``h-drf-counted``. The way begins anew whenever somebody leaves. Tasks that surely fit are counted ``at_once`` then.
-    O(log N + kinks) for each of the last tasks, O(N·kinks) whenever somebody leaves, in rationals.
+    ``h-drf-counted``. The way begins anew when a user leaves. With ``at_once``, tasks that surely fit are counted
+    first, and only the others are served one by one. A user who leaves costs O(N·kinks), a task that is served
+    O(log N + kinks), in rationals.
     """
     room, _, limits, active = _begin(instance)
     rates, tasks = rational_rates(instance, counted=True, number=decimal), np.array([Fraction(0)] * len(limits))
@@ -180,7 +181,8 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     while active:
         factor = tree.factors()
         if picks >= many:
-            _in_bulk(room, {n: factor[tree.of[n]] / tree.unit[n] for n in active}, limits, tasks)
+            rate = {n: factor[tree.of[n]] / tree.unit[n] for n in active}
+            _in_bulk(room, rate, limits, tasks, np.zeros(len(tasks)))
             heaps = {q: [] for q in {tree.of[n] for n in active}}
             for n in active:
                 heaps[tree.of[n]].append((tasks[n] * tree.unit[n], sign * tree.unit[n], n))
@@ -211,20 +213,21 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
 
 
 def _in_bulk(
-    room: FreeCapacity, rate: dict[int, Any], limits: list[float], tasks: Any, asked: Any = None, end: float = np.inf
+    room: FreeCapacity, rate: dict[int, Any], limits: list[float], tasks: Any, asked: np.ndarray, end: float = np.inf
 ) -> bool:
-    """Give everybody the tasks below a level where all fit and nobody has all of its; bisection in floats finds it.
+    """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
 
-    ``asked`` is what everybody asks for at level 0. Return whether that level is the ``end``.
+    Bisection in floats finds the level. ``asked`` is what users ask for at level 0. Return whether the level is the
+    ``end``.
     """
     users = list(rate)
     speed, has, limit = (np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits))
-    begun = np.zeros(len(users)) if asked is None else asked[users].astype(float)
+    begun = asked[users].astype(float)
     use = room.matrix[users]
     left = np.array([float(amount) for amount in room.left]) * (1 - LEVEL_ROUNDING)
 
-    def below(level: float) -> np.ndarray:
-        return np.asarray(np.maximum(np.floor((begun + level * speed) * (1 - LEVEL_ROUNDING)) - has, 0.0))
+    def below(level: float) -> Any:
+        return np.maximum(np.floor((begun + level * speed) * (1 - LEVEL_ROUNDING)) - has, 0.0)
 
     def fits(level: float) -> bool:
         """Whether there is room for these and everyone's next task, so that none of them comes late."""
@@ -236,13 +239,12 @@ def _in_bulk(
         for amount in (np.maximum(has, begun), limit - 1)
     )
     high = min(low + float(quotients(left, speed @ use).max(initial=0.0)), most, end)
-    whole = high == end and fits(high)
-    if whole:
-        low = high
-    for _ in range(_HALVINGS):
+    whole = high == end and fits(end)
+    for _ in range(0 if whole else _HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    given = [(n, int(number)) for n, number in zip(users, below(low).tolist(), strict=True) if number]
+    counts = below(end if whole else low).tolist()
+    given = [(n, int(number)) for n, number in zip(users, counts, strict=True) if number]
     if not room.all_fit(given):
         return False
     for n, number in given:

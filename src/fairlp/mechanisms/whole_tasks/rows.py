@@ -75,7 +75,7 @@ ROWS = (
         None,
         normalisers.dominant,
         (
-            Method("fast", partial(methods.on_tree, run=on_tree.counted), cost="O(N·kinks) whenever somebody leaves"),
+            Method("fast", partial(methods.on_tree, run=on_tree.counted), cost="O(N·kinks) for each user who leaves"),
             Method(
                 "loop",
                 partial(methods.on_tree, run=partial(on_tree.counted, at_once=False)),

@@ -189,7 +189,6 @@ class Kueue:
             since = part(given, "metadata", "creationTimestamp", kind=str)
             labels = {_QUEUE_NAMES[0]: queue}
             count = part(one, "count", kind=int, default=1)
-
             priority = part(given, "spec", "priority", kind=int)
             pods.append(
                 Pod(file, name, namespace, owner, demand, place, "", since, labels, {}, "", count, gate, priority)

@@ -156,8 +156,8 @@ class Moved:
         return spread
 
 
-#: Iterations at most; the part of the way to the boundary that a long step goes, and a short one, whose end is far from
-#: the centre; the least that a long step leaves of it, near the optimum.
+#: Iterations at most. The part of the way to the boundary that a long step goes, and that a short step goes (its end is
+#: far from the centre). Near the optimum a long step goes further, and leaves at least the last part.
 MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS, _LEFT = 150, 0.995, 0.9, 2.0**-13
 #: Weights of a corrector that are tried, the largest first; one must bring so much longer a step than the one before.
 _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
@@ -311,6 +311,7 @@ def _step(iterate: Iterate) -> Step:
         if longer + higher < primal + dual + _GAIN * _LONGER:
             break
         step, primal, dual = tried, longer, higher
+    # with terms, a start near another optimum converges less often after longer steps
     longest = max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT)) if iterate.problem.has_level else _BOUNDARY
     primal, dual = (length * (longest if length > _SHORT else _CAUTIOUS) for length in (primal, dual))
     return at.add(step, primal, dual)
