@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.methods import APART, displaced, features, pays, within_capacity
-from fairlp.mechanisms.max_min.rounds import closed_form_applies, fill
+from fairlp.mechanisms.max_min.rounds import closed_form_applies
+from fairlp.models.trees.filling import fill_at_constant_rates
 from fairlp.solvers.leximin.leximin import LeximinResult
 from fairlp.tolerances import ROUNDING
 from profiles import many
@@ -54,7 +55,7 @@ def test_levels_equal_exact_rationals(data):
     rate = data.draw(st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=9), min_size=n, max_size=n))
     limits = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=n, max_size=n))
     expected = exactly(demands, capacity, rate, [None if x is None else Fraction(x) for x in limits])
-    found, rounds = fill(
+    found, rounds = fill_at_constant_rates(
         np.array(demands, float),
         np.array(capacity, float),
         np.array([float(x) for x in rate]),
@@ -126,10 +127,10 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
 
 def test_whoever_has_all_its_tasks_is_frozen_in_that_round():
     demands, limits = np.array([[1.0, 0], [1.0, 0], [0, 1.0]]), np.array([1.0, np.inf, np.inf])
-    levels, history = fill(demands, np.array([4.0, 9.0]), np.ones(3), limits)
+    levels, history = fill_at_constant_rates(demands, np.array([4.0, 9.0]), np.ones(3), limits)
     assert levels.tolist() == [1, 3, 9]
     assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
-    apart, alone = fill(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
+    apart, alone = fill_at_constant_rates(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
     assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
 
 

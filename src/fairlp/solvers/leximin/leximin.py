@@ -144,7 +144,8 @@ def _leximin(
         own = plain if len(apart) == 1 else select(plain, some, where)
         members = given.of_groups(some)
         own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
-        rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
+        pool = (own.demands[members.of], own.pool) if effort(own) is None and own.runnable().all() else None
+        rounds = partial(LevelRounds, chosen, members=members, weights=own.weights, pool=pool)
         missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
         pieces.append(_Piece.solved(own, formulation, rounds, where, missing))
         level[np.isin(users.of, some)] = pieces[-1].rounds.level

@@ -35,7 +35,7 @@ from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
-from ...models.trees.filling import History, RateSegment, Rows
+from ...models.trees.filling import History, RateSegment, Rows, fill_at_constant_rates
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -43,6 +43,7 @@ from ...tolerances import (
     LEVEL_ROUNDING,
     NOISE,
     ROUNDING,
+    SATURATED,
     SOLVER_TIGHTEST,
 )
 
@@ -303,13 +304,22 @@ class LevelRounds(Rounds):
     """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
     A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
-    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares.
+    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares. ``pool`` is what one task
+    of each member needs and what all servers have together, where everybody may run everywhere.
     """
 
     def __init__(
-        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: Members, weights: np.ndarray
+        self,
+        solver: Tightest,
+        program: Program,
+        rows: np.ndarray,
+        t: int,
+        members: Members,
+        weights: np.ndarray,
+        pool: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t, len(members.tasks_per_level))
+        self.pool = pool
         self.members, self.tasks_per_level = members, members.tasks_per_level
         self.cap = members.limit / members.tasks_per_level  # the level at which a member has all its tasks
         self.level = np.zeros(len(members.tasks_per_level))
@@ -322,6 +332,8 @@ class LevelRounds(Rounds):
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
+        if self.pool is not None and self._as_one_server(*self.pool):
+            return
         before = -1.0
         while self.active.any():
             level, solution = self._raise(max(before, 0.0))
@@ -344,6 +356,57 @@ class LevelRounds(Rounds):
             before = level
         if (self.level > self.errors.most).any():  # a lowered floor raised a user whose price is small
             self.errors.own[-1] = np.inf
+
+    def _as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
+        """Whether one program shows that everybody can have what one server as large as all together would give it.
+
+        No leximin is above that server's, whose rounds need no program. Here all rise in proportion to what they have
+        in the end.
+        """
+        levels, history = fill_at_constant_rates(demands, pool, self.tasks_per_level, self.members.limit)
+        if len(history) < 2:
+            return False
+        top = float(levels.max())
+        self._load(levels / top, self.level)
+        for gap in PREVIEWS:
+            level = self.session.reaches(gap)
+            if level is None or level < top * (1 - gap) ** 2:
+                return False
+        solution = self._attempt()
+        if isinstance(solution, SolverError) or solution.require_point()[self.t] < top * self.enough:
+            return False
+        if self.examine is not None:
+            self.examine(solution)
+        self.last, self.history = solution.require_point(), history
+        part = min(float(self.last[self.t]) / top, 1.0)
+        self.level = np.where(levels < self.cap, levels * part, self.cap)
+        self.active[:] = False
+        self._measure_as_one_server(demands, pool, levels, solution)
+        return True
+
+    def _measure_as_one_server(
+        self, demands: np.ndarray, pool: np.ndarray, levels: np.ndarray, solution: Solution
+    ) -> None:
+        """Put down prices of the rounds of one server, and how far levels may be off."""
+        assert self.certificate is not None
+        program, needs = solution.program, demands * self.tasks_per_level[:, None]
+        block, used = program.row_block("capacity"), levels @ needs
+        last = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
+        off = 1.0 - float(self.last[self.t] / levels.max())
+        off += own_error(solution, 0.0, self.rows, self.floor, 0.0 * self.floor) / levels.max()
+        for level, frozen in self.history:
+            (full,) = np.nonzero((last == level) & (used >= pool * (1 - SATURATED)))
+            if not full.size:
+                continue
+            pace = float(needs[levels >= level, full[0]].sum())
+            self.errors.solved(level, abs(off) * float(pool[full[0]]) / pace, needs[:, full[0]] / pace)
+            self.errors.stopped(frozen[levels[frozen] < self.cap[frozen]])
+            if self.priced is None:
+                x, duals = self.last.copy(), np.zeros((len(block) // len(pool), len(pool)))
+                duals[:, full[0]] = pool[full[0]] / program.row_upper[block.slice].reshape(duals.shape)[:, full[0]].sum() / pace
+                x[self.t], row_duals = level, np.zeros(program.n_rows)
+                row_duals[block.slice] = duals.ravel()
+                self.priced = replace(solution, x=x, row_duals=row_duals)
 
     def _measure(self, level: float, solution: Solution) -> None:
         """Put down how far the level may be off: by its own program, and by each level that it builds on."""
