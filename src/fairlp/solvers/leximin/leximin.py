@@ -34,7 +34,7 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import AGREEMENT, SOLVER_TIGHTEST
-from .rounds import LevelRounds, Members, Rounds, Tightest, TreeRounds, tightest
+from .rounds import KeptOff, LevelRounds, Members, Rounds, Shorter, Tightest, TreeRounds, tightest
 
 #: How often pairs that were left out are taken in again, before all are.
 _TRIES = 8
@@ -135,21 +135,31 @@ def _leximin(
     result.merged, result.before = (one.shape for one in (small, part))
     given = Members(users.of, tasks_per_level[who] * users.factor, part.task_limits * users.factor)
     plain = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
+    everything = np.arange(len(small.users)), np.arange(len(small.servers))
     apart = list(components(plain)) if merge else []
-    if len(apart) < 2:
-        apart = [(np.arange(len(small.users)), np.arange(len(small.servers)))]
+    todo: list[tuple[np.ndarray, np.ndarray, list[KeptOff]]] = [
+        (*one, []) for one in (apart if len(apart) > 1 else [everything])
+    ]
     pieces = []
     level, grouped = np.zeros(len(who)), np.zeros(small.shape)
-    for some, where in apart:
-        own = plain if len(apart) == 1 else select(plain, some, where)
+    for some, where, kept_off in todo:
+        own = plain if (len(some), len(where)) == small.shape else select(plain, some, where)
         members = given.of_groups(some)
         own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
-        pool = (own.demands[members.of], own.pool) if effort(own) is None and own.runnable().all() else None
-        rounds = partial(LevelRounds, chosen, members=members, weights=own.weights, pool=pool)
+        rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
+        if merge and left_out is None:
+            pool = (own.demands, own.pool) if _is_one_pool(own) else None
+            rounds = partial(rounds, shorter=Shorter(pool, kept_off))
         missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
-        pieces.append(_Piece.solved(own, formulation, rounds, where, missing))
-        level[np.isin(users.of, some)] = pieces[-1].rounds.level
-        grouped[np.ix_(some, where)] = pieces[-1].tasks
+        piece = _Piece.solved(own, formulation, rounds, where, missing)
+        level[np.isin(users.of, some)] = piece.rounds.level
+        grouped[some], grouped[np.ix_(some, where)] = 0.0, piece.tasks
+        pieces.append(piece)
+        if (rest := piece.rounds.rest()) is not None:
+            on, there, kept_off = rest
+            for part, at in components(select(plain, some[on], where[there])):
+                kept = [(costs[part], off) for costs, off in kept_off]
+                todo.append((some[on][part], where[there][at], kept))
     result.levels[who] = level
     # a member that has all its tasks has exactly its limit, not level × due rounded
     full = level >= given.limit / given.tasks_per_level
@@ -159,6 +169,11 @@ def _leximin(
     result.prices = _prices(pieces, plain, servers)
     result.conclude(pieces, begin)
     return result
+
+
+def _is_one_pool(instance: Instance) -> bool:
+    """Whether everybody may run everywhere, and a task needs the same there."""
+    return bool(effort(instance) is None and instance.runnable().all())
 
 
 def climb(

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from ...models.trees.filling import History, RateSegment, Rows, fill_at_constant
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
+    BLOCKED_PRICE,
     FLOOR_RELAXATIONS,
     LEVEL_ROUNDING,
     NOISE,
@@ -49,8 +50,29 @@ from ...tolerances import (
 
 #: How near to the largest level those are that are looked at first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
+#: Those who go on are a problem of their own where so many pairs of user and server are left, at most this part of all.
+FEWEST, MOST = 1_000, 0.75
 #: A back end, and the options that it is asked with.
 Tightest = tuple[Backend, Options]
+#: What a task of each group costs at least, beyond its worth, on the servers that a round kept it from; and by how much
+#: the level of that round may be off.
+KeptOff = tuple[np.ndarray, float]
+
+
+class Shorter(NamedTuple):
+    """What allows ways that are shorter than round after round.
+
+    Attributes
+    ----------
+    pool : (ndarray, ndarray) or None
+        What one task of each group needs, and what all servers have together, where everybody may run everywhere: the
+        rounds of that one server may be right (:meth:`LevelRounds._as_one_server`).
+    kept_off : list
+        Of earlier rounds, where these are a problem of their own.
+    """
+
+    pool: tuple[np.ndarray, np.ndarray] | None
+    kept_off: list[KeptOff]
 
 
 def tightest(solver: AnySolver, options: dict[str, Any] | None = None) -> Tightest:
@@ -304,8 +326,8 @@ class LevelRounds(Rounds):
     """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
     A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
-    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares. ``pool`` is what one task
-    of each member needs and what all servers have together, where everybody may run everywhere.
+    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares. With ``shorter`` rounds
+    end where those who go on have servers of their own (:meth:`_part`): these are the :meth:`rest`.
     """
 
     def __init__(
@@ -316,10 +338,12 @@ class LevelRounds(Rounds):
         t: int,
         members: Members,
         weights: np.ndarray,
-        pool: tuple[np.ndarray, np.ndarray] | None = None,
+        shorter: Shorter | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t, len(members.tasks_per_level))
-        self.pool = pool
+        self.may_part = shorter is not None
+        self.pool, self.kept_off = shorter or (None, [])
+        self.parted: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.members, self.tasks_per_level = members, members.tasks_per_level
         self.cap = members.limit / members.tasks_per_level  # the level at which a member has all its tasks
         self.level = np.zeros(len(members.tasks_per_level))
@@ -354,16 +378,19 @@ class LevelRounds(Rounds):
             self.active &= ~frozen
             self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
             before = level
+            if self.parted is not None:
+                break
         if (self.level > self.errors.most).any():  # a lowered floor raised a user whose price is small
             self.errors.own[-1] = np.inf
 
     def _as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
         """Whether one program shows that everybody can have what one server as large as all together would give it.
 
-        No leximin is above that server's, whose rounds need no program. Here all rise in proportion to what they have
-        in the end.
+        No leximin is above that server's, whose rounds need no program. In this one all rise in proportion to what they
+        have in the end.
         """
-        levels, history = fill_at_constant_rates(demands, pool, self.tasks_per_level, self.members.limit)
+        needs = demands[self.members.of] * self.tasks_per_level[:, None]
+        levels, history = fill_at_constant_rates(needs, pool, np.ones(len(needs)), self.cap)
         if len(history) < 2:
             return False
         top = float(levels.max())
@@ -380,33 +407,27 @@ class LevelRounds(Rounds):
         self.last, self.history = solution.require_point(), history
         part = min(float(self.last[self.t]) / top, 1.0)
         self.level = np.where(levels < self.cap, levels * part, self.cap)
-        self.active[:] = False
-        self._measure_as_one_server(demands, pool, levels, solution)
+        off = 1.0 - part + own_error(solution, 0.0, self.rows, self.floor, 0.0 * self.floor) / top
+        self._measure_as_one_server(needs, pool, levels, off, solution)
         return True
 
     def _measure_as_one_server(
-        self, demands: np.ndarray, pool: np.ndarray, levels: np.ndarray, solution: Solution
+        self, needs: np.ndarray, pool: np.ndarray, levels: np.ndarray, off: float, solution: Solution
     ) -> None:
-        """Put down prices of the rounds of one server, and how far levels may be off."""
-        assert self.certificate is not None
-        program, needs = solution.program, demands * self.tasks_per_level[:, None]
-        block, used = program.row_block("capacity"), levels @ needs
+        """Put down the prices of the rounds of one server, of which all may be off by a part of themselves."""
+        block = solution.program.row_block("capacity")
+        unit = pool / solution.program.row_upper[block.slice].reshape(-1, len(pool)).sum(axis=0)
         last = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
-        off = 1.0 - float(self.last[self.t] / levels.max())
-        off += own_error(solution, 0.0, self.rows, self.floor, 0.0 * self.floor) / levels.max()
+        saturated = levels @ needs >= pool * (1 - SATURATED)
         for level, frozen in self.history:
-            (full,) = np.nonzero((last == level) & (used >= pool * (1 - SATURATED)))
-            if not full.size:
-                continue
-            pace = float(needs[levels >= level, full[0]].sum())
-            self.errors.solved(level, abs(off) * float(pool[full[0]]) / pace, needs[:, full[0]] / pace)
-            self.errors.stopped(frozen[levels[frozen] < self.cap[frozen]])
-            if self.priced is None:
-                x, duals = self.last.copy(), np.zeros((len(block) // len(pool), len(pool)))
-                duals[:, full[0]] = pool[full[0]] / program.row_upper[block.slice].reshape(duals.shape)[:, full[0]].sum() / pace
-                x[self.t], row_duals = level, np.zeros(program.n_rows)
-                row_duals[block.slice] = duals.ravel()
-                self.priced = replace(solution, x=x, row_duals=row_duals)
+            for r in np.flatnonzero(saturated & (last == level))[:1]:
+                price = 1.0 / needs[levels >= level, r].sum()
+                self.errors.solved(level, off * price * pool[r], price * needs[:, r])
+                self.errors.stopped(frozen[levels[frozen] < self.cap[frozen]])
+                if self.priced is None:
+                    x, duals = self.last.copy(), np.zeros(solution.program.n_rows)
+                    x[self.t], duals[block.start + r : block.stop : len(pool)] = level, price * unit[r]
+                    self.priced = replace(solution, x=x, row_duals=duals)
 
     def _measure(self, level: float, solution: Solution) -> None:
         """Put down how far the level may be off: by its own program, and by each level that it builds on."""
@@ -415,6 +436,7 @@ class LevelRounds(Rounds):
         gap, given = self.certificate.objective_gap or 0.0, self.way * self.measure
         own = own_error(solution, gap, self.rows, self.floor, given)
         price = abs(solution.row_duals[self.rows]) * self.unit
+        own += sum(float((price / dear).max()) * error for dear, error in self.kept_off)
         doubt = (self.certificate.dual_residual or 0.0) / ROUNDING * own
         self.errors.solved(level, own, price[self.members.of] * self.tasks_per_level, doubt)
 
@@ -435,9 +457,43 @@ class LevelRounds(Rounds):
             self.gap = max(self.gap, self.certificate.objective_gap or 0.0)
             level = max(level, float(self.last[self.t]))
             more = self.active & ~limited & (self.cap <= level)
-            if not more.any() and not self.leaves_open(solution):
+            if not more.any() and (self._part(level, solution) or not self.leaves_open(solution)):
                 return level, solution
             limited |= more
+
+    def _part(self, level: float, solution: Solution) -> bool:
+        """Whether those who go on have servers of their own: nobody who stops may run there, and others cost them more.
+
+        Then what the others have does not matter to them, and no error of this round grows in theirs.
+        """
+        block = next((block for block in solution.program.columns if len(block.axes) == 2), None)
+        if not self.may_part or block is None or solution.row_duals is None or solution.column_duals is None:
+            return False
+        groups, of = len(self.rows), self.members.of
+        growing = np.bincount(of, weights=self.active & (self.cap > level), minlength=groups) > 0
+        stops = self.with_price(solution, self.share, growing)
+        stops |= np.bincount(of, weights=~self.active & (self.level < self.cap), minlength=groups) > 0
+        positions = np.arange(len(block)) if block.positions is None else block.positions
+        user, server = np.divmod(positions, block.shape[1])
+        taken, dear = np.zeros(block.shape[1], dtype=bool), np.full(groups, np.inf)
+        taken[server[stops[user]]] = True
+        own, elsewhere = (~stops[user] & (taken[server] == where) for where in (False, True))
+        np.minimum.at(dear, user[elsewhere], -solution.column_duals[block.start : block.stop][elsewhere])
+        clear = BLOCKED_PRICE * float((abs(solution.row_duals[self.rows]) * self.full).max())
+        placed = stops | (np.bincount(user[own], minlength=groups) > 0)
+        pays = FEWEST <= own.sum() <= MOST * len(own) and (growing & ~stops).any()
+        if not pays or not placed.all() or not (dear * self.full > clear).all():
+            return False
+        self.parted = np.flatnonzero(~stops), np.unique(server[own]), (dear * self.unit)[~stops]
+        return True
+
+    def rest(self) -> tuple[np.ndarray, np.ndarray, list[KeptOff]] | None:
+        """Return the groups that go on by themselves, their servers, and what kept them off others; None at the end."""
+        if self.parted is None:
+            return None
+        on, servers, dear = self.parted
+        error = self.errors.largest() * self.history[-1][0]
+        return on, servers, [*((costs[on], off) for costs, off in self.kept_off), (dear, error)]
 
     def _soon_limited(self) -> np.ndarray:
         """Return who has all its tasks at levels that can be had for sure, where those are quick to find."""
