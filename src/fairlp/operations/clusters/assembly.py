@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -195,15 +196,15 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     for k, node in enumerate(nodes):
         if node.closed:
             offered[k] = used[k]
-    whole = _clipped(cluster, _instance(cluster, nodes, rows, (resources, offered)))
+    whole = _instance(cluster, nodes, rows, resources, offered)
     observed = _observed(whole, rows)
     if capacity == "free":
         left = np.maximum(offered - used, 0.0)
         able, kept = _with_something_free(cluster, rows, resources, left)
         if not able:
             raise InstanceError(f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there is")
-        instance = _instance(cluster, nodes, able, ([resources[r] for r in kept], left[:, kept]), _in_queues(rows))
-        instance = _clipped(cluster, instance)
+        wanted = [resources[r] for r in kept]
+        instance = _instance(cluster, nodes, able, wanted, left[:, kept], _in_queues(rows))
     else:
         instance = whole
     unseen = pd.Series(hidden.sum(axis=0), index=resources)
@@ -227,7 +228,7 @@ def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list
         if node.closed:
             done = "it counts with what runs on it" if stays else "left out"
             cluster.note(node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done)
-    nodes = [node for node, stays in zip(cluster.nodes.values(), kept, strict=True) if stays]
+    nodes = list(compress(cluster.nodes.values(), kept))
     place = {node.name: k for k, node in enumerate(nodes)}
     open_ = np.array([not node.closed for node in nodes], dtype=bool)
     masks: dict[Hashable, np.ndarray | None] = {}
@@ -386,11 +387,11 @@ def _instance(
     cluster: Cluster,
     nodes: list[Node],
     rows: list[Row],
-    offer: tuple[list[str], np.ndarray],
+    resources: list[str],
+    capacities: np.ndarray,
     below: InQueues | None = None,
 ) -> Instance:
     """Return the instance of what is offered; ``below`` is what queues use where that is what is free."""
-    resources, capacities = offer
     eligible = np.ones((len(rows), len(nodes)), dtype=bool)
     for n, row in enumerate(rows):
         if row.allowed is not None:
@@ -398,7 +399,7 @@ def _instance(
     limits = [row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
     attributes = {key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys}
-    return Instance.from_arrays(
+    instance = Instance.from_arrays(
         _demands(rows, resources),
         capacities,
         users=[row.leaf.label for row in rows],
@@ -412,6 +413,7 @@ def _instance(
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
+    return _clipped(cluster, instance)
 
 
 def _queues(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -47,6 +48,14 @@ class Notes:
         self._counts[key] += 1
         if len(places) < _SHOWN:
             places.append(where)
+
+    @contextmanager
+    def noting(self, file: str, where: str, done: str = "left out") -> Iterator[None]:
+        """Add a line where something inside is `Odd`, and go on behind it."""
+        try:
+            yield
+        except Odd as error:
+            self.add(file, where, str(error), done)
 
     def table(self) -> pd.DataFrame:
         """Return the lines as a table."""
@@ -95,6 +104,16 @@ def mapping_at(value: Any, *path: str) -> Record:
     """Return the mapping at a path, empty where there is none; see `part`."""
     found: Record = part(value, *path, default={})
     return found
+
+
+def called(entry: Any, *keys: str) -> str:
+    """Return what an entry is called in a note: what the first of these keys that it has says, or ``?``.
+
+    >>> called({"id": 7, "role": "a"}, "name", "id"), called([], "id")
+    ('7', "'?'")
+    """
+    given = entry if isinstance(entry, dict) else {}
+    return repr(next((given[key] for key in keys if key in given), "?"))
 
 
 _WORDS = {dict: "a mapping", list: "a list", str: "text", int: "a whole number", float: "a number"}
@@ -231,6 +250,11 @@ def add_amounts(total: Record, more: Mapping[str, Any], times: int = 1) -> None:
     """
     for resource, amount in more.items():
         total[resource] = total.get(resource, 0) + times * amount
+
+
+def demand_of(amounts: Mapping[str, Any]) -> Demand:
+    """Return what one task asks for: the amounts above 0, in the order of their names."""
+    return tuple(sorted((resource, float(amount)) for resource, amount in amounts.items() if amount > 0))
 
 
 def larger(one: Record, other: Record) -> Record:

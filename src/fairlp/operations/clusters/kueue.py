@@ -136,13 +136,10 @@ class Kueue:
 
     def _flavor(self, given: Record, file: str) -> None:
         spec = mapping_at(given, "spec")
-        labels = sorted(mapping_at(spec, "nodeLabels").items())
-        place = place_of({"tolerations": list_at(spec, "tolerations")}, False, (file, ""), self._notes)
-        self._flavors[name_of(given)] = _Flavor(
-            tuple(Requirement(key, "In", (str(value),)) for key, value in labels),
-            taints_of({"taints": list_at(spec, "nodeTaints")}),
-            place.tolerations,
-        )
+        as_of_a_pod = {"nodeSelector": mapping_at(spec, "nodeLabels"), "tolerations": list_at(spec, "tolerations")}
+        place = place_of(as_of_a_pod, False, (file, ""), self._notes)
+        taints = taints_of({"taints": list_at(spec, "nodeTaints")})
+        self._flavors[name_of(given)] = _Flavor(place.selector, taints, place.tolerations)
 
     def _quota(self, given: Record, file: str, parents: tuple[str, str]) -> _Quota:
         where = file, f"{given['kind']} {name_of(given)!r}"
@@ -293,6 +290,7 @@ class Kueue:
         self._know_labels(cluster)
         self._usage(cluster)
         below: dict[str, Amounts] = {}
+        borrowing: dict[str, Limits] = {}
         for name, one in [*self._cohorts.items(), *self._queues.items()]:
             above = self._above(one.parent)
             is_queue = one is self._queues.get(name)
@@ -303,13 +301,13 @@ class Kueue:
             if is_queue:
                 row["guarantee"] = {r: amount(r, value) for r, value in one.nominal.items()}
                 row["cap"] = self._caps(one, bool(above))
+            elif one.parent and one.quotas:
+                borrowing[path] = one.summed("borrowing")
             for cohort in lineage(path)[1 : len(above) + (1 if is_queue else 2)]:
                 add_amounts(below.setdefault(cohort, {}), one.nominal)
-        borrowing = self._borrowing_of_cohorts()
         for path, total in below.items():
-            limits = borrowing.get(path)
-            if limits is not None:
-                more = {r: limit for r, limit in limits.items() if limit is not None}
+            if path in borrowing:
+                more = {r: limit for r, limit in borrowing[path].items() if limit is not None}
                 cluster.queue(path)["cap"] = {r: amount(r, total[r] + limit) for r, limit in more.items()}
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
                 cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
@@ -371,14 +369,6 @@ class Kueue:
         for path, caps in self._uncovered.items():
             own = {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
             cluster.queue(path).setdefault("cap", {}).update(own)
-
-    def _borrowing_of_cohorts(self) -> dict[str, Limits]:
-        """Return what cohorts below others may borrow, by path."""
-        return {
-            "/".join([*self._above(one.parent), name_in_path(name)]): one.summed("borrowing")
-            for name, one in self._cohorts.items()
-            if one.parent and one.quotas
-        }
 
     def _caps(self, one: _Quota, lent: bool) -> dict[str, float]:
         """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""

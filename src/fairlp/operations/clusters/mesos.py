@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
@@ -19,7 +17,10 @@ from .cluster import (
     Node,
     Odd,
     Record,
+    Where,
     add_amounts,
+    called,
+    demand_of,
     list_at,
     mapping_at,
     name_in_path,
@@ -74,6 +75,8 @@ class MesosReader:
         self.note = self.cluster.notes.add
         self.agents: dict[str, tuple[Record, str]] = {}
         self.frameworks: list[tuple[Record, str]] = []
+        self.names: dict[str, str] = {}  # of nodes, by agent
+        self.seen: set[tuple[str, str]] = set()  # tasks and executors
 
     def read(self, path: Path) -> None:
         """Take in a file; what the master says of itself is passed over."""
@@ -86,12 +89,9 @@ class MesosReader:
             if take is None or key == END or value == []:
                 continue
             for entry in value if isinstance(value, list) else [value]:
-                try:
+                where = f"{key or 'weights'}: {called(entry, 'name', 'id', 'role')}"
+                with self.cluster.notes.noting(path.name, where):
                     take(mapping_at(entry), path.name)
-                except Odd as error:
-                    named = entry if isinstance(entry, dict) else {}
-                    where = f"{key or 'weights'}: {named.get('name', named.get('id', named.get('role', '?')))!r}"
-                    self.note(path.name, where, str(error), "left out")
 
     def _agent(self, given: Record, file: str) -> None:
         name = text_at(given, "id")
@@ -141,86 +141,66 @@ class MesosReader:
         """Return the cluster; nothing tells where tasks may be, so it is everywhere."""
         cluster = self.cluster
         hosts = Counter(str(given.get("hostname", "")) for given, _ in self.agents.values())
-        names: dict[str, str] = {}
         for agent, (given, file) in self.agents.items():
             host = str(given.get("hostname", ""))
-            names[agent] = host if host and hosts[host] == 1 else f"{host} ({agent})".strip()
+            self.names[agent] = host if host and hosts[host] == 1 else f"{host} ({agent})".strip()
             closed = "" if part(given, "active", kind=bool, default=True) else "not active"
             attributes = {
                 key: value if isinstance(value, (str, int, float)) else shown(value)
                 for key, value in mapping_at(given, "attributes").items()
             }
             amounts = amounts_of(mapping_at(given, "resources"))
-            cluster.add(Node(names[agent], amounts, attributes, closed, file))
+            cluster.add(Node(self.names[agent], amounts, attributes, closed, file))
         if self.frameworks:
             what = "the master does not know what frameworks wait for"
             cluster.note("", "what waits", what, "nobody waits, and users have no limit of tasks")
-        seen: set[tuple[str, str]] = set()
         for given, file in self.frameworks:
             for kind, one in self._holders(given, file):
-                self._run(given, file, (kind, one), names, seen)
-        self._compare(names)
-
-        def allowed(place: Hashable) -> np.ndarray | None:
-            return None
-
-        return cluster, allowed
+                where = file, f"{kind} {called(one, 'id', 'executor_id')}"
+                with cluster.notes.noting(*where):
+                    self._run(given, kind, one, where)
+        self._compare()
+        return cluster, lambda place: None
 
     def _holders(self, given: Record, file: str) -> Iterator[tuple[str, Any]]:
         """Yield the tasks and executors of a framework that hold something."""
+        where = file, f"framework {given.get('name')!r}"
         for key, kind in (("tasks", "task"), ("executors", "executor")):
-            try:
+            with self.cluster.notes.noting(*where):
                 for one in list_at(given, key):
                     yield kind, one
-            except Odd as error:
-                self.note(file, f"framework {given.get('name')!r}", str(error), "left out")
         for key in _GONE:
             if isinstance(given.get(key), list) and given[key]:
-                what = f"{key} ({len(given[key])})"
-                self.note(file, f"framework {given.get('name')!r}", what, "left out: they hold nothing")
+                self.note(*where, f"{key} ({len(given[key])})", "left out: they hold nothing")
 
-    def _run(
-        self,
-        given: Record,
-        file: str,
-        holder: tuple[str, Any],
-        names: dict[str, str],
-        seen: set[tuple[str, str]],
-    ) -> None:
-        kind, one = holder
+    def _run(self, given: Record, kind: str, one: Any, where: Where) -> None:
+        """Take in a task or an executor of a framework."""
         framework = str(given.get("name", given.get("id", "")))
-        named = one if isinstance(one, dict) else {}
-        where = file, f"{kind} {named.get('id', named.get('executor_id', '?'))!r}"
-        try:
-            identity = text_at(one, "id" if kind == "task" else "executor_id")
-            agent = text_at(one, "slave_id")
-            key = f"{kind} of {given.get('id', framework)}", f"{identity} {agent if kind == 'executor' else ''}"
-            if key in seen:
-                self.note(*where, f"there is an earlier {kind} of this id", "left out")
-                return
-            seen.add(key)
-            state = part(one, "state", kind=str, default=_HOLDS[0])
-            if state not in _HOLDS:
-                self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
-                return
-            roles = list_at(given, "roles")
-            role = part(one, "role", kind=str) or part(given, "role", kind=str) or (str(roles[0]) if roles else "*")
-            if len(roles) > 1 and not part(one, "role", kind=str):
-                self.note(*where, f"its framework has {len(roles)} roles", f"taken as one of {role!r}")
-            amounts = amounts_of(mapping_at(one, "resources"))
-        except Odd as error:
-            self.note(*where, str(error), "left out")
+        identity = text_at(one, "id" if kind == "task" else "executor_id")
+        agent = text_at(one, "slave_id")
+        key = f"{kind} of {given.get('id', framework)}", f"{identity} {agent if kind == 'executor' else ''}"
+        if key in self.seen:
+            self.note(*where, f"there is an earlier {kind} of this id", "left out")
             return
-        demand = tuple(sorted((resource, amount) for resource, amount in amounts.items() if amount > 0))
+        self.seen.add(key)
+        state = part(one, "state", kind=str, default=_HOLDS[0])
+        if state not in _HOLDS:
+            self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
+            return
+        roles, own = list_at(given, "roles"), part(one, "role", kind=str)
+        role = own or part(given, "role", kind=str) or (str(roles[0]) if roles else "*")
+        if len(roles) > 1 and not own:
+            self.note(*where, f"its framework has {len(roles)} roles", f"taken as one of {role!r}")
+        demand = demand_of(amounts_of(mapping_at(one, "resources")))
         if not demand:
             if kind == "task":
                 self.note(*where, "it asks for nothing", "left out")
             return
         label = f"{role}/{framework}" + (" executor" if kind == "executor" else "")
         leaf = Leaf(path_of(role), f"{kind} {given.get('id', framework)}", label, demand)
-        self.cluster.run(leaf, names.get(agent, agent), where)
+        self.cluster.run(leaf, self.names.get(agent, agent), where)
 
-    def _compare(self, names: dict[str, str]) -> None:
+    def _compare(self) -> None:
         """Note agents that say that something else is in use than tasks and executors do."""
         used: dict[str, dict[str, float]] = {}
         for leaf, group in self.cluster.groups.items():
@@ -229,7 +209,7 @@ class MesosReader:
         for agent, (given, file) in self.agents.items():
             if not part(given, "used_resources"):
                 continue
-            said, held = amounts_of(part(given, "used_resources")), used.get(names[agent], {})
+            said, held = amounts_of(part(given, "used_resources")), used.get(self.names[agent], {})
             for resource in sorted(said):
                 if said[resource] != held.get(resource, 0.0):
                     what = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,7 +45,15 @@ def snapshot(
     UnknownNameError
         For a scheduler or another choice that is not known.
     """
-    readers = _readers()
+    from . import kubernetes, mesos, slurm, yarn
+
+    # each reads file after file, and then has a cluster and who may run where
+    readers: dict[str, Any] = {
+        "kubernetes": kubernetes.KubernetesReader,
+        "slurm": slurm.SlurmReader,
+        "yarn": yarn.YarnReader,
+        "mesos": mesos.MesosReader,
+    }
     files = files_of(path)
     choices = (
         ("scheduler", scheduler, readers),
@@ -78,15 +85,3 @@ def snapshot(
             what = f"it is of {kind}" if kind else "nothing in it tells what it is"
             cluster.notes.add(file.name, "the file", what, "left out")
     return assemble(cluster, allowed, str(path), capacity, by)
-
-
-def _readers() -> dict[str, Callable[[], Any]]:
-    """Return the reader of each scheduler: it reads file after file, and then has a cluster and who may run where."""
-    from . import kubernetes, mesos, slurm, yarn
-
-    return {
-        "kubernetes": kubernetes.KubernetesReader,
-        "slurm": slurm.SlurmReader,
-        "yarn": yarn.YarnReader,
-        "mesos": mesos.MesosReader,
-    }

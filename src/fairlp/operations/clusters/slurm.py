@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -29,6 +29,8 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
+    called,
+    demand_of,
     list_at,
     mapping_at,
     name_in_path,
@@ -134,10 +136,7 @@ def hosts(text: str) -> list[str]:
     parts: list[list[str]] = []
     for piece in [*_PIECE.findall(text.strip()), ","]:
         if piece == ",":
-            size = 1
-            for one in parts:
-                size *= len(one)
-            if len(found) + size > _MOST:
+            if len(found) + math.prod(map(len, parts)) > _MOST:
                 raise Odd(f"{shown(text)} has more than {_MOST} hosts")
             found += ["".join(names) for names in product(*parts)] if parts else []
             parts = []
@@ -334,11 +333,8 @@ class Accounts:
 
     def _above(self, account: str) -> list[str]:
         """Return the names of an account and of those above it, the highest first."""
-        if account not in self._chains:
-            self._chains[account] = self._chain(account)
-        return self._chains[account]
-
-    def _chain(self, account: str) -> list[str]:
+        if account in self._chains:
+            return self._chains[account]
         names: list[str] = []
         seen: set[str] = set()
         at: str | None = account
@@ -351,7 +347,8 @@ class Accounts:
             at = self._accounts[at].parent if at in self._accounts else None
         if at in seen:
             self._note("", f"account {at!r}", "it is above itself", "it counts as a root")
-        return names[::-1] if account else [name_in_path("")]
+        self._chains[account] = names[::-1] if account else [name_in_path("")]
+        return self._chains[account]
 
     def fill(self, cluster: Cluster) -> None:
         """Put weights, caps and what sshare computes on the queues of a cluster whose jobs are known."""
@@ -396,25 +393,17 @@ class NodeRequest(NamedTuple):
     excluded: tuple[str, ...] = ()
 
 
-class Features:
-    """Partitions and features of all nodes, by which places become masks."""
-
-    def __init__(self, nodes: Sequence[tuple[str, Collection[str], Collection[str]]]) -> None:
-        self._nodes = nodes
-
-    def allowed(self, place: Hashable) -> np.ndarray | None:
-        """Return where jobs of a place may be: bool by node."""
-        assert isinstance(place, NodeRequest)
-        found = np.ones(len(self._nodes), dtype=bool)
-        partitions, excluded = set(place.partitions), set(place.excluded)
-        for k, (name, own, features) in enumerate(self._nodes):
-            there = set(features)
-            found[k] = (
-                (not partitions or not own or not partitions.isdisjoint(own))
-                and (place.wanted is None or any(term <= there for term in place.wanted))
-                and name not in excluded
-            )
-        return found
+def may_be(place: Hashable, nodes: Mapping[str, tuple[Collection[str], Collection[str]]]) -> np.ndarray:
+    """Return where jobs of a place may be: bool by node, of nodes with the partitions and features of each."""
+    assert isinstance(place, NodeRequest)
+    partitions, excluded = set(place.partitions), set(place.excluded)
+    found = [
+        (not partitions or not own or not partitions.isdisjoint(own))
+        and (place.wanted is None or any(term.issubset(features) for term in place.wanted))
+        and name not in excluded
+        for name, (own, features) in nodes.items()
+    ]
+    return np.array(found, dtype=bool)
 
 
 def wanted(text: str) -> Wanted | None:
@@ -522,12 +511,9 @@ class SlurmReader:
                 self.note(path.name, f"key {key!r}", "it is not read", "left out")
                 continue
             for entry in entries:
-                named = entry if isinstance(entry, dict) else {}
-                where = f"{key}: {named.get('name', named.get('job_id', named.get('account', '?')))!r}"
-                try:
+                where = f"{key}: {called(entry, 'name', 'job_id', 'account')}"
+                with self.cluster.notes.noting(path.name, where):
                     take[key](mapping_at(entry), path.name)
-                except Odd as error:
-                    self.note(path.name, where, str(error), "left out")
 
     def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "name")
@@ -631,10 +617,8 @@ class SlurmReader:
 
     def _place(self, given: Record, where: Where) -> NodeRequest:
         features = None
-        try:
+        with self.cluster.notes.noting(*where, "left out: any node of its partitions may take it"):
             features = wanted(text_at(given, "features"))
-        except Odd as error:
-            self.note(*where, str(error), "left out: any node of its partitions may take it")
         excluded = hosts(text_at(given, "excluded_nodes"))
         if part(given, "required_nodes", kind=str):
             self.note(*where, "it names nodes that it needs (required_nodes)", "left out")
@@ -653,10 +637,9 @@ class SlurmReader:
         cluster = self.cluster
         self._throttle()
         for job in self.jobs.values():
-            queue = self.accounts.path(job.account, job.user)
+            queue, owner = self.accounts.path(job.account, job.user), f"{job.account}/{job.user}"
             for node, amounts in job.parts:
-                demand = tuple(sorted((r, float(a)) for r, a in amounts.items() if a > 0))
-                leaf = Leaf(queue, f"{job.account}/{job.user}", f"{job.account}/{job.user}", demand, job.place)
+                leaf = Leaf(queue, owner, owner, demand_of(amounts), job.place)
                 if node:
                     cluster.run(leaf, node, job.where)
                 else:
@@ -665,7 +648,8 @@ class SlurmReader:
                     for reason, tasks in job.held.items():
                         cluster.hold(leaf, tasks, reason)
         self.accounts.fill(cluster)
-        return cluster, Features([(name, *self.places[name]) for name in cluster.nodes]).allowed
+        places = {name: self.places[name] for name in cluster.nodes}
+        return cluster, lambda place: may_be(place, places)
 
 
 def _held(given: Record) -> str | None:

@@ -56,7 +56,7 @@ def scheduler_of(path: Path) -> str | None:
     """Return which scheduler's tools wrote a file, None where nothing tells."""
     text = read_text(path)
     if not is_json(text):
-        first = text[: text.find("\n")] if "\n" in text else text
+        first = text.partition("\n")[0]
         if first.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
         return "slurm" if "|" in first and "Account" in first else None

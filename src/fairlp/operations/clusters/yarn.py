@@ -7,7 +7,7 @@ one server here.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +28,8 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
+    called,
+    demand_of,
     list_at,
     mapping_at,
     name_in_path,
@@ -64,12 +66,9 @@ def resources_of(given: Any, flat: Any = None, memory: str = "", vcores: str = "
     for one in entries(informations, "resourceInformation"):
         name, value = text_at(one, "name"), part(one, "value", kind=int, default=0)
         found[{"memory-mb": MEMORY}.get(name, name)] = value
-    for name, value in (
-        (MEMORY, part(given, "memory", kind=int)),
-        (VCORES, part(given, "vCores", kind=int)),
-        (MEMORY, part(flat, memory, kind=int)),
-        (VCORES, part(flat, vcores, kind=int)),
-    ):
+    numbers = ((MEMORY, given, "memory"), (VCORES, given, "vCores"), (MEMORY, flat, memory), (VCORES, flat, vcores))
+    for name, beside, key in numbers:
+        value = part(beside, key, kind=int)
         if value is not None:
             found.setdefault(name, value)
     if any(amount < 0 for amount in found.values()):
@@ -224,26 +223,18 @@ class YarnReader:
 
     def read(self, path: Path) -> None:
         """Take in a file."""
-        takes = {"nodes": ("node", self._node), "apps": ("app", self._app)}
+        takes, noting = {"nodes": ("node", self._node), "apps": ("app", self._app)}, self.cluster.notes.noting
         for key, value in members(read_text(path), path):
-            try:
+            with noting(path.name, key):
                 if key in takes:
                     name, take = takes[key]
                     for entry in entries(value, name):
-                        self._guarded(take, entry, path.name, name)
+                        with noting(path.name, f"{name} {called(entry, 'id')}"):
+                            take(mapping_at(entry), path.name)
                 elif key == "scheduler":
                     self.queues.read(mapping_at(value, "schedulerInfo"), path.name)
                 elif key != END:
                     self.note(path.name, f"key {key!r}", "it is not read", "left out")
-            except Odd as error:
-                self.note(path.name, key, str(error), "left out")
-
-    def _guarded(self, take: Any, entry: Any, file: str, name: str) -> None:
-        try:
-            take(mapping_at(entry), file)
-        except Odd as error:
-            which = entry.get("id", "?") if isinstance(entry, dict) else "?"
-            self.note(file, f"{name} {which!r}", str(error), "left out")
 
     def _node(self, given: Record, file: str) -> None:
         name, state = text_at(given, "id"), text_at(given, "state")
@@ -297,20 +288,15 @@ class YarnReader:
         self.queues.fill(cluster, total)
         held: Resources = {}
         for name, (given, file) in self.apps.items():
-            try:
-                self._place(given, (file, f"application {name!r}"), held)
-            except Odd as error:
-                cluster.note(file, f"application {name!r}", str(error), "left out")
+            where = file, f"application {name!r}"
+            with cluster.notes.noting(*where):
+                self._place(given, where, held)
         for resource in sorted({*held, *self.used}):
             if self.nodes and held.get(resource, 0) != self.used.get(resource, 0):
                 what = f"nodes say that {self.used.get(resource, 0)} are in use, applications {held.get(resource, 0)}"
                 cluster.note("", f"resource {resource!r}", what, "what applications say is what is observed")
         labels = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
-
-        def allowed(place: Hashable) -> np.ndarray | None:
-            return np.array([label == place for label in labels], dtype=bool)
-
-        return cluster, allowed
+        return cluster, lambda place: np.array([label == place for label in labels], dtype=bool)
 
     def _place(self, given: Record, where: Where, held: Resources) -> None:
         queue = self.queues.path(text_at(given, "queue"), where)
@@ -327,7 +313,7 @@ class YarnReader:
                 parts = math.gcd(*amounts.values())
                 what = f"its {containers} containers are not alike"
                 self.note(*where, what, "it counts as equal parts of what it has")
-            demand = tuple(sorted((resource, float(amount // parts)) for resource, amount in amounts.items()))
+            demand = demand_of({resource: amount // parts for resource, amount in amounts.items()})
             self.cluster.run(leaf._replace(demand=demand, place=partition), partition_name(partition), where, parts)
         asked = 0
         since, priority = _time(given.get("startedTime")), given.get("priority")
@@ -356,7 +342,7 @@ class YarnReader:
             if part(one, "resourceName", kind=str, default=_ANY) == _ANY and count > 0:
                 shape = resources_of(mapping_at(one, "capability"))
                 label = text_at(one, "nodeLabelExpression")
-                yield count, tuple(sorted((r, float(a)) for r, a in shape.items() if a > 0)), _label(label)
+                yield count, demand_of(shape), _label(label)
 
 
 def _label(text: str) -> str:
