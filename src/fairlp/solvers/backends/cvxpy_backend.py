@@ -18,7 +18,7 @@ from ...models.notation.model import Model
 from ...models.programs.program import Block, LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
 from ...tolerances import ACCEPTED, AGREEMENT
-from .base import BaseBackend, Raw, installed, reduced_costs, sign
+from .base import BaseBackend, Raw, given, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
 
@@ -641,16 +641,16 @@ class Cvxpy(BaseBackend):
         import cvxpy as cp
 
         built = build(program)
-        tight = (ACCEPTED, ACCEPTED) if self.known.coarse else ()
-        asked = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
-        asked |= {name: value for name in self.known.options if (value := getattr(options, name)) is not None}
-        settings = {own: asked[ours] for ours, own in self.known.options.items() if ours in asked}
+        tight, names = (ACCEPTED, ACCEPTED) if self.known.coarse else (), self.known.options
+        tolerances = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
+        settings = {names[ours]: value for ours, value in tolerances.items() if ours in names}
+        settings |= given(options, **names)
         if self.solver == "CLARABEL":
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
         if self.solver == "ECOS":
             settings["reltol"] = settings["abstol"]
         if self.known.coarse:
-            settings.setdefault(self.known.options["iteration_limit"], _MANY)
+            settings.setdefault(names["iteration_limit"], _MANY)
         if program.is_mip:  # their default calls an answer optimal that is 1e-4 away
             settings = {**dict.fromkeys(self.known.no_gap, 0.0), **settings}
         settings.update(options.extra)

@@ -22,6 +22,7 @@ from ...models.programs.program import Block, Program
 from ...models.programs.solution import HOPELESS, Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import VERIFIED
 from .highs import Highs
+from .scaling import finite_size, largest_of
 
 #: Seconds that it may take to find that no whole numbers fit, and how much longer each question of the deletion filter:
 #: without the bounds of an integer it may have no end.
@@ -247,11 +248,8 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapp
     total = m + len(at)
     low = np.concatenate([program.row_lower, program.col_lower[at]])
     high = np.concatenate([program.row_upper, program.col_upper[at]])
-    largest = np.zeros(m)
-    np.maximum.at(largest, program.A.indices, abs(program.A.data))
-    size = np.concatenate([largest, np.ones(len(at))])
-    for bound in (low, high):
-        size = np.maximum(size, np.where(np.isfinite(bound), abs(bound), 0.0))
+    largest = largest_of(abs(program.A.data), program.A.indices, m)
+    size = np.maximum(np.concatenate([largest, np.ones(len(at))]), finite_size(low, high))
     size[size == 0] = 1.0
     each = [np.full(len(block), weights.get(block.name, 1.0)) for block in (*program.rows, *program.columns)]
     weight = np.concatenate([np.zeros(0), *each])[np.concatenate([np.arange(m), m + at])]
@@ -260,7 +258,6 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapp
     slack = eye_array(total)
     matrix = block_array([[block_array([[program.A], [pick]]), slack, -slack]]).tocsc()
     matrix.sort_indices()
-    free = bounds.copy()
     axis = (("k", pd.RangeIndex(total)),)
     elastic = Program(
         name=f"{program.name}, elastic",
@@ -270,8 +267,8 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapp
         A=matrix,
         row_lower=low,
         row_upper=high,
-        col_lower=np.concatenate([np.where(free, -np.inf, program.col_lower), np.zeros(2 * total)]),
-        col_upper=np.concatenate([np.where(free, np.inf, program.col_upper), most, most]),
+        col_lower=np.concatenate([np.where(bounds, -np.inf, program.col_lower), np.zeros(2 * total)]),
+        col_upper=np.concatenate([np.where(bounds, np.inf, program.col_upper), most, most]),
         integrality=np.append(program.integrality, np.zeros(2 * total, dtype=np.uint8)),
         rows=(Block("row", axis, 0, total),),
         columns=(

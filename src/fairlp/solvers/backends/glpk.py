@@ -46,12 +46,15 @@ class Glpk(BaseBackend):
             if options.method == "interior":
                 if program.is_mip:
                     raise UnsupportedError(f"{self.name}: the interior point has no integer variables")
-                return _interior(glp, problem, program, options, begin)
-            return self._simplex(glp, problem, program, options, begin)
+                raw = _interior(glp, problem, program, options)
+            else:
+                raw = self._simplex(glp, problem, program, options)
+            raw.seconds = perf_counter() - begin
+            return raw
         finally:
             glp.glp_delete_prob(problem)
 
-    def _simplex(self, glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+    def _simplex(self, glp: Any, problem: Any, program: Program, options: Options) -> Raw:
         settings = glp.glp_smcp()
         glp.glp_init_smcp(settings)
         settings.tol_bnd, settings.tol_dj = options.tolerances()
@@ -73,18 +76,17 @@ class Glpk(BaseBackend):
             termination = Termination.TIME_LIMIT
         elif code != 0:
             raise SolverError(f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log")
+        optimal = termination is Termination.OPTIMAL
+        if program.is_mip and optimal:
+            return self._branch(glp, problem, program, options)
         raw = Raw(termination, f"GLPK status {status}", method="simplex")
-        if program.is_mip and termination is Termination.OPTIMAL:
-            return self._branch(glp, problem, program, options, begin)
-        if termination is Termination.OPTIMAL or status == glp.GLP_FEAS:
+        if optimal or status == glp.GLP_FEAS:
             raw.x = _values(glp.glp_get_col_prim, problem, program.n_columns)
+        if optimal:
             raw.row_duals = _values(glp.glp_get_row_dual, problem, program.n_rows)
-        if termination is not Termination.OPTIMAL:
-            raw.row_duals = None
-        raw.seconds = perf_counter() - begin
         return raw
 
-    def _branch(self, glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+    def _branch(self, glp: Any, problem: Any, program: Program, options: Options) -> Raw:
         settings = glp.glp_iocp()
         glp.glp_init_iocp(settings)
         settings.tm_lim = _milliseconds(options)
@@ -120,7 +122,6 @@ class Glpk(BaseBackend):
         # of a search that was stopped GLPK keeps no bound but that of the linear relaxation
         optimal = termination is Termination.OPTIMAL
         raw.bound = glp.glp_mip_obj_val(problem) if optimal else glp.glp_get_obj_val(problem)
-        raw.seconds = perf_counter() - begin
         return raw
 
 
@@ -166,7 +167,7 @@ def _values(function: Any, problem: Any, size: int) -> np.ndarray:
     return np.array([function(problem, place) for place in range(1, size + 1)], dtype=float)
 
 
-def _interior(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+def _interior(glp: Any, problem: Any, program: Program, options: Options) -> Raw:
     if options.time_limit is not None:
         raise UnsupportedError("GLPK's interior point has no time limit; use method='simplex'")
     code = glp.glp_interior(problem, None)
@@ -179,5 +180,4 @@ def _interior(glp: Any, problem: Any, program: Program, options: Options, begin:
     if termination is Termination.OPTIMAL:
         raw.x = _values(glp.glp_ipt_col_prim, problem, program.n_columns)
         raw.row_duals = _values(glp.glp_ipt_row_dual, problem, program.n_rows)
-    raw.seconds = perf_counter() - begin
     return raw

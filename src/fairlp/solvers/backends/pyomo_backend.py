@@ -42,7 +42,7 @@ from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
-from .base import BaseBackend, Raw, installed, reduced_costs
+from .base import BaseBackend, Raw, given, installed, reduced_costs
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
 
@@ -173,7 +173,8 @@ class _Builder:
 
     def element(self, node: Variable, at: Binding) -> Any:
         """Return a variable's element; 0 where there is none."""
-        component, key = self.variables[node.base.name], _key(node.indices, at)
+        component = self.variables[node.base.name]
+        key = _key(node.indices, [at[index.symbol] for index in node.indices])
         return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
 
     def sum(self, parts: Iterable[Any]) -> Any:
@@ -190,8 +191,8 @@ def _is_zero(part: Any) -> bool:
     return isinstance(part, float) and part == 0
 
 
-def _key(indices: tuple[Index, ...], at: Binding) -> Any:
-    labels = tuple(index.labels[at[index.symbol]] for index in indices)
+def _key(indices: tuple[Index, ...], place: Iterable[int]) -> Any:
+    labels = tuple(index.labels[k] for index, k in zip(indices, place, strict=True))
     return labels[0] if len(labels) == 1 else (labels or None)
 
 
@@ -206,22 +207,16 @@ def _sets(pyo: Any, built: Any, indices: tuple[Index, ...]) -> list[Any]:
 def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
     if not parameter.indices:
         return pyo.Param(initialize=float(parameter.values), doc=parameter.doc)
-    symbols = symbols_of(parameter.indices)
-    values = {
-        _key(parameter.indices, dict(zip(symbols, place, strict=True))): float(parameter.values[place])
-        for place in np.ndindex(parameter.values.shape)
-    }
+    places = np.ndindex(parameter.values.shape)
+    values = {_key(parameter.indices, place): float(parameter.values[place]) for place in places}
     return pyo.Param(*_sets(pyo, built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc)
 
 
 def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     domain = pyo.Integers if variable.integer else pyo.Reals
     positions = np.arange(variable.size) if variable.positions is None else variable.positions
-    symbols = symbols_of(variable.indices)
     places = np.unravel_index(positions, variable.shape) if variable.indices else ()
-    keys = [_key(variable.indices, dict(zip(symbols, place, strict=True))) for place in zip(*places, strict=True)] or [
-        None
-    ]
+    keys = [_key(variable.indices, place) for place in zip(*places, strict=True)] or [None]
     bounds = {
         key: tuple(None if np.isinf(bound) else float(bound) for bound in pair)
         for key, pair in zip(keys, zip(variable.lower, variable.upper, strict=True), strict=True)
@@ -265,8 +260,7 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     positions = np.arange(row.full_size) if row.positions is None else row.positions
     symbols = symbols_of(row.over)
     places = zip(*np.unravel_index(positions, shape_of(row.over)), strict=True)
-    bindings = [dict(zip(symbols, map(int, place), strict=True)) for place in places]
-    at = {_key(row.over, binding): binding for binding in bindings}
+    at = {_key(row.over, place): dict(zip(symbols, map(int, place), strict=True)) for place in places}
     keys = pyo.Set(initialize=list(at), ordered=True)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
 
@@ -305,10 +299,9 @@ def read(model: Any, levels: Any) -> tuple[Program, Any, Any]:
         return _program(pyo, model, columns, True), found.name, save
     if isinstance(found, list) and _are_constraints(pyo, found):
         return _program(pyo, model, columns, True), [one.name for one in found], save
-    given = _labelled(found)
-    rows = [columns.linear(one, f"level {label!r}") for label, one in given.items()]
-    constant = np.array([value for _, value in rows], dtype=float)
-    expressions = columns.matrix(rows), constant, _block("levels", list(given), len(rows), "level")
+    labelled = _labelled(found)
+    rows = [columns.linear(one, f"level {label!r}") for label, one in labelled.items()]
+    expressions = *columns.arrays(rows), _block("levels", list(labelled), len(rows), "level")
     return _program(pyo, model, columns, False), expressions, save
 
 
@@ -382,15 +375,15 @@ class _Columns:
         terms = zip(form.linear_vars, form.linear_coefs, strict=True)
         return {self.place[id(one)]: float(value) for one, value in terms}, float(form.constant)
 
-    def matrix(self, rows: Sequence[tuple[dict[int, float], float]]) -> Any:
-        """Return the coefficients of all rows."""
+    def arrays(self, rows: Sequence[tuple[dict[int, float], float]]) -> tuple[Any, np.ndarray]:
+        """Return the coefficients and the constants of all rows."""
         lengths = [len(terms) for terms, _ in rows]
         values = np.array([value for terms, _ in rows for value in terms.values()], dtype=float)
         columns = np.array([column for terms, _ in rows for column in terms], dtype=np.intp)
         at = (np.repeat(np.arange(len(rows)), lengths), columns)
         found = sp.csc_array((values, at), shape=(len(rows), len(self.variables)))
         found.eliminate_zeros()
-        return found
+        return found, np.array([value for _, value in rows], dtype=float)
 
     def cost(self, pyo: Any, model: Any) -> tuple[np.ndarray, Literal["min", "max"]]:
         """Return the objective, which names t where rows are levels."""
@@ -416,7 +409,7 @@ def _program(pyo: Any, model: Any, columns: _Columns, with_objective: bool) -> P
             rows.append(columns.linear(one.body, f"constraint {one.name!r}"))
             ends.append((one.lb, one.ub))
         blocks.append(_block(component.name, list(active), len(rows)))
-    constant = np.array([value for _, value in rows], dtype=float)
+    matrix, constant = columns.arrays(rows)
     row_lower, row_upper = _column_bounds(ends)
     fixed = [one.fixed and one.value is not None for one in columns.variables]
     col_lower, col_upper = _column_bounds(
@@ -430,7 +423,7 @@ def _program(pyo: Any, model: Any, columns: _Columns, with_objective: bool) -> P
         sense=sense,
         c=cost,
         offset=0.0,
-        A=columns.matrix(rows),
+        A=matrix,
         row_lower=row_lower - constant,
         row_upper=row_upper - constant,
         col_lower=col_lower,
@@ -477,16 +470,17 @@ class PyomoSolver:
     no_gap: tuple[str, ...] = ()
 
 
-_NO_GAP = ("mip_rel_gap", "mip_abs_gap")
 KNOWN: dict[str, PyomoSolver] = {
     "highs": PyomoSolver(
         "highs",
         package="highspy",
         options=(
-            *(("threads", "threads"), ("seed", "random_seed")),
-            *(("mip_gap", "mip_rel_gap"), ("node_limit", "mip_max_nodes")),
+            ("threads", "threads"),
+            ("seed", "random_seed"),
+            ("mip_gap", "mip_rel_gap"),
+            ("node_limit", "mip_max_nodes"),
         ),
-        no_gap=_NO_GAP,
+        no_gap=("mip_rel_gap", "mip_abs_gap"),
     ),
     "glpk": PyomoSolver("glpk", "glpsol"),
     "cbc": PyomoSolver("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
@@ -546,9 +540,8 @@ class Pyomo(BaseBackend):
         import pyomo.environ as pyo
 
         model, variables, rows = _build(pyo, program)
-        settings = {own: getattr(options, ours) for ours, own in self.known.options}
         gaps = dict.fromkeys(self.known.no_gap, 0.0) if program.is_mip else {}
-        settings = {**gaps, **{name: value for name, value in settings.items() if value is not None}, **options.extra}
+        settings = {**gaps, **given(options, **dict(self.known.options)), **options.extra}
         begin = perf_counter()
         logger = logging.getLogger("pyomo")
         level = logger.level

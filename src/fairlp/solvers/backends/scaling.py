@@ -64,24 +64,25 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     A = program.A
     bound = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
     magnitude = np.where(bound[A.indices], abs(A.data), 0.0)  # a row without sides is nobody's measure
-    bounds = _row_size(program) * (_largest(magnitude, A.indices, program.n_rows) > 0)
-    if _is_moderate(magnitude, bounds, program):
-        scaling = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
-        return scaling, A.data
+    bounds = finite_size(program.row_lower, program.row_upper)
+    bounds = bounds * (largest_of(magnitude, A.indices, program.n_rows) > 0)
+    rows, columns, rhs = np.ones(program.n_rows), np.ones(program.n_columns), 1.0
+    widths = finite_size(program.col_lower, program.col_upper)
+    if all(map(_is_moderate, (magnitude, bounds, widths, abs(program.c)))):
+        return Scaling(rows, columns, rhs, 1.0), A.data
     row_of = A.indices
     column_of = np.repeat(np.arange(program.n_columns, dtype=np.int32), np.diff(A.indptr))
-    rows, columns, rhs = np.ones(program.n_rows), np.ones(program.n_columns), 1.0
     fixed = program.integrality > 0
     # geometric mean of smallest and largest entry of each line: what keeps entries away from both 0 and infinity
     for _ in range(_PASSES):
         rows = 1.0 / _middle(magnitude * columns[column_of], row_of, program.n_rows)
         columns = 1.0 / _middle(magnitude * rows[row_of], column_of, program.n_columns)
         columns[fixed] = 1.0
-    largest = _largest(magnitude * columns[column_of], row_of, program.n_rows)
+    largest = largest_of(magnitude * columns[column_of], row_of, program.n_rows)
     rows = np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 1.0)
     rows, columns = _power_of_two(rows), _power_of_two(columns)
     if not fixed.any():
-        sizes = np.concatenate([bounds * rows, _column_size(program) / columns])
+        sizes = np.concatenate([bounds * rows, widths / columns])
         sizes = sizes[sizes > 0]
         rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
     priced = abs(program.c * columns).max(initial=0.0) / rhs
@@ -98,29 +99,18 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     return scaling, data
 
 
-def _is_moderate(magnitude: np.ndarray, bounds: np.ndarray, program: Program) -> bool:
-    low, high = _MODERATE
-    for values in (magnitude, bounds, _column_size(program), abs(program.c)):
-        values = values[values > 0]
-        if values.size and (values.min() < low or values.max() > high):
-            return False
-    return True
+def _is_moderate(values: np.ndarray) -> bool:
+    values = values[values > 0]
+    return not values.size or bool(values.min() >= _MODERATE[0] and values.max() <= _MODERATE[1])
 
 
-def _finite_size(*bounds: np.ndarray) -> np.ndarray:
-    sizes = [np.where(np.isfinite(bound), abs(bound), 0.0) for bound in bounds]
-    return np.maximum(*sizes)
+def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the larger size of two bounds, of which one that is infinite has none."""
+    return np.maximum(*(np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)))
 
 
-def _row_size(program: Program) -> np.ndarray:
-    return _finite_size(program.row_lower, program.row_upper)
-
-
-def _column_size(program: Program) -> np.ndarray:
-    return _finite_size(program.col_lower, program.col_upper)
-
-
-def _largest(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the largest value of each line, 0 where there is none above."""
     largest = np.zeros(lines)
     np.maximum.at(largest, line, values)
     return largest
@@ -128,7 +118,7 @@ def _largest(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
 
 def _middle(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     """Return the geometric mean of the extreme entries of each line (1 for an empty line)."""
-    largest, smallest = _largest(values, line, lines), np.full(lines, np.inf)
+    largest, smallest = largest_of(values, line, lines), np.full(lines, np.inf)
     np.minimum.at(smallest, line, np.where(values > 0, values, np.inf))  # entries may have been set to 0 in a series
     used = largest > 0
     return np.sqrt(np.where(used, largest, 1.0)) * np.sqrt(np.where(used, smallest, 1.0))
@@ -154,18 +144,14 @@ def _refuse_extremes(
             f"floating-point solvers (first: {column} in {row}, {program.A.data[tiny[0]]:.3g}); "
             "set demands that do not matter to 0, or choose units nearer to each other"
         )
-    for what, names, bounds in (
-        ("row", "row_names", (scaling.row_bounds(program.row_lower), scaling.row_bounds(program.row_upper))),
-        (
-            "column",
-            "column_names",
-            (scaling.column_bounds(program.col_lower), scaling.column_bounds(program.col_upper)),
-        ),
+    for what, scaled, bounds in (
+        ("row", scaling.row_bounds, (program.row_lower, program.row_upper)),
+        ("column", scaling.column_bounds, (program.col_lower, program.col_upper)),
     ):
-        for bound in bounds:
+        for bound in map(scaled, bounds):
             huge = np.flatnonzero(np.isfinite(bound) & (abs(bound) >= LARGEST_BOUND))
             if huge.size:
-                name = _name(getattr(program, names), huge[0])
+                name = _name(getattr(program, f"{what}_names"), huge[0])
                 raise UnsupportedError(
                     f"the bound of {what} {name} of {program.name!r} is too large beside the others; use infinity for "
                     "'no bound', or other units"

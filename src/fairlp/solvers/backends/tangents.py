@@ -70,13 +70,13 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
         z = logs.arguments(x)
-        cell = 2 * width / (_POINTS - 1)
+        finer = np.maximum(4 * width / (_POINTS - 1), _FINEST)
+        center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
         if not (z > 0).all():
             if found:
                 break  # so short are the segments now that the solver takes them for nothing
             # below the grid, or worth too little beside the others for the solver to see
-            center, width = np.log(np.clip(z, grid[:, 0], grid[:, -1])), np.maximum(2 * cell, _FINEST)
-            width = np.where(z <= kinks[:, 1], widest, width)
+            width = np.where(z <= kinks[:, 1], widest, finer)
             continue
         constant = logs.value(grid[:, 0]) - float(logs.slopes(grid[:, 0]) @ grid[:, 0])
         scale = float(abs(logs.slopes(z) @ z))
@@ -91,8 +91,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         if (width <= _FINEST).all():
             break
         edge = (z <= kinks[:, 1]) | (z >= kinks[:, -2])
-        center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
-        width = np.where(edge & (width > _FINEST), np.minimum(4 * width, widest), np.maximum(2 * cell, _FINEST))
+        width = np.where(edge & (width > _FINEST), np.minimum(4 * width, widest), finer)
     return _last_digits(program, backend, found, bound, best, scale, step)
 
 
