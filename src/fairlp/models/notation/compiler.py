@@ -7,7 +7,7 @@ the rest; it is emitted as one batch of (row, column, value) triples.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -495,23 +495,20 @@ def unconditional(row: Constraint) -> Relation:
     if not isinstance(relation, Conditional):
         return relation
     body, shape = (relation.body if relation.comparison == "<=" else -relation.body), shape_of(row.over)
-    variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}
-    ends = np.cumsum([0, *(variable.size for variable in variables.values())])
-    starts = dict(zip(variables, ends.tolist(), strict=False))
+    variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}.values()
+    columns = blocks_of(variables)
+    starts = {block.name: block.start for block in columns}
     with naming(f"constraint {row.name!r}"):
         found = linear(body)
-        A = assemble(_emitted(found, starts, row.over, row.positions), (row.size, int(ends[-1])), "csr")
+        A = assemble(_emitted(found, starts, row.over, row.positions), (row.size, sum(map(len, columns))), "csr")
         given = None if relation.big_m is None else numbers(relation.big_m).rows(row.over, row.positions)
-    low, high = (
-        np.concatenate([np.zeros(0), *(getattr(variable, side) for variable in variables.values())])
-        for side in ("lower", "upper")
-    )
+    low, high = bounds_of(variables)
     largest = A.data * np.where(A.data > 0, high[A.indices], low[A.indices])
     of = np.repeat(np.arange(row.size), np.diff(A.indptr))
     most = np.bincount(of, largest, row.size) + _constants(found, row.over, row.positions)
     if given is not None:
         most = np.minimum(most, given)
-    _refuse_condition(row, relation, variables, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given)
+    _refuse_condition(row, relation, columns, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given)
     dense = np.zeros(math.prod(shape))
     dense[slice(None) if row.positions is None else row.positions] = np.maximum(most, 0.0)
     condition = 1 - relation.condition if relation.active else relation.condition
@@ -521,27 +518,39 @@ def unconditional(row: Constraint) -> Relation:
 def _refuse_condition(
     row: Constraint,
     relation: Conditional,
-    variables: Mapping[str, Variable],
+    columns: list[Block],
     endless: np.ndarray,
     given: np.ndarray | None,
 ) -> None:
-    """Raise where no M is known, or the condition is none; ``endless``: places of variables that lack a bound."""
+    """Raise where no M is known, or the condition is none; ``endless``: columns of variables that lack a bound."""
     words = f"constraint {row.name!r}: {relation}"
     if given is not None and (given < 0).any():
         raise ModelError(f"{words} has a big_m of {given.min():g}; expected by how much it can be missed at most")
     for leaf in named(relation.condition):
         if isinstance(leaf, Variable) and ((leaf.lower < 0) | (leaf.upper > 1)).any():
             raise ModelError(f"{words} depends on {leaf!r}, which is no binary any more; give it bounds of 0 and 1")
-    place = int(endless[0]) if endless.size else 0
-    for variable in variables.values() if endless.size else ():
-        if place < variable.size:
-            axes = tuple((index.symbol, index.labels) for index in variable.indices)
-            name = Block(variable.name, axes, 0, variable.size, variable.positions).name_of(place)
-            raise ModelError(
-                f"{words} needs to know how large {name} can be; give variable {variable.name!r} bounds, or say with "
-                "big_m= by how much the relation can be missed at most"
-            )
-        place -= variable.size
+    if endless.size:
+        block = next(block for block in columns if endless[0] < block.stop)
+        raise ModelError(
+            f"{words} needs to know how large {block.name_of(endless[0] - block.start)} can be; give variable "
+            f"{block.name!r} bounds, or say with big_m= by how much the relation can be missed at most"
+        )
+
+
+def blocks_of(variables: Iterable[Variable]) -> list[Block]:
+    """Return the columns of variables, a block each, one after the other."""
+    blocks: list[Block] = []
+    start = 0
+    for variable in variables:
+        axes = tuple((index.symbol, index.labels) for index in variable.indices)
+        blocks.append(Block(variable.name, axes, start, start + variable.size, variable.positions))
+        start += variable.size
+    return blocks
+
+
+def bounds_of(variables: Iterable[Variable]) -> list[np.ndarray]:
+    """Return the lower and the upper bounds of the columns of variables."""
+    return [np.concatenate([np.zeros(0), *(getattr(one, side) for one in variables)]) for side in ("lower", "upper")]
 
 
 def entries(row: Constraint, found: list[Term | Entries], starts: dict[str, int], n_columns: int) -> list[Triples]:
@@ -578,18 +587,13 @@ def sides(row: Constraint, found: list[Term | Entries]) -> tuple[np.ndarray, np.
 
 def compile_model(model: Model) -> Program:
     """Compile a model; see :meth:`Model.compile`."""
-    columns: list[Block] = []
-    stop = 0
-    for variable in model.variables.values():
-        start, stop = stop, stop + variable.size
-        axes = tuple((index.symbol, index.labels) for index in variable.indices)
-        columns.append(Block(variable.name, axes, start, stop, variable.positions))
-    n_columns = stop
+    variables = model.variables.values()
+    columns = blocks_of(variables)
+    n_columns = sum(map(len, columns))
     starts = {block.name: block.start for block in columns}
     triples: list[Triples] = []
     blocks: list[Block] = []
-    lower: list[np.ndarray] = []
-    upper: list[np.ndarray] = []
+    ends: list[tuple[np.ndarray, np.ndarray]] = []
     stop = 0
     for row in model.constraints.values():
         found = terms_of(row)
@@ -597,22 +601,21 @@ def compile_model(model: Model) -> Program:
         start, stop = stop, stop + row.size
         blocks.append(row.block(start))
         triples += [(rows if start == 0 else rows + np.int32(start), at, values) for rows, at, values in batch]
-        low, high = sides(row, found)
-        lower.append(low)
-        upper.append(high)
+        ends.append(sides(row, found))
     with naming("the objective"):
         cost, offset, logs = objective(model, starts, n_columns)
-    variables = list(model.variables.values())
+    row_lower, row_upper = (np.concatenate([np.zeros(0), *(pair[side] for pair in ends)]) for side in (0, 1))
+    col_lower, col_upper = bounds_of(variables)
     return Program(
         name=model.name,
         sense=model.sense,
         c=cost,
         offset=offset,
         A=assemble(triples, (stop, n_columns), "csc"),
-        row_lower=np.concatenate([np.zeros(0), *lower]),
-        row_upper=np.concatenate([np.zeros(0), *upper]),
-        col_lower=np.concatenate([np.zeros(0), *(v.lower for v in variables)]),
-        col_upper=np.concatenate([np.zeros(0), *(v.upper for v in variables)]),
+        row_lower=row_lower,
+        row_upper=row_upper,
+        col_lower=col_lower,
+        col_upper=col_upper,
         integrality=np.repeat(
             np.array([INTEGER * v.integer for v in variables], dtype=np.uint8), [v.size for v in variables]
         ),
@@ -712,8 +715,7 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
         with naming("the objective"):
             parts["c"], parts["offset"], parts["logs"] = objective(model, starts, program.n_columns)
     if len(numbers) < len(stale):
-        parts["col_lower"] = np.concatenate([np.zeros(0), *(v.lower for v in model.variables.values())])
-        parts["col_upper"] = np.concatenate([np.zeros(0), *(v.upper for v in model.variables.values())])
+        parts["col_lower"], parts["col_upper"] = bounds_of(model.variables.values())
     return program.replace(A=matrix.array(), **parts)
 
 

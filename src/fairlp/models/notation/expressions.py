@@ -12,7 +12,20 @@ import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.solution import Solution
-from .labels import Changing, Fixed, Index, aligned, carries_labels, floats, member, placed, shape_of, symbols_of, union
+from .labels import (
+    Changing,
+    Fixed,
+    Index,
+    aligned,
+    carries_labels,
+    floats,
+    labels_at,
+    member,
+    placed,
+    shape_of,
+    symbols_of,
+    union,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -726,9 +739,9 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
             )
         axes, array = _numbers(value, beside, f"the {what} beside {beside}")
         if not np.isfinite(array).all():
-            at = np.argwhere(~np.isfinite(array))[0]
-            labels = ", ".join(str(index[int(k)]) for index, k in zip(axes, at, strict=True))
-            raise ModelError(f"the {what} beside {beside} is {array[tuple(at)]} at {labels}; expected finite numbers")
+            at = tuple(np.argwhere(~np.isfinite(array))[0])
+            where = f"the {what} beside {beside} is {array[at]} at {labels_at(axes, at)}"
+            raise ModelError(f"{where}; expected finite numbers")
         name = getattr(value, "name", None)
         return Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
     raise ModelError(
@@ -974,13 +987,14 @@ class Variable(Expression):
         from .tables import bounds
 
         base = self.base
-        old = base.__dict__["_bounds"]
-        low = bounds(base.name, None if lower is ... else lower, None, base.indices, base.positions)[0]
-        high = bounds(base.name, None, None if upper is ... else upper, base.indices, base.positions)[1]
-        new = (old[0] if lower is ... else low, old[1] if upper is ... else high)
-        if (new[0] > new[1]).any():
+        low, high = base.__dict__["_bounds"]
+        if lower is not ...:
+            low = bounds(base.name, lower, None, base.indices, base.positions)[0]
+        if upper is not ...:
+            high = bounds(base.name, None, upper, base.indices, base.positions)[1]
+        if (low > high).any():
             raise ModelError(f"variable {base.name!r}: a lower bound is above its upper bound")
-        base.__dict__["_bounds"] = new
+        base.__dict__["_bounds"] = low, high
         _tell_the_model(base)
 
     @property

@@ -197,7 +197,7 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     given = arranged(given, axes, what, error)
     first, rest = (axes[0] if axes else None), axes[1:]
     known = [axis for axis in axes if axis is not None]
-    if is_table(given) and isinstance(given, pd.Series) and given.index.nlevels == len(axes) == len(known):
+    if isinstance(given, pd.Series) and 1 < given.index.nlevels == len(axes) == len(known):
         return _of_levels(given, known, what, error)
     if carries_labels(given) and not isinstance(given, Mapping):
         places = []
@@ -392,6 +392,11 @@ def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
 def symbols_of(indices: Iterable[Index]) -> list[str]:
     """Return the symbol of each index."""
     return [index.symbol for index in indices]
+
+
+def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
+    """Return the labels at a place, for a message: ``ann, s1``."""
+    return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))
 
 
 def axes_text(indices: Sequence[Index]) -> str:

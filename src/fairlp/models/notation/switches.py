@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import ModelError
 from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
-from .labels import Index, shape_of, union
+from .labels import Index, union
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -132,6 +132,8 @@ def zero_or_at_least(model: Declarations, name: str, node: Any, least: Any) -> C
 
 def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, values: Any) -> Variable:
     """Declare y = f(x) by weights of the breakpoints, of which two that follow each other are not 0."""
+    from .tables import Subset
+
     formula, where = linear_in(name, node)
     count = (np.shape(breakpoints) or (0,))[-1]
     if count < 2:
@@ -148,10 +150,8 @@ def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, va
         raise ModelError(f"the breakpoints of piecewise {name!r} are expected to rise: {at.values.tolist()}")
     there = None
     if where is not None:
-        mask = np.zeros(where.full_size, dtype=bool)
-        mask[where.positions] = True
-        shape = shape_of(formula.indices)
-        there = np.repeat(mask.reshape(shape)[..., None], count, axis=-1)
+        positions = where.positions[:, None] * count + np.arange(count)
+        there = Subset("", (*formula.indices, point), positions.reshape(-1))
     with parts_of(model, "variable", name):
         low, high = height.values.min(axis=-1), height.values.max(axis=-1)
         y = model.variable(name, *formula.indices, where=where, lower=low, upper=high, doc=f"piecewise in {formula}")

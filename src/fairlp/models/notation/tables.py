@@ -14,7 +14,7 @@ from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
 from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, unconditional, uses
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
-from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, shape_of, symbols_of, union
+from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, labels_at, shape_of, symbols_of, union
 from .switches import parts_of
 
 if TYPE_CHECKING:
@@ -231,8 +231,7 @@ def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
     _require_shape(array, indices, name)
     if not np.isfinite(array).all():
         at = tuple(np.argwhere(~np.isfinite(array))[0])
-        where = ", ".join(str(index[p]) for index, p in zip(indices, at, strict=True))
-        raise ModelError(f"parameter {name}[{where}] is {array[at]}; expected a finite number")
+        raise ModelError(f"parameter {name}[{labels_at(indices, at)}] is {array[at]}; expected a finite number")
     array.setflags(write=False)
     return array
 
@@ -247,7 +246,7 @@ def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
     found.eliminate_zeros()
     if not np.isfinite(found.data).all():
         at = int((~np.isfinite(found.data)).argmax())
-        where = ", ".join(str(index[int(p[at])]) for index, p in zip(indices, found.coords, strict=True))
+        where = labels_at(indices, (places[at] for places in found.coords))
         raise ModelError(f"parameter {name}[{where}] is {found.data[at]}; expected a finite number")
     found.data.setflags(write=False)
     return found
@@ -534,10 +533,16 @@ def _drop(model: Declarations, kind: str, own: str) -> None:
 
 def _outside(model: Declarations, found: Any, parts: list[tuple[str, str]]) -> list[str]:
     """Return where a variable, parameter or subset is used, in words, but for some constraints."""
-    if not isinstance(found, (Variable, Parameter, Subset)):
-        return []
+    if isinstance(found, Subset):
+        blocks = [("variable", model.variables), ("constraint", model.constraints)]
+        places = [f"{kind} {name!r}" for kind, table in blocks for name, one in table.items() if one.where is found]  # type: ignore[attr-defined]
+    else:
+        own = (found.name,)
+        places = [f"constraint {name!r}" for name, row in model.constraints.items() if uses(own, *row.relation.parts)]
+        places += ["the objective"] if model.objective is not None and uses(own, model.objective) else []
+        places += [f"definition {name!r}" for name, node in model.definitions.items() if uses(own, node)]
     inside = {f"{kind} {name!r}" for kind, name in parts}
-    return [place for place in _where_used(model, found) if place not in inside]
+    return [place for place in places if place not in inside]
 
 
 #: Rows of the variable that stands for an absolute value: name of the variable and this.
@@ -642,17 +647,6 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     raise ModelError(
         f"{kind} {own!r} is of another model, or was removed or replaced; take model[{own!r}] of {model.name!r}"
     )
-
-
-def _where_used(model: Declarations, found: Any) -> list[str]:
-    """Return where a parameter, variable or subset is used, in words."""
-    if isinstance(found, Subset):
-        blocks = [("variable", model.variables), ("constraint", model.constraints)]
-        return [f"{kind} {name!r}" for kind, table in blocks for name, one in table.items() if one.where is found]  # type: ignore[attr-defined]
-    own = (found.name,)
-    places = [f"constraint {name!r}" for name, row in model.constraints.items() if uses(own, *row.relation.parts)]
-    places += ["the objective"] if model.objective is not None and uses(own, model.objective) else []
-    return places + [f"definition {name!r}" for name, node in model.definitions.items() if uses(own, node)]
 
 
 def _listed(words: list[str]) -> str:

@@ -498,6 +498,7 @@ def unused(name: str, blocks: Sequence[Block]) -> str:
 
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _MILP = frozenset({Capability.LP, Capability.MILP})
+_BOTH = _LP | _MILP
 _LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 
 
@@ -563,7 +564,7 @@ KNOWN: dict[str, CvxpySolver] = {
     ),
     "HIGHS": CvxpySolver(
         "highspy",
-        _LP | {Capability.MILP},
+        _BOTH,
         {
             "primal_tolerance": "primal_feasibility_tolerance",
             "dual_tolerance": "dual_feasibility_tolerance",
@@ -575,13 +576,13 @@ KNOWN: dict[str, CvxpySolver] = {
         },
         no_gap=("mip_rel_gap", "mip_abs_gap"),
     ),
-    "SCIPY": CvxpySolver("scipy", _LP | {Capability.MILP}, {}),
+    "SCIPY": CvxpySolver("scipy", _BOTH, {}),
     "GLPK": CvxpySolver("cvxopt", _LP, {}, extra="cvxopt"),
     "GLPK_MI": CvxpySolver("cvxopt", _MILP, {}, extra="cvxopt"),
     "CBC": CvxpySolver("cylp", _MILP, {}),
     "GUROBI": CvxpySolver(
         "gurobipy",
-        _LP | {Capability.MILP, _SQUARE},
+        _BOTH | {_SQUARE},
         {
             "primal_tolerance": "FeasibilityTol",
             "dual_tolerance": "OptimalityTol",
@@ -593,12 +594,10 @@ KNOWN: dict[str, CvxpySolver] = {
         },
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": CvxpySolver("mosek", _LP | {Capability.MILP, _LOG, _POWER, _SQUARE}, {}),
-    "COPT": CvxpySolver(
-        "coptpy", _LP | {Capability.MILP, _LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}
-    ),
-    "XPRESS": CvxpySolver("xpress", _LP | {Capability.MILP, _SQUARE}, {"time_limit": "maxtime", "threads": "threads"}),
-    "CPLEX": CvxpySolver("cplex", _LP | {Capability.MILP, _SQUARE}, {}),
+    "MOSEK": CvxpySolver("mosek", _BOTH | {_LOG, _POWER, _SQUARE}, {}),
+    "COPT": CvxpySolver("coptpy", _BOTH | {_LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}),
+    "XPRESS": CvxpySolver("xpress", _BOTH | {_SQUARE}, {"time_limit": "maxtime", "threads": "threads"}),
+    "CPLEX": CvxpySolver("cplex", _BOTH | {_SQUARE}, {}),
 }
 
 

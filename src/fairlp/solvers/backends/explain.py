@@ -66,7 +66,7 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
             program.row_block(name)  # raises, with the nearest names
     whole = solver if Capability.MILP in find_backend(solver).capabilities else "highs"
     relaxed = program.relaxed()
-    found = solve(relaxed.replace(c=np.zeros(program.n_columns)), solver, Options())
+    found = solve(_without_objective(relaxed), solver, Options())
     if found.status.termination is Termination.INFEASIBLE:
         conflict = _conflict(relaxed, solver, found)
         return _infeasible(program, whole if program.is_mip else solver, conflict, weights or {})
@@ -83,9 +83,13 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
 def _infeasible_by(program: Program, solver: str, seconds: float = _PATIENCE) -> Solution | None:
     """Return the answer that no point satisfies a program, None where that was not decided in time."""
     limited = program.is_mip and "time_limit" in getattr(find_backend(solver), "honours", ("time_limit",))
-    feasible = program.replace(c=np.zeros(program.n_columns), logs=None)
-    found = solve(feasible, solver, Options(time_limit=seconds if limited else None))
+    found = solve(_without_objective(program), solver, Options(time_limit=seconds if limited else None))
     return found if found.status.termination is Termination.INFEASIBLE else None
+
+
+def _without_objective(program: Program) -> Program:
+    """Return a program of which every feasible point is an optimum."""
+    return program.replace(c=np.zeros(program.n_columns), logs=None)
 
 
 def _conflict(program: Program, solver: str, found: Solution, seconds: float = _PATIENCE) -> np.ndarray:
@@ -164,7 +168,7 @@ def settled(solution: Solution, options: Options) -> Solution:
     if solution.row_ray is not None and proves_infeasible(program, solution.row_ray):
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray)
     relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
-    found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
+    found = Highs().solve(_without_objective(relaxed), ask)
     rays = (found.row_ray, *_rows_that_cannot_hold(relaxed))
     multipliers = next((ray for ray in rays if ray is not None and proves_infeasible(relaxed, ray)), None)
     if multipliers is not None:
@@ -175,8 +179,7 @@ def settled(solution: Solution, options: Options) -> Solution:
         and solution.x is None
         and (direction is not None or said.termination is not Termination.INFEASIBLE)
     ):
-        whole = program.replace(c=np.zeros(program.n_columns), logs=None)
-        found = Highs().solve(whole, Options(time_limit=options.time_limit))
+        found = Highs().solve(_without_objective(program), Options(time_limit=options.time_limit))
     x = solution.x if solution.x is not None else found.checked().x
     if direction is not None and x is not None:
         words = "proved by a point and a direction"

@@ -88,16 +88,14 @@ def read_back(model: Model, highs: Any) -> Solution:
 # Bases of HiGHS as masks: which columns and rows are basic.
 
 
-def of_masks(columns: np.ndarray, rows: np.ndarray) -> Any:
-    """Return a basis for HiGHS in which these columns and rows (bool) are basic; HiGHS mends what is none."""
+def _set_basis(highs: Any, columns: list[Any], rows: list[Any]) -> None:
+    """Let HiGHS begin with columns and rows of these statuses; it mends what is no basis."""
     import highspy
 
-    status = highspy.HighsBasisStatus
     basis = highspy.HighsBasis()
-    basis.col_status = [status.kBasic if basic else status.kLower for basic in columns.tolist()]
-    basis.row_status = [status.kBasic if basic else status.kNonbasic for basic in rows.tolist()]
+    basis.col_status, basis.row_status = columns, rows
     basis.valid, basis.alien = True, True
-    return basis
+    checked(highs.setBasis(basis), "setBasis")
 
 
 def carried(old: Program, basis: Any, new: Program) -> tuple[np.ndarray, np.ndarray]:
@@ -382,18 +380,18 @@ class HighsSession(ProgramSession):
 
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
-        checked(self._highs.setBasis(of_masks(columns, rows)), "setBasis")
+        import highspy
+
+        status = highspy.HighsBasisStatus
+        basic_columns = [status.kBasic if basic else status.kLower for basic in columns.tolist()]
+        basic_rows = [status.kBasic if basic else status.kNonbasic for basic in rows.tolist()]
+        _set_basis(self._highs, basic_columns, basic_rows)
 
     def start_at(self, statuses: tuple[np.ndarray, np.ndarray]) -> None:
         """Let the next solve begin with columns and rows of these statuses; what is no basis is mended."""
         import highspy
 
-        basis = highspy.HighsBasis()
-        basis.col_status, basis.row_status = (
-            [highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses
-        )
-        basis.valid, basis.alien = True, True
-        checked(self._highs.setBasis(basis), "setBasis")
+        _set_basis(self._highs, *([highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses))
 
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the basic columns and rows (bool) of the last solve, if there is a basis."""
@@ -476,25 +474,26 @@ def configured(options: Options, solver: str) -> Any:
     import highspy
 
     highs = highspy.Highs()
-    _set(highs, "output_flag", options.verbose)
-    _set(highs, "solver", solver)
     primal, dual = options.tolerances()
-    _set(highs, "primal_feasibility_tolerance", primal)
-    _set(highs, "dual_feasibility_tolerance", dual)
-    _set(highs, "ipm_optimality_tolerance", min(primal, dual))
-    for gap in ("mip_rel_gap", "mip_abs_gap"):  # "optimal" to 1e-4, the default, is not optimal
-        _set(highs, gap, 0.0)
-    # tighter than its own final check, which would otherwise refuse an optimum in the last digit
-    _set(highs, "mip_feasibility_tolerance", max(primal / 10, SOLVER_TIGHTEST))
+    settings: dict[str, Any] = {
+        "output_flag": options.verbose,
+        "solver": solver,
+        "primal_feasibility_tolerance": primal,
+        "dual_feasibility_tolerance": dual,
+        "ipm_optimality_tolerance": min(primal, dual),
+        # "optimal" to 1e-4, the default, is not optimal
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 0.0,
+        # tighter than its own final check, which would otherwise refuse an optimum in the last digit
+        "mip_feasibility_tolerance": max(primal / 10, SOLVER_TIGHTEST),
+    }
     if options.log_file is not None:
         Path(options.log_file).touch()  # HiGHS says nothing of a file that it cannot write
-        _set(highs, "log_file", str(options.log_file))
-        _set(highs, "output_flag", True)
-        _set(highs, "log_to_console", options.verbose)
-    limits = given(options, **_OPTIONS)
+        settings |= {"log_file": str(options.log_file), "output_flag": True, "log_to_console": options.verbose}
+    settings |= given(options, **_OPTIONS)
     if options.iteration_limit is not None:
-        limits |= dict.fromkeys(_ITERATIONS, options.iteration_limit)
-    for name, value in {**limits, "mip_improving_solution_save": bool(options.pool), **options.extra}.items():
+        settings |= dict.fromkeys(_ITERATIONS, options.iteration_limit)
+    for name, value in {**settings, "mip_improving_solution_save": bool(options.pool), **options.extra}.items():
         _set(highs, name, value)
     return highs
 
