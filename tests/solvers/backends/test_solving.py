@@ -306,11 +306,17 @@ def test_a_range_without_variables_is_kept_or_not_in_pyomo(most, feasible):
 
 def test_parts_of_pyomo_that_share_a_name_are_told_apart():
     pytest.importorskip("pyomo")
-    from fairlp.solvers.backends import pyomo_backend
+    from fairlp.models.notation.labels import free_name
 
     taken = {"n", "n_"}
-    built = SimpleNamespace(component=lambda name: name if name in taken else None)
-    assert pyomo_backend._free_name(built, "n") == "n__" and pyomo_backend._free_name(built, "m") == "m"
+    assert free_name("n", taken) == "n__" and free_name("m", taken) == "m"
+    made = model()
+    (n,) = made["x"].indices
+    made.parameter(n.symbol, n, range(len(n)))
+    built = made.to_pyomo()
+    assert built.component(n.symbol).is_ordered() and built.component(f"{n.symbol}_").extract_values() == dict(
+        zip(n, range(len(n)), strict=True)
+    )
 
 
 def test_a_process_that_died_is_told_as_no_answer(tmp_path):

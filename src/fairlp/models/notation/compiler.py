@@ -365,7 +365,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
         rows, columns, values = rows[keep], columns[keep], values[keep]
     else:
         rows, columns, values = rows.ravel(), columns.ravel(), values.ravel()
-    return (rows, columns, values) if positions is None else _kept((rows, columns, values), over, positions)
+    return _kept((rows, columns, values), over, positions)
 
 
 def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
@@ -374,11 +374,13 @@ def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: 
     if everywhere:
         term = term.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
     found = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
-    return found if positions is None else _kept(found, over, positions)
+    return _kept(found, over, positions)
 
 
-def _kept(triples: Triples, over: tuple[Index, ...], positions: np.ndarray) -> Triples:
+def _kept(triples: Triples, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
     """Return the triples of the rows that exist, with the rows counted among these."""
+    if positions is None:
+        return triples
     renumber = np.full(math.prod(shape_of(over)), -1, dtype=np.int32)
     renumber[positions] = np.arange(len(positions), dtype=np.int32)
     rows = renumber[triples[0]]
@@ -504,7 +506,7 @@ def unconditional(row: Constraint) -> Relation:
         given = None if relation.big_m is None else numbers(relation.big_m).rows(row.over, row.positions)
     low, high = bounds_of(variables)
     largest = A.data * np.where(A.data > 0, high[A.indices], low[A.indices])
-    of = np.repeat(np.arange(row.size), np.diff(A.indptr))
+    of = A.tocoo(copy=False).row
     most = np.bincount(of, largest, row.size) + _constants(found, row.over, row.positions)
     if given is not None:
         most = np.minimum(most, given)
@@ -631,9 +633,7 @@ def compile_model(model: Model) -> Program:
 def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.ndarray, float, LogTerms | None]:
     """Return the costs, the constant, and the logarithms and powers of the objective."""
     cost, offset = np.zeros(n_columns), 0.0
-    weights: list[np.ndarray] = []
-    constants: list[np.ndarray] = []
-    alphas: list[np.ndarray] = []
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # weights, constants and alphas
     batches: list[Triples] = []
     size = 0
     for term in terms(model.objective) if model.objective is not None else ():
@@ -641,10 +641,7 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             over = union(term.argument.indices, term.coefficient.indices)
             triples, constant = compile_rows(term.argument, starts, over)
             batches += [(rows + np.int32(size), at, values) for rows, at, values in triples]
-            shape = shape_of(over)
-            weights.append(np.broadcast_to(term.coefficient.over(over), shape).reshape(-1))
-            constants.append(constant)
-            alphas.append(np.full(len(constant), term.alpha))
+            parts.append((term.coefficient.rows(over, None), constant, np.full(len(constant), term.alpha)))
             size += len(constant)
         elif isinstance(term, Term) and term.variable is None:
             offset += float(term.coefficient.values)
@@ -659,9 +656,9 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
                 f"the weight of {absolute} is {worst:g}, and to {model.sense}imize that is not convex: it needs "
                 f"integers; expected weights {'>=' if model.sense == 'min' else '<='} 0"
             )
-    if not weights:
+    if not parts:
         return cost, offset, None
-    weight, alpha = np.concatenate(weights), np.concatenate(alphas)
+    weight, constant, alpha = map(np.concatenate, zip(*parts, strict=True))
     concave = weight * np.sign(alpha)  # a square is convex
     wrong = concave < 0 if model.sense == "max" else concave > 0
     if wrong.any():
@@ -672,7 +669,6 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
     inner = assemble(batches, (size, n_columns), "csr")
-    constant = np.concatenate(constants)
     some = weight != 0  # a term of weight 0 adds nothing, also where its argument is 0
     if not some.any():
         return cost, offset, None
@@ -752,9 +748,8 @@ class _Matrix:
         given = self.given
         data = given.data if self.data is None else self.data
         if self.gone is not None:
-            stay = ~self.gone
-            columns = np.repeat(np.arange(given.shape[1], dtype=np.int32), np.diff(given.indptr))
-            kept = (given.indices[stay].astype(np.int32), columns[stay], data[stay])
+            stay, places = ~self.gone, given.tocoo(copy=False)
+            kept = (places.row[stay].astype(np.int32), places.col[stay].astype(np.int32), data[stay])
             return assemble([kept, *self.batches], given.shape, "csc")
         if self.data is None:
             return given

@@ -15,7 +15,6 @@ from ..programs.solution import Solution
 from .labels import (
     Changing,
     Fixed,
-    Index,
     aligned,
     carries_labels,
     floats,
@@ -26,6 +25,7 @@ from .labels import (
     symbols_of,
     union,
 )
+from .labels import Index as Index  # which is taken from here, too
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -748,33 +748,6 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
         f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number, labelled data or an "
         "expression (scipy.sparse as model.parameter(name, indices, matrix))"
     )
-
-
-__all__ = [
-    "Abs",
-    "Add",
-    "Along",
-    "Comparison",
-    "Constant",
-    "Data",
-    "Element",
-    "Expression",
-    "GroupedExpression",
-    "Index",
-    "Log",
-    "Parameter",
-    "Power",
-    "Product",
-    "Quotient",
-    "Range",
-    "Relation",
-    "SumOver",
-    "Variable",
-    "as_expression",
-    "log",
-    "power",
-    "union",
-]
 
 
 class Parameter(Expression):

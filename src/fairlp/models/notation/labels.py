@@ -6,7 +6,7 @@ masks of a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import permutations
 from typing import Any, Protocol
 
@@ -397,6 +397,13 @@ def symbols_of(indices: Iterable[Index]) -> list[str]:
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
     """Return the labels at a place, for a message: ``ann, s1``."""
     return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the given one, or with ``_`` behind it."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def axes_text(indices: Sequence[Index]) -> str:

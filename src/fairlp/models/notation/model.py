@@ -11,8 +11,8 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import Program, Sense
-from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
-from .labels import shape_of
+from .expressions import Expression, Parameter, Relation, Variable, as_expression
+from .labels import Index, free_name, shape_of, union
 from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
@@ -594,17 +594,11 @@ class Declarations(Tables):
             formula = as_expression(levels)
             if not formula.indices or formula.degree != 1:
                 raise ModelError(f"levels {formula} are expected to be linear in the variables, and to have an index")
-            t = self.variable(self._unused("t"), lower=None, doc="lowest level")
-            rows = self.constraint(self._unused("levels"), formula >= t, where=where)
+            t = self.variable(free_name("t", self), lower=None, doc="lowest level")
+            rows = self.constraint(free_name("levels", self), formula >= t, where=where)
         self.maximize(t)
         self._levels = rows.name
         return rows
-
-    def _unused(self, name: str) -> str:
-        """Return a name that nothing in the model has."""
-        while name in self:
-            name += "_"
-        return name
 
     def _optimise(self, sense: Sense, objective: Any) -> None:
         expression = as_expression(objective)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import ModelError
 from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
-from .labels import Index, union
+from .labels import Index, free_name, symbols_of, union
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -138,9 +138,7 @@ def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, va
     count = (np.shape(breakpoints) or (0,))[-1]
     if count < 2:
         raise ModelError(f"piecewise {name!r} has {count} breakpoints; expected two or more, in a list or an array")
-    symbol = f"k_{name}"
-    while any(index.symbol == symbol for index in model.indices):  # of one that was removed
-        symbol += "_"
+    symbol = free_name(f"k_{name}", symbols_of(model.indices))  # it may be there of one that was removed
     point = Index(symbol, range(count), "breakpoint")
     at, height = (
         _of_points(name, what, given, formula.indices, point)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
@@ -79,23 +79,25 @@ InQueues = dict[str, dict[str, float]]
 
 
 def queues_of(
-    cluster: Cluster, used: Iterable[str], resources: list[str], pool: np.ndarray, below: InQueues
+    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray, below: InQueues
 ) -> dict[str, Record]:
     """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
+
+    Pods need ``pods``, which quotas need not name. A guarantee then has as many as its other amounts allow.
 
     Parameters
     ----------
     cluster : Cluster
         Its ``queues``; a resource that is none of the instance's is noted and left out.
-    used : iterable of str
-        The queue of each user.
+    rows : list of Row
+        The users, whose queues are used.
     resources : list of str
     pool : ndarray, shape (R,)
         What there is of each.
     below : mapping
         By queue and resource, what of its guarantee and cap is in use already.
     """
-    known = set(resources)
+    known, used = set(resources), [row.leaf.queue for row in rows]
     found: dict[str, Record] = {here: {} for path in [*cluster.queues, *used] for here in lineage(path)}
     for path, given in cluster.queues.items():
         row: Record = {"weight": given.get("weight", 1.0)}
@@ -115,6 +117,12 @@ def queues_of(
             row[kind] = {name: a for name, a in given.get(kind, {}).items() if name.partition(AT)[0] in known}
         found[path] = row
     _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
+    for path, row in found.items() if PODS in known else ():
+        guarantee = row.get("guarantee", {})
+        if guarantee and PODS not in guarantee:
+            demands = [dict(one.leaf.demand) for one in rows if path in lineage(one.leaf.queue)]
+            most = [min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0) for one in demands]
+            guarantee[PODS] = sum(tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True))
     return found
 
 
@@ -408,29 +416,12 @@ def _instance(
         task_limits=limits if cluster.limited else None,
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
-        queues=_queues(cluster, rows, resources, capacities.sum(axis=0), below or {}),
+        queues=queues_of(cluster, rows, resources, capacities.sum(axis=0), below or {}),
         units={resource: unit for resource, unit in cluster.units.items() if unit and resource in resources},
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
     return _clipped(cluster, instance)
-
-
-def _queues(
-    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray, below: InQueues
-) -> dict[str, Record]:
-    """Return the queues of an instance.
-
-    Pods need ``pods``, which quotas need not name. A guarantee then has as many as its other amounts allow.
-    """
-    found = queues_of(cluster, [row.leaf.queue for row in rows], resources, pool, below)
-    for path, row in found.items():
-        guarantee = row.get("guarantee", {})
-        if PODS in resources and guarantee and PODS not in guarantee:
-            demands = [dict(one.leaf.demand) for one in rows if path in lineage(one.leaf.queue)]
-            most = [min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0) for one in demands]
-            guarantee[PODS] = sum(tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True))
-    return found
 
 
 def _clipped(cluster: Cluster, instance: Instance) -> Instance:

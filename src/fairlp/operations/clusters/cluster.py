@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -206,7 +206,7 @@ class Cluster:
         self.notes = Notes()
         self.note = self.notes.add
         self.nodes: dict[str, Node] = {}
-        self.groups: dict[Leaf, Group] = {}
+        self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
         self.admitted: dict[str, dict[str, float]] = {}  # what the scheduler says is in use, by queue and quota
         self.told: dict[str, dict[str, float]] = {}  # what it says of the shares of queues, by column
@@ -225,15 +225,15 @@ class Cluster:
             self.absent.append(node)
             self.note(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
             return
-        add_amounts(self.groups.setdefault(leaf, Group()).running, {node: count})
+        add_amounts(self.groups[leaf].running, {node: count})
 
     def wait(self, leaf: Leaf, count: int, since: str | None, priority: float | None = None) -> None:
         """Count tasks that wait."""
-        self.groups.setdefault(leaf, Group()).wait(count, since, priority)
+        self.groups[leaf].wait(count, since, priority)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
         """Count tasks that may not run yet, for the scheduler's own reason: they are never owed anything."""
-        add_amounts(self.groups.setdefault(leaf, Group()).held, {reason: count})
+        add_amounts(self.groups[leaf].held, {reason: count})
 
     def queue(self, path: str) -> Record:
         """Return what is known of a queue, to be added to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -416,40 +416,45 @@ def wanted(text: str) -> Wanted | None:
         return None
     if any(letter in text for letter in "[]*,!"):
         raise Odd(f"constraint {shown(text)} counts nodes or asks that all have the same")
-    tokens = [*_TOKEN.findall(text), ""]
-    found, at = _either(tokens, 0, text)
-    if tokens[at]:
-        raise Odd(f"constraint {shown(text)} is not understood at {shown(tokens[at])}")
+    tokens = deque([*_TOKEN.findall(text), ""])
+    found = _either(tokens, text)
+    if tokens[0]:
+        raise Odd(f"constraint {shown(text)} is not understood at {shown(tokens[0])}")
     return found
 
 
-def _either(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
-    found, at = _both(tokens, at, text)
-    while tokens[at] == "|":
-        more, at = _both(tokens, at + 1, text)
-        found |= more
-    return found, at
+def _either(tokens: deque[str], text: str) -> Wanted:
+    """Take alternatives from the tokens."""
+    found = _both(tokens, text)
+    while tokens[0] == "|":
+        tokens.popleft()
+        found |= _both(tokens, text)
+    return found
 
 
-def _both(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
-    found, at = _one(tokens, at, text)
-    while tokens[at] == "&":
-        more, at = _one(tokens, at + 1, text)
+def _both(tokens: deque[str], text: str) -> Wanted:
+    """Take what is wanted together from the tokens."""
+    found = _one(tokens, text)
+    while tokens[0] == "&":
+        tokens.popleft()
+        more = _one(tokens, text)
         if len(found) * len(more) > _MOST_TERMS:
             raise Odd(f"constraint {shown(text)} stands for more than {_MOST_TERMS} alternatives")
         found = frozenset(one | other for one in found for other in more)
-    return found, at
+    return found
 
 
-def _one(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
-    if tokens[at] == "(":
-        found, at = _either(tokens, at + 1, text)
-        if tokens[at] != ")":
+def _one(tokens: deque[str], text: str) -> Wanted:
+    """Take one feature, or what is in parentheses, from the tokens."""
+    token = tokens.popleft()
+    if token == "(":
+        found = _either(tokens, text)
+        if tokens.popleft() != ")":
             raise Odd(f"constraint {shown(text)}: a parenthesis is not closed")
-        return found, at + 1
-    if tokens[at] in ("", "&", "|", ")"):
-        raise Odd(f"constraint {shown(text)} is not understood at {shown(tokens[at] or 'its end')}")
-    return frozenset({frozenset({tokens[at]})}), at + 1
+        return found
+    if token in ("", "&", "|", ")"):
+        raise Odd(f"constraint {shown(text)} is not understood at {shown(token or 'its end')}")
+    return frozenset({frozenset({token})})
 
 
 _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}

@@ -9,8 +9,9 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -541,6 +542,14 @@ def refuse_iterations(name: str, options: Options) -> None:
     """Refuse a limit of iterations for a program with integers, where it would be one of each linear program."""
     if options.iteration_limit is not None:
         raise UnsupportedError(f"{name}: iteration_limit is for linear programs; with integers give node_limit")
+
+
+def each_row(program: Program) -> Iterator[tuple[list[int], list[float], float, float]]:
+    """Yield the columns and coefficients of each row, and its sides."""
+    matrix = program.A.tocsr()
+    sides = zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
+    for (begin, end), (low, high) in zip(pairwise(matrix.indptr.tolist()), sides, strict=True):
+        yield matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist(), low, high
 
 
 def given(options: Options, **names: str) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
     changing, data = numbers.changing(entries), numbers.rest[:entries].copy()
     data[changing] = 0.0
     matrix = sp.csc_array((data, program.A.indices, program.A.indptr), program.A.shape).tocsr()
-    columns = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))
+    columns = program.A.tocoo(copy=False).col
     for block in program.rows:
         activity = _times(matrix[block.slice], program, flat)
         here = changing[(program.A.indices[changing] >= block.start) & (program.A.indices[changing] < block.stop)]
@@ -234,14 +234,9 @@ def read_back(model: Model, problem: Any) -> Solution:
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     read = solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
     # with constraints of the user's own, an optimum of the problem need not be one of the model
-    return read if len(problem.constraints) == _count(program) else read.checked()
-
-
-def _count(program: Program) -> int:
-    """Return how many constraints :func:`build` makes of a program."""
-    rows = sum(len(_sides(program, block)) for block in program.rows)
-    bounds = (program.col_lower, program.col_upper)
-    return rows + sum(bool(np.isfinite(one[block.slice]).any()) for block in program.columns for one in bounds)
+    ends = (program.col_lower, program.col_upper)
+    bounds = sum(bool(np.isfinite(one[block.slice]).any()) for block in program.columns for one in ends)
+    return read if len(problem.constraints) == len(places) + bounds else read.checked()
 
 
 _TERMINATION = {

@@ -149,7 +149,7 @@ METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo
 #: where its package is installed and the coefficients are of much the same size, from the third.
 INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 500_000
 _NARROW = 100.0
-#: Seconds, and times the longest solve so far, that a second opinion by another method may take.
+#: Seconds, and times the longest solve so far, that another attempt may take.
 _PATIENCE = 5.0
 #: Steps after which none will help (HiGHS has no limits of its own). An interior point may stand still for ever where
 #: coefficients lie orders of magnitude apart, and PDLP (1.16) goes round. Programs of any size take some 20 to 100
@@ -371,8 +371,8 @@ class HighsSession(ProgramSession):
         checked(self._highs.clearModel(), "clearModel")
         _set(self._highs, "solver", METHODS[method])
         self._loaded = method
-        if other_method and self.options.time_limit is None:
-            # a second opinion on a program that one method failed on may never come: HiGHS counts from the first solve
+        if self.options.time_limit is None and (other_method or self._longest):
+            # an answer to a program that a method failed on may never come: HiGHS counts from the first solve
             _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _PATIENCE * self._longest)
         self.scaling, data = equilibrate(self.program)
         pass_model(self._highs, self.program, self.scaling, data, self._sign)
@@ -415,8 +415,9 @@ class HighsSession(ProgramSession):
         solved = perf_counter()
         if self.options.time_limit is None:
             _set(self._highs, "time_limit", float("inf"))  # what a restart may have set is spent
-        self._longest = max(self._longest, solved - begin)
         solution = _read(self)
+        if solution["status"].is_optimal:
+            self._longest = max(self._longest, solved - begin)
         self._solved, self._repriced, self._point = True, False, solution["x"]
         times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}
         self._passed = 0.0

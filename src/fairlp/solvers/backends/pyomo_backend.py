@@ -37,12 +37,12 @@ from ...models.notation.expressions import (
     SumOver,
     Variable,
 )
-from ...models.notation.labels import shape_of, symbols_of
+from ...models.notation.labels import free_name, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
-from .base import BaseBackend, Raw, given, installed, reduced_costs
+from .base import BaseBackend, Raw, each_row, given, installed, reduced_costs
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
 
@@ -62,14 +62,14 @@ def lower(model: Model) -> Any:
     for index in model.indices:
         built.add_component(index.symbol, pyo.Set(initialize=list(index.labels), ordered=True))
     for name, parameter in model.parameters.items():
-        built.add_component(_free_name(built, name), _parameter(pyo, built, parameter))
+        built.add_component(free_name(name, built.component_map()), _parameter(pyo, built, parameter))
     variables: dict[str, Any] = {}
     for name, variable in model.variables.items():
         variables[name] = _variable(pyo, built, variable)
-        built.add_component(_free_name(built, name), variables[name])
+        built.add_component(free_name(name, built.component_map()), variables[name])
     build = _Builder(pyo, variables)
     for name, row in model.constraints.items():
-        built.add_component(_free_name(built, name), _constraint(pyo, build, row))
+        built.add_component(free_name(name, built.component_map()), _constraint(pyo, build, row))
     if model.objective is not None:
         sense = pyo.maximize if model.sense == "max" else pyo.minimize
         built.objective = pyo.Objective(expr=build(model.objective, {}), sense=sense)
@@ -115,7 +115,7 @@ def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
 
 
 def _component(built: Any, name: str) -> Any:
-    """Return the component that :func:`lower` made for a name (see :func:`_free_name`)."""
+    """Return the component that :func:`lower` made for a name (an index and a parameter may share a letter)."""
     found = built.component(f"{name}_")
     return found if found is not None else built.component(name)
 
@@ -263,13 +263,6 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     at = {_key(row.over, place): dict(zip(symbols, map(int, place), strict=True)) for place in places}
     keys = pyo.Set(initialize=list(at), ordered=True)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
-
-
-def _free_name(built: Any, name: str) -> str:
-    """Return a name that no component has yet (an index and a parameter may share a letter)."""
-    while built.component(name) is not None:
-        name += "_"
-    return name
 
 
 # A model that somebody else wrote.
@@ -622,23 +615,20 @@ def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
         variable.setub(high[j])
         if whole[j]:
             variable.domain = pyo.Integers
-    matrix = program.A.tocsr()
     model.rows = pyo.ConstraintList()
     rows: list[Any] = []
-    low, high = _bounds(program.row_lower), _bounds(program.row_upper)
-    for i in range(program.n_rows):
-        begin, end = int(matrix.indptr[i]), int(matrix.indptr[i + 1])
-        if low[i] is None and high[i] is None:
+    for places, values, *sides in each_row(program):
+        least, most = (None if math.isinf(side) else side for side in sides)
+        if least is None and most is None:
             rows.append(None)
-        elif begin == end:
+        elif not places:
             rows.append(None)
-            if (low[i] or 0.0) > 0 or (high[i] or 0.0) < 0:  # an empty row that cannot hold
+            if (least or 0.0) > 0 or (most or 0.0) < 0:  # an empty row that cannot hold
                 model.never = pyo.Var(bounds=(0, 0))
                 model.rows.add(model.never == 1)
         else:
-            places, values = matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist()
             body = LinearExpression(constant=0, linear_coefs=values, linear_vars=[variables[j] for j in places])
-            rows.append(model.rows.add((low[i], body, high[i]) if low[i] != high[i] else (body == low[i])))
+            rows.append(model.rows.add((least, body, most) if least != most else (body == least)))
     costs = [(value, variables[j]) for j, value in enumerate(program.c.tolist()) if value]
     body = LinearExpression(constant=0, linear_coefs=[c for c, _ in costs], linear_vars=[v for _, v in costs])
     model.objective = pyo.Objective(expr=body if costs else 0.0, sense=pyo.minimize)

@@ -71,7 +71,7 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     if all(map(_is_moderate, (magnitude, bounds, widths, abs(program.c)))):
         return Scaling(rows, columns, rhs, 1.0), A.data
     row_of = A.indices
-    column_of = np.repeat(np.arange(program.n_columns, dtype=np.int32), np.diff(A.indptr))
+    column_of = A.tocoo(copy=False).col
     fixed = program.integrality > 0
     # geometric mean of smallest and largest entry of each line: what keeps entries away from both 0 and infinity
     for _ in range(_PASSES):

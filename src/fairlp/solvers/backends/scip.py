@@ -11,7 +11,7 @@ import numpy as np
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from ...tolerances import ACCEPTED
-from .base import BaseBackend, Raw, given
+from .base import BaseBackend, Raw, each_row, given
 
 _TERMINATION = {
     "optimal": Termination.OPTIMAL,
@@ -110,14 +110,11 @@ def _load(model: Any, program: Program) -> list[Any]:
                 vtype="I" if whole else "C",
             )
         )
-    matrix = program.A.tocsr()
-    for row, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
-        begin, end = int(matrix.indptr[row]), int(matrix.indptr[row + 1])
-        if begin == end:
+    for places, values, low, high in each_row(program):
+        if not places:
             if low > 0 or high < 0:  # an empty row that cannot hold
                 model.addCons(model.addVar(lb=0, ub=0) == 1)
             continue
-        places, values = matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist()
         body = quicksum(value * variables[place] for place, value in zip(places, values, strict=True))
         if low == high:
             model.addCons(body == low)

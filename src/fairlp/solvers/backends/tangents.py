@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Block, Program, Sense
 from ...models.programs.solution import Backend, Options, Solution, Termination, solution_at
 from ...tolerances import ACCEPTED, CONVEX_POINT, FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .base import reduced_costs, sign
@@ -183,7 +183,7 @@ def _extended(
     bound: np.ndarray,
     costs: np.ndarray,
     upper: np.ndarray,
-    sense: str,
+    sense: Sense,
     equal: bool = True,
 ) -> Program:
     """Return the program with new columns in [0, upper] and new rows ``rows·x + more·new`` = (or ≥) bound."""
@@ -196,7 +196,7 @@ def _extended(
     count, new = len(bound), len(upper)
     return Program(
         name=program.name,
-        sense="max" if sense == "max" else "min",
+        sense=sense,
         c=costs,
         offset=program.offset,
         A=matrix,
