@@ -150,7 +150,7 @@ METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo
 INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 500_000
 _NARROW = 100.0
 #: Seconds, and times the longest solve so far, that another attempt may take.
-_PATIENCE = 5.0
+_PATIENCE, _TIMES = 2.0, 5.0
 #: Steps after which none will help (HiGHS has no limits of its own). An interior point may stand still for ever where
 #: coefficients lie orders of magnitude apart, and PDLP (1.16) goes round. Programs of any size take some 20 to 100
 #: steps of the one, and up to some 100,000 of the other.
@@ -373,7 +373,7 @@ class HighsSession(ProgramSession):
         self._loaded = method
         if self.options.time_limit is None and (other_method or self._longest):
             # an answer to a program that a method failed on may never come: HiGHS counts from the first solve
-            _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _PATIENCE * self._longest)
+            _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _TIMES * self._longest)
         self.scaling, data = equilibrate(self.program)
         pass_model(self._highs, self.program, self.scaling, data, self._sign)
         self._solved = False
