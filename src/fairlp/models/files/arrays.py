@@ -7,6 +7,7 @@ neither written nor read.
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
@@ -127,9 +128,7 @@ def _array(content: bytes) -> np.ndarray:
     shape, fortran, kind = read_header(file, max_header_size=MOST_HEADER)
     if kind.hasobject or kind.kind not in "iuf":
         raise ValueError(f"an array of {kind} is not of numbers")
-    start, count = file.tell(), 1
-    for length in shape:
-        count *= length
+    start, count = file.tell(), math.prod(shape)
     if min(shape, default=0) < 0 or count * kind.itemsize != len(content) - start:
         raise ValueError("an array is cut off")
     values = np.frombuffer(content, kind, offset=start) if count else np.zeros(0, kind)

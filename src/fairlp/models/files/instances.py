@@ -311,8 +311,8 @@ def _depth(document: Any) -> int:
 
 def _dump_yaml(document: dict[str, Any]) -> str:
     """Return YAML whose last key is required, so that a file that was cut off cannot pass for a whole one."""
-    last = {"resources": document["resources"]}
-    body = {key: value for key, value in document.items() if key != "resources"} | last
+    body = dict(document)
+    body["resources"] = body.pop("resources")
     return yaml_text(body)
 
 

@@ -507,9 +507,8 @@ def _parts(program: Program, use: Naming, row_names: list[tuple[str, str]], cons
 
 def _objective(program: Program, use: Naming, kept: np.ndarray, extra: str | None) -> str:
     """Return the objective; a column that occurs nowhere else has a zero cost there, so that it exists."""
-    used = np.zeros(program.n_columns, dtype=bool)
-    entries = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))
-    used[entries[kept[program.A.indices]]] = True
+    used, entries = np.zeros(program.n_columns, dtype=bool), program.A.tocoo(copy=False)
+    used[entries.col[kept[entries.row]]] = True
     which = np.flatnonzero((program.c != 0) | ~used)
     if not which.size and program.n_columns:
         which = np.zeros(1, dtype=int)

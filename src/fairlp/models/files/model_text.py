@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from ...errors import FairlpWarning, FileFormatError, ModelError, UnknownNameError, nearest
+from ...errors import FairlpWarning, FileFormatError, ModelError, nearest, require_known
 from ...tolerances import LARGEST_BOUND
 from ..programs.program import Block, Program, Sense, kind_of
 from .whole_files import Target, drafts, home, utf8
@@ -222,14 +222,13 @@ class Naming:
 
 def naming(program: Program, names: Names) -> Naming:
     """Return the names for a file: from labels, or positions (``r0``, ``c0``) where labels would be too long."""
+    require_known(names, _NAMES, f"no way to name rows and columns is called {names!r}")
     if names == "labels":
         rows, row_map = file_names(program.rows)
         columns, column_map = file_names(program.columns)
-    elif names == "numbers":
+    else:
         rows, row_map = numbered_names(program.rows, "r")
         columns, column_map = numbered_names(program.columns, "c")
-    else:
-        raise UnknownNameError(f"no way to name rows and columns is called {names!r}; {nearest(names, _NAMES)}")
     constant = unused("objective_constant", columns)
     return Naming(rows, columns, unused("objective", rows), constant, row_map, column_map)
 
@@ -256,14 +255,12 @@ def check_writable(program: Program, form: str) -> None:
             f"in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "
             "write those"
         )
-    for what, names, lower, upper in (
-        ("row", program.rows, program.row_lower, program.row_upper),
-        ("column", program.columns, program.col_lower, program.col_upper),
+    for what, lower, upper in (
+        ("row", program.row_lower, program.row_upper),
+        ("column", program.col_lower, program.col_upper),
     ):
-        wrong = impossible(lower, upper)
-        if wrong.size:
-            i = int(wrong[0])
-            name = [name for block in names for name in block.names()][i]
+        for i in impossible(lower, upper)[:1].tolist():
+            name = getattr(program, f"{what}_names")[i]
             raise ModelError(
                 f"program {program.name!r}: {what} {name!r} has lower bound {lower[i]} and upper bound {upper[i]}, "
                 f"which no value meets, and {form} readers take such bounds for something else; correct the bounds"

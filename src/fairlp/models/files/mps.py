@@ -483,8 +483,8 @@ class _Reader:
                 bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
             if whole:
                 self.whole[j] = 1
-        self.lower, self.upper = np.array(bounds["lower"], dtype=float), np.array(bounds["upper"], dtype=float)
-        has_lower, has_upper = np.array(seen["lower"], dtype=np.int64), np.array(seen["upper"], dtype=np.int64)
+        self.lower, self.upper = (np.array(values, dtype=float) for values in bounds.values())
+        has_lower, has_upper = (np.array(lines, dtype=np.int64) for lines in seen.values())
         self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
         below = np.flatnonzero((self.upper < 0) & (has_lower == 0))
         if below.size:
@@ -734,10 +734,8 @@ def _ranges(
 
 def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layout: _Layout) -> Iterator[str]:
     """Yield the COLUMNS section: cost, then rows in order; markers around runs of integer columns."""
-    matrix, n = program.A, program.n_columns
-    rows = matrix.indices
-    of = np.repeat(np.arange(n), np.diff(matrix.indptr))
-    values = matrix.data
+    n, entries = program.n_columns, program.A.tocoo(copy=False)
+    rows, of, values = entries.row, entries.col, entries.data
     if not kept.all():
         stays = kept[rows]
         rows, of, values = rows[stays], of[stays], values[stays]
@@ -752,8 +750,8 @@ def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layou
     values = np.insert(values, at, costs[priced])
     of = np.insert(of, at, priced)
     columns = np.array(use.columns, dtype=object)
-    entries = zip(columns[of].tolist(), names[rows].tolist(), layout.numbers(values), strict=True)
-    lines = [layout.entry % entry for entry in entries]
+    given = zip(columns[of].tolist(), names[rows].tolist(), layout.numbers(values), strict=True)
+    lines = [layout.entry % entry for entry in given]
 
     whole = program.integrality.astype(bool)
     if not whole.any():

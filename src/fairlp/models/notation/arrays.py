@@ -8,31 +8,36 @@ from typing import Any
 import numpy as np
 
 from .expressions import Along, Element, Variable
-from .labels import Index, shape_of, symbols_of, union
+from .labels import Index, Indices, shape_of, symbols_of, union
 
 
 @dataclass
 class Labelled:
     """Numbers over indices, one array axis each."""
 
-    indices: tuple[Index, ...]
+    indices: Indices
     values: np.ndarray
 
     def symbols(self) -> list[str]:
         """Return the symbols of the axes."""
         return symbols_of(self.indices)
 
-    def over(self, indices: tuple[Index, ...]) -> np.ndarray:
+    def over(self, indices: Indices) -> np.ndarray:
         """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
         mine = self.symbols()
         order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
         shape = [len(index) if index.symbol in mine else 1 for index in indices]
         return self.values.transpose(order).reshape(shape)
 
-    def rows(self, over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
+    def rows(self, over: Indices, positions: np.ndarray | None) -> np.ndarray:
         """Return one number for each row of a block over indices, kept where in ``positions``."""
         flat = np.broadcast_to(self.over(over), shape_of(over)).reshape(-1)
         return flat if positions is None else flat[positions]
+
+
+def scalar(value: float) -> Labelled:
+    """Return one number, over nothing."""
+    return Labelled((), np.asarray(value))
 
 
 def times(a: Labelled, b: Labelled) -> Labelled:
@@ -61,13 +66,13 @@ class Entries:
     Without columns these are the numbers of a sparse parameter.
     """
 
-    indices: tuple[Index, ...]
+    indices: Indices
     at: list[np.ndarray]
     values: np.ndarray
     columns: np.ndarray
     variable: Variable | Element | None = None
 
-    def places(self, over: tuple[Index, ...]) -> np.ndarray:
+    def places(self, over: Indices) -> np.ndarray:
         """Return the position of each entry over some of the indices, in C order."""
         own = dict(zip(symbols_of(self.indices), self.at, strict=True))
         found = np.zeros(len(self.values), dtype=np.int64)

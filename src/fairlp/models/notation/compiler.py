@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of
-from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, times
+from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, scalar, times
 from .expressions import (
     Abs,
     Add,
@@ -35,7 +35,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Index, shape_of, symbols_of, union
+from .labels import Indices, shape_of, symbols_of, union
 from .switches import Conditional
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
     parts = [numbers(child, linear) for child in children(node)]
     match node:
         case Constant():
-            return Labelled((), np.asarray(node.value))
+            return scalar(node.value)
         case Parameter() | Element() | Data() if node.degree == 0:
             return Labelled(node.indices, node.values)
         case Add():
@@ -193,7 +193,7 @@ class Term:
     summed: frozenset[str] = frozenset()
 
     @property
-    def indices(self) -> tuple[Index, ...]:
+    def indices(self) -> Indices:
         """Indices of the unknowns, summed over or not."""
         return () if self.variable is None else self.variable.indices
 
@@ -208,12 +208,12 @@ class LogTerm:
     summed: frozenset[str] = frozenset()
 
     @property
-    def indices(self) -> tuple[Index, ...]:
+    def indices(self) -> Indices:
         """Indices of the unknowns, summed over or not."""
         return self.argument.indices
 
 
-def _sums(term: Term | LogTerm, indices: tuple[Index, ...]) -> bool:
+def _sums(term: Term | LogTerm, indices: Indices) -> bool:
     """Whether a term is summed over one of the indices."""
     return not term.summed.isdisjoint(symbols_of(indices))
 
@@ -241,14 +241,14 @@ def terms(node: Expression) -> list[AnyTerm]:
         return [Term(numbers(node), None)]
     match node:
         case Variable() | Element():
-            return [Term(Labelled((), np.asarray(1.0)), node)]
+            return [Term(scalar(1.0), node)]
         case Log():
-            return [LogTerm(Labelled((), np.asarray(1.0)), node.argument)]
+            return [LogTerm(scalar(1.0), node.argument)]
         case Power():
-            return [LogTerm(Labelled((), np.asarray(node.exponent)), node.argument, 1.0 - node.exponent)]
+            return [LogTerm(scalar(node.exponent), node.argument, 1.0 - node.exponent)]
         case Add():
-            minus = Labelled((), np.asarray(float(node.sign)))
-            right = terms(node.right) if node.sign > 0 else [_scaled(term, minus) for term in terms(node.right)]
+            sign = scalar(float(node.sign))
+            right = terms(node.right) if node.sign > 0 else [_scaled(term, sign) for term in terms(node.right)]
             return terms(node.left) + right
         case Product():
             known, unknown = (node.left, node.right) if node.right.degree else (node.right, node.left)
@@ -311,7 +311,7 @@ def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
     return replace(term, coefficient=times(term.coefficient, factor))
 
 
-def _summed(term: AnyTerm, over: tuple[Index, ...]) -> AnyTerm:
+def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
     if isinstance(term, Entries):
         for index in over:
             term = term.without(index)
@@ -331,7 +331,7 @@ def _summed(term: AnyTerm, over: tuple[Index, ...]) -> AnyTerm:
     return replace(term, coefficient=coefficient, summed=frozenset(summed))
 
 
-def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
+def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
     """Return (row, column, value) of one term; rows run over ``over`` in C order, kept where in ``positions``."""
     variable = term.variable
     assert variable is not None
@@ -368,7 +368,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     return _kept((rows, columns, values), over, positions)
 
 
-def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
+def emit_entries(term: Entries, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
     """Return (row, column, value) of a term that is triples; as `emit`, but one place may occur several times."""
     everywhere = tuple(index for index in over if index.symbol not in symbols_of(term.indices))
     if everywhere:
@@ -377,7 +377,7 @@ def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: 
     return _kept(found, over, positions)
 
 
-def _kept(triples: Triples, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
+def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Triples:
     """Return the triples of the rows that exist, with the rows counted among these."""
     if positions is None:
         return triples
@@ -426,7 +426,7 @@ def _columns(node: Variable | Element, start: int) -> tuple[np.ndarray, tuple[np
 
 
 def compile_rows(
-    expression: Expression, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None = None
+    expression: Expression, starts: dict[str, int], over: Indices, positions: np.ndarray | None = None
 ) -> tuple[list[Triples], np.ndarray]:
     """Return the triples and the constants of an expression with one row for each element of ``over``."""
     found = linear(expression)
@@ -434,15 +434,13 @@ def compile_rows(
 
 
 def _emitted(
-    found: list[Term | Entries], starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
+    found: list[Term | Entries], starts: dict[str, int], over: Indices, positions: np.ndarray | None
 ) -> list[Triples]:
     """Return the triples of the terms with variables."""
     return [emitted(term, starts, over, positions) for term in found if term.variable is not None]
 
 
-def emitted(
-    term: Term | Entries, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
-) -> Triples:
+def emitted(term: Term | Entries, starts: dict[str, int], over: Indices, positions: np.ndarray | None) -> Triples:
     """Return the triples of one term with a variable."""
     assert term.variable is not None
     start = starts[term.variable.base.name]
@@ -453,7 +451,7 @@ def emitted(
     return emit(term, start, over, positions)
 
 
-def _constants(found: list[Term | Entries], over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
+def _constants(found: list[Term | Entries], over: Indices, positions: np.ndarray | None) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
     constant = np.zeros(shape_of(over))
     for term in found:

@@ -15,6 +15,7 @@ from ..programs.solution import Solution
 from .labels import (
     Changing,
     Fixed,
+    Indices,
     aligned,
     carries_labels,
     floats,
@@ -47,7 +48,7 @@ class Expression(Fixed):
     """A formula over indices: add, subtract, multiply, divide, ``.sum(n)``, and compare to make a constraint."""
 
     #: Indices that are not summed over.
-    indices: tuple[Index, ...] = ()
+    indices: Indices = ()
     #: 0: numbers only; 1: linear in variables; 2: with logarithms or powers (objectives only).
     degree: int = 0
     _names = frozenset({"indices", "degree", "left", "right", "sign", "value", "body", "over", "argument"})
@@ -322,11 +323,6 @@ class Expression(Fixed):
 
         return text(self)
 
-    def __repr__(self) -> str:
-        from .render import of_expression
-
-        return of_expression(self)
-
     def _repr_latex_(self) -> str:
         from .render import latex
 
@@ -379,7 +375,7 @@ class Quotient(Expression):
 class SumOver(Expression):
     """``Σ body`` over some of its indices."""
 
-    def __init__(self, body: Expression, over: tuple[Index, ...]) -> None:
+    def __init__(self, body: Expression, over: Indices) -> None:
         free = symbols_of(body.indices)
         for index in over:
             if index.symbol not in free:
@@ -646,11 +642,6 @@ class Relation(Fixed):
 
         return relation(self, False)
 
-    def __repr__(self) -> str:
-        from .render import of_relation
-
-        return of_relation(self)
-
     def _repr_latex_(self) -> str:
         from .render import relation
 
@@ -690,7 +681,7 @@ class Data(Expression):
 
     _names = frozenset({"name", "indices", "values"})
 
-    def __init__(self, name: str, indices: tuple[Index, ...], values: np.ndarray) -> None:
+    def __init__(self, name: str, indices: Indices, values: np.ndarray) -> None:
         values.setflags(write=False)
         self.name, self.indices, self.values = name, indices, values
 
@@ -712,7 +703,7 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
 
 
-def _numbers(value: Any, beside: Expression, what: str) -> tuple[tuple[Index, ...], np.ndarray]:
+def _numbers(value: Any, beside: Expression, what: str) -> tuple[Indices, np.ndarray]:
     """Return numbers beside an expression: those of its indices that they run over, and one array axis for each."""
     try:
         axes = placed(value, beside.indices, what, ModelError)
@@ -759,7 +750,7 @@ class Parameter(Expression):
     def __init__(
         self,
         name: str,
-        indices: tuple[Index, ...],
+        indices: Indices,
         values: Any,
         doc: str = "",
         *,
@@ -791,11 +782,6 @@ class Parameter(Expression):
         found: np.ndarray = stored.toarray()
         found.setflags(write=False)
         return found
-
-    def __repr__(self) -> str:
-        from .render import of_parameter
-
-        return of_parameter(self)
 
     def set(self, values: Any) -> None:
         """Give the parameter other numbers; of its model only what they stand in is compiled anew, when it is solved.
@@ -834,7 +820,7 @@ class Variable(Expression):
     def __init__(
         self,
         name: str,
-        indices: tuple[Index, ...],
+        indices: Indices,
         *,
         where: Subset | None = None,
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
@@ -868,11 +854,6 @@ class Variable(Expression):
         own = self.base.__dict__
         found: tuple[np.ndarray, np.ndarray] = own.get("_fixed") or own["_bounds"]
         return found
-
-    def __repr__(self) -> str:
-        from .render import of_variable
-
-        return of_variable(self)
 
     def fix(self, values: Any) -> None:
         """Fix the variable at numbers within its bounds; :meth:`unfix` gives the bounds back.
@@ -982,8 +963,13 @@ class Variable(Expression):
 
     def __getitem__(self, key: Any) -> Variable | Element | Along:
         """Return the same variable over other symbols (``x[m, i]``), or some of it by label (``x["ann", :]``)."""
-        how: dict[str, Any] = {"where": self.where, "integer": self.integer, "doc": self.doc, "base": self.base}
-        return _selected(self, key, lambda indices: Variable(self.name, indices, **how))
+        return _selected(
+            self,
+            key,
+            lambda indices: Variable(
+                self.name, indices, where=self.where, integer=self.integer, doc=self.doc, base=self.base
+            ),
+        )
 
 
 class Element(Expression):
@@ -1000,7 +986,7 @@ class Element(Expression):
 
     _names = frozenset({"base", "name", "places", "indices", "degree"})
 
-    def __init__(self, base: Parameter | Variable, places: tuple[int | None, ...], indices: tuple[Index, ...]) -> None:
+    def __init__(self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices) -> None:
         self.base, self.name, self.places, self.indices, self.degree = base, base.name, places, indices, base.degree
         if isinstance(base, Variable) and base.positions is not None and not indices:
             at = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
@@ -1015,11 +1001,6 @@ class Element(Expression):
         found: np.ndarray = np.asarray(self.base.values[tuple(slice(None) if p is None else p for p in self.places)])
         found.setflags(write=False)
         return found
-
-    def __repr__(self) -> str:
-        from .render import of_element
-
-        return of_element(self)
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -1041,7 +1022,7 @@ Parts = list[tuple[Index, np.ndarray]]
 _Node = TypeVar("_Node", bound=Expression)
 
 
-def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], tuple[Index, ...], Parts]:
+def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
     """Return what stands in brackets: positions of labels (None where an index stays), the indices, and their parts."""
     own = node.indices
     if len(own) == 1 and isinstance(key, tuple) and _is_label(key, own[0]):
@@ -1071,9 +1052,7 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
     return tuple(places), tuple(free), parts
 
 
-def _selected(
-    node: Parameter | Variable, key: Any, renamed: Callable[[tuple[Index, ...]], _Node]
-) -> _Node | Element | Along:
+def _selected(node: Parameter | Variable, key: Any, renamed: Callable[[Indices], _Node]) -> _Node | Element | Along:
     """Return an expression with only some labels of its indices."""
     places, indices, parts = _places(node, key)
     whole = places.count(None) == len(places)

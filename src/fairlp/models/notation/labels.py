@@ -47,6 +47,11 @@ class Fixed:
             )
         object.__setattr__(self, name, value)
 
+    def __repr__(self) -> str:
+        from .render import described
+
+        return described(self) or object.__repr__(self)
+
 
 class Index(Fixed):
     """A named, labelled index: what ``n``, ``i`` and ``r`` are in a formula.
@@ -130,13 +135,11 @@ class Index(Fixed):
     def __str__(self) -> str:
         return self.symbol
 
-    def __repr__(self) -> str:
-        from .render import of_index
 
-        return of_index(self)
+Indices = tuple[Index, ...]
 
 
-def union(*groups: Iterable[Index]) -> tuple[Index, ...]:
+def union(*groups: Iterable[Index]) -> Indices:
     """Return the indices of all groups, each once, in order of appearance; two indices of one symbol are an error."""
     seen: dict[str, Index] = {}
     for group in groups:
@@ -253,7 +256,7 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     return given.T if isinstance(given, pd.DataFrame) else given.transpose(*(given.dims[k] for k in turned))
 
 
-def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpError]) -> tuple[Index, ...]:
+def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpError]) -> Indices:
     """Return the indices that the axes of what is given run over, in order, found among those of a formula.
 
     An axis with the name of an index is of that index. One with labels is of the index with these labels, whatever

@@ -25,12 +25,12 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Index, member, symbols_of
+from .labels import Fixed, Index, Indices, member, symbols_of
 from .switches import Conditional
 
 if TYPE_CHECKING:
     from .model import Model
-    from .tables import Constraint, Subset
+    from .tables import Subset
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "Lambda": "Λ",
@@ -223,7 +223,7 @@ class _Subsets:
         numbers = ("", *map(str, range(1, len(self.shown) + len(self.taken) + 1)))
         return next(f"E{k}" for k in numbers if f"E{k}" not in self.taken and f"E{k}" not in self.shown)
 
-    def scope(self, over: tuple[Index, ...], where: Subset | None) -> str:
+    def scope(self, over: Indices, where: Subset | None) -> str:
         """Return what a block holds for: ``∀ n, i``, or ``∀ (n,i) ∈ E``."""
         every = "\\forall\\, " if self.tex else "∀ "
         if where is None:
@@ -249,7 +249,7 @@ def _key(subset: Subset) -> tuple[tuple[str, ...], bytes]:
     return tuple(symbols_of(subset.indices)), subset.positions.tobytes()
 
 
-def _tuple(indices: tuple[Index, ...]) -> str:
+def _tuple(indices: Indices) -> str:
     symbols = ",".join(symbols_of(indices))
     return f"({symbols})" if len(indices) > 1 else symbols
 
@@ -351,48 +351,39 @@ def _symbol_table(model: Model) -> list[str]:
 _MOST_LETTERS, _MOST_LABELS = 100, 4
 
 
-def of_index(index: Index) -> str:
-    """Return ``<Index n: 2 users ann, bob>``."""
-    few = ", ".join(str(label) for label in index.labels[:_MOST_LABELS])
-    more = ", …" if len(index) > _MOST_LABELS else ""
-    return f"<Index {index.symbol}: {counted(index)} {few}{more}>"
+def described(thing: Fixed) -> str:
+    """Return what something is, such as ``<Index n: 2 users ann, bob>``; empty for what has no such line.
 
+    >>> described(Index("n", ["ann", "bob"], "user"))
+    '<Index n: 2 users ann, bob>'
+    """
+    from .tables import Constraint
 
-def of_parameter(parameter: Parameter) -> str:
-    """Return ``<Parameter d[n,r]: 2 users × 3 resources>``; of one number, the number."""
-    size = _sizes(parameter.indices) or f"{parameter.values.item():.12g}"
-    return f"<Parameter {indexed(parameter, False)}: {size}>"
-
-
-def of_variable(variable: Variable) -> str:
-    """Return ``<Variable g[n,i] ≥ 0: 4 of 6 exist>``; where all do, how many labels each index has."""
-    where = variable.where
-    size = _sizes(variable.indices) if where is None else f"{len(where)} of {where.full_size} exist"
-    return f"<Variable {domain(variable, False)}{': ' if size else ''}{size}>"
-
-
-def of_element(element: Element) -> str:
-    """Return ``<Element g[ann,i] of a variable: 3 servers>``."""
-    kind, size = type(element.base).__name__.lower(), _sizes(element.indices)
-    return f"<Element {indexed(element, False)} of a {kind}{': ' if size else ''}{size}>"
-
-
-def of_expression(expression: Expression) -> str:
-    """Return ``<Expression ∑_n d[n,r]·x[n] over r>``."""
-    over = ",".join(symbols_of(expression.indices))
-    return f"<Expression {_short(text(expression))}{' over ' if over else ''}{over}>"
-
-
-def of_relation(rel: Relation) -> str:
-    """Return ``<Relation x[n] ≤ c[r] ∀ n, r>``."""
-    return f"<{type(rel).__name__} {_short(relation(rel, False))}{_scope(rel.indices)}>"
-
-
-def of_constraint(row: Constraint) -> str:
-    """Return ``<Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>``, with a mask ``1 of 2 rows``."""
-    some = "" if row.where is None else f"{row.size} of "
-    rows = f"{some}{row.full_size} row" + ("s" if row.full_size != 1 else "")
-    return f"<Constraint {row.name}: {_short(relation(row.relation, False))}{_scope(row.over)}: {rows}>"
+    match thing:
+        case Index():
+            few = ", ".join(str(label) for label in thing.labels[:_MOST_LABELS])
+            more = ", …" if len(thing) > _MOST_LABELS else ""
+            return f"<Index {thing.symbol}: {counted(thing)} {few}{more}>"
+        case Parameter():  # <Parameter d[n,r]: 2 users × 3 resources>; of one number, the number
+            size = _sizes(thing.indices) or f"{thing.values.item():.12g}"
+            return f"<Parameter {indexed(thing, False)}: {size}>"
+        case Variable():  # <Variable g[n,i] ≥ 0: 4 of 6 exist>; where all do, how many labels each index has
+            where = thing.where
+            size = _sizes(thing.indices) if where is None else f"{len(where)} of {where.full_size} exist"
+            return f"<Variable {domain(thing, False)}{': ' if size else ''}{size}>"
+        case Element():  # <Element g[ann,i] of a variable: 3 servers>
+            kind, size = type(thing.base).__name__.lower(), _sizes(thing.indices)
+            return f"<Element {indexed(thing, False)} of a {kind}{': ' if size else ''}{size}>"
+        case Expression():  # <Expression ∑_n d[n,r]·x[n] over r>
+            over = ",".join(symbols_of(thing.indices))
+            return f"<Expression {_short(text(thing))}{' over ' if over else ''}{over}>"
+        case Relation():  # <Relation x[n] ≤ c[r] ∀ n, r>
+            return f"<{type(thing).__name__} {_short(relation(thing, False))}{_scope(thing.indices)}>"
+        case Constraint():  # <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>, with a mask 1 of 2 rows
+            some = "" if thing.where is None else f"{thing.size} of "
+            rows = f"{some}{thing.full_size} row" + ("s" if thing.full_size != 1 else "")
+            return f"<Constraint {thing.name}: {_short(relation(thing.relation, False))}{_scope(thing.over)}: {rows}>"
+    return ""
 
 
 def counted(index: Index) -> str:
@@ -401,11 +392,11 @@ def counted(index: Index) -> str:
     return f"{len(index)} {name}" + ("" if len(index) == 1 else "s")
 
 
-def _sizes(indices: tuple[Index, ...]) -> str:
+def _sizes(indices: Indices) -> str:
     return " × ".join(counted(index) for index in indices)
 
 
-def _scope(indices: tuple[Index, ...]) -> str:
+def _scope(indices: Indices) -> str:
     return " ∀ " + ", ".join(held(index, False) for index in indices) if indices else ""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import ModelError
 from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
-from .labels import Index, free_name, symbols_of, union
+from .labels import Index, Indices, free_name, symbols_of, union
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -161,7 +161,7 @@ def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, va
     return y
 
 
-def _of_points(name: str, what: str, given: Any, over: tuple[Index, ...], point: Index) -> Data:
+def _of_points(name: str, what: str, given: Any, over: Indices, point: Index) -> Data:
     """Return numbers of breakpoints: shared, or of each element."""
     from .tables import parameter_values
 

@@ -14,7 +14,18 @@ from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
 from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, unconditional, uses
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
-from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, labels_at, shape_of, symbols_of, union
+from .labels import (
+    Fixed,
+    Indices,
+    aligned,
+    axes_text,
+    carries_labels,
+    floats,
+    labels_at,
+    shape_of,
+    symbols_of,
+    union,
+)
 from .switches import parts_of
 
 if TYPE_CHECKING:
@@ -49,7 +60,7 @@ class Subset(Fixed):
 
     _names = frozenset({"name", "indices", "positions", "doc"})
 
-    def __init__(self, name: str, indices: tuple[Index, ...], positions: np.ndarray, doc: str = "") -> None:
+    def __init__(self, name: str, indices: Indices, positions: np.ndarray, doc: str = "") -> None:
         positions.setflags(write=False)
         self.name, self.indices, self.positions, self.doc = name, indices, positions, doc
 
@@ -95,7 +106,7 @@ class Constraint(Fixed):
         self,
         name: str,
         relation: Relation,
-        over: tuple[Index, ...],
+        over: Indices,
         where: Subset | None = None,
         doc: str = "",
         model: Editable | None = None,
@@ -192,16 +203,11 @@ class Constraint(Fixed):
             raise ModelError(f"constraint {self.name!r} is of no model")
         return self.model
 
-    def __repr__(self) -> str:
-        from .render import of_constraint
-
-        return of_constraint(self)
-
     def _repr_latex_(self) -> str:
         return self.relation._repr_latex_()
 
 
-def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
+def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
     """Return the elements where a block exists, None for all of them; ``where`` is a mask, a Subset or None."""
     if where is None:
         return None
@@ -218,7 +224,7 @@ def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
 
 
-def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
+def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     """Return the numbers of a parameter, one for each combination of labels, finite and read-only; sparse as COO."""
     if hasattr(values, "tocoo") and not carries_labels(values):
         return _sparse_values(values, indices, name)
@@ -236,7 +242,7 @@ def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
     return array
 
 
-def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
+def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
     """Return a copy of a sparse array as a COO array without repeated places and zeros."""
     from scipy.sparse import coo_array
 
@@ -252,7 +258,7 @@ def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
     return found
 
 
-def _require_shape(values: Any, indices: tuple[Index, ...], name: str) -> None:
+def _require_shape(values: Any, indices: Indices, name: str) -> None:
     shape = shape_of(indices)
     if values.shape != shape:
         raise ModelError(f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})")
@@ -265,7 +271,7 @@ def require_name(name: Any, what: str) -> None:
 
 
 def bounds(
-    name: str, lower: Any, upper: Any, over: tuple[Index, ...], positions: np.ndarray | None, binary: bool = False
+    name: str, lower: Any, upper: Any, over: Indices, positions: np.ndarray | None, binary: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
     low = _bound(name, "lower bound", lower, -np.inf, over, positions)
@@ -284,9 +290,7 @@ def fixed_values(variable: Variable, values: Any) -> np.ndarray:
     return _bound(variable.name, "fixed value", values, np.nan, variable.indices, variable.positions)
 
 
-def _bound(
-    name: str, what: str, value: Any, default: float, over: tuple[Index, ...], positions: np.ndarray | None
-) -> np.ndarray:
+def _bound(name: str, what: str, value: Any, default: float, over: Indices, positions: np.ndarray | None) -> np.ndarray:
     shape = shape_of(over)
     given = aligned(value, over, f"the {what} of variable {name!r}", ModelError)
     try:
@@ -314,9 +318,9 @@ class Tables:
     name: str
     source: str
 
-    def __init__(self, name: str, source: str = "", indices: tuple[Index, ...] = ()) -> None:
+    def __init__(self, name: str, source: str = "", indices: Indices = ()) -> None:
         self.name, self.source = name, source
-        self._indices: tuple[Index, ...] = tuple(indices)
+        self._indices: Indices = tuple(indices)
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -397,7 +401,7 @@ class Tables:
         return found
 
     @property
-    def indices(self) -> tuple[Index, ...]:
+    def indices(self) -> Indices:
         """Order of the indices in rows."""
         return self._indices
 
@@ -460,9 +464,7 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         raise ModelError(f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}")
 
 
-def declared(
-    model: Declarations, name: str, relation: Relation, over: tuple[Index, ...], where: Any, doc: str
-) -> Constraint:
+def declared(model: Declarations, name: str, relation: Relation, over: Indices, where: Any, doc: str) -> Constraint:
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):
         raise ModelError(

@@ -27,7 +27,6 @@ from ...models.notation.expressions import (
     Data,
     Element,
     Expression,
-    Index,
     Log,
     Parameter,
     Power,
@@ -37,7 +36,7 @@ from ...models.notation.expressions import (
     SumOver,
     Variable,
 )
-from ...models.notation.labels import free_name, shape_of, symbols_of
+from ...models.notation.labels import Indices, free_name, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program
@@ -191,12 +190,12 @@ def _is_zero(part: Any) -> bool:
     return isinstance(part, float) and part == 0
 
 
-def _key(indices: tuple[Index, ...], place: Iterable[int]) -> Any:
+def _key(indices: Indices, place: Iterable[int]) -> Any:
     labels = tuple(index.labels[k] for index, k in zip(indices, place, strict=True))
     return labels[0] if len(labels) == 1 else (labels or None)
 
 
-def _sets(pyo: Any, built: Any, indices: tuple[Index, ...]) -> list[Any]:
+def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
     """Return the Set of each index; a part of an index has one of its own."""
     return [
         getattr(built, index.symbol) if index.whole is None else pyo.Set(initialize=list(index.labels), ordered=True)
@@ -606,14 +605,13 @@ def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
 
     model = pyo.ConcreteModel(name="program")
     columns = range(program.n_columns)
-    low, high = (_bounds(array) for array in (program.col_lower, program.col_upper))
-    whole = program.integrality.tolist()
     model.x = pyo.Var(columns)
     variables = [model.x[j] for j in columns]
-    for j, variable in enumerate(variables):
-        variable.setlb(low[j])
-        variable.setub(high[j])
-        if whole[j]:
+    ends = _bounds(program.col_lower), _bounds(program.col_upper)
+    for variable, low, high, whole in zip(variables, *ends, program.integrality.tolist(), strict=True):
+        variable.setlb(low)
+        variable.setub(high)
+        if whole:
             variable.domain = pyo.Integers
     model.rows = pyo.ConstraintList()
     rows: list[Any] = []

@@ -27,12 +27,10 @@ class Scipy(BaseBackend):
     package = "scipy"
     install = "pip install scipy"
     tightest = SOLVER_TIGHTEST
-    honours = frozenset(
-        {
-            *("time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "extra"),
-            *("mip_gap", "node_limit", "iteration_limit"),
-        }
-    )
+    honours = frozenset({
+        "time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "extra", "mip_gap", "node_limit",
+        "iteration_limit",
+    })  # fmt: skip
     methods = ("highs", "highs-ds", "highs-ipm")
 
     def __init__(self, name: str = "scipy") -> None:
