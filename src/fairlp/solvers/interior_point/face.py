@@ -212,7 +212,7 @@ def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.n
         prices, values = prices + _AMPLE * needed * layer.prices, values + _AMPLE * needed * layer.values
     # earlier prices of those who still grow were small, but not nothing
     worth = float(problem.rows.slope @ values)
-    return np.maximum(prices, 0.0) / worth, values / worth
+    return (np.maximum(prices, 0.0) / worth, values / worth) if worth > 0 else None
 
 
 def expected(structure: Structure, at: Step, decided: Decided) -> Program | None:

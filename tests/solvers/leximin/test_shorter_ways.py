@@ -1,0 +1,114 @@
+"""Ways to a leximin that are shorter than round after round, beside exact rationals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.solvers.leximin import rounds
+from fairlp.solvers.leximin.rounds import LevelRounds
+from fairlp.tolerances import ACCEPTED, AGREEMENT
+from profiles import many
+
+
+@pytest.fixture(autouse=True)
+def taken(monkeypatch):
+    """How often each shorter way was taken; problems of any size are parted."""
+    counts = dict.fromkeys(("_as_one_server", "_part"), 0)
+
+    def counting(name):
+        honest = getattr(LevelRounds, name)
+
+        def way(self, *given):
+            found = honest(self, *given)
+            counts[name] += found
+            return found
+
+        return way
+
+    for name in counts:
+        monkeypatch.setattr(LevelRounds, name, counting(name))
+    monkeypatch.setattr(rounds, "FEWEST", 0)
+    monkeypatch.setattr(rounds, "MOST", 1.0)
+    return counts
+
+
+def some_demanded(seed, users=12, servers=9):
+    """Everybody demands some of four resources and may run everywhere; some have weights, some limits."""
+    rng = np.random.default_rng(seed)
+    demands = rng.lognormal(0, seed % 3, (users, 4)) * (rng.random((users, 4)) < 0.6)
+    demands[demands.max(axis=1) == 0, 0] = 1.0
+    limits = np.where(rng.random(users) < 0.3, rng.lognormal(2, 1, users), np.inf)
+    weights = rng.lognormal(0, 4 * (seed % 2), users)
+    return Instance.from_arrays(demands, rng.lognormal(3, 0.3, (servers, 4)), task_limits=limits, weights=weights)
+
+
+def in_places(seed, users=14, servers=10):
+    """Users of three places, and some who may run in all of them."""
+    rng = np.random.default_rng(seed)
+    place, here = rng.integers(0, 3, servers), rng.integers(0, 4, users)
+    place[:3] = 0, 1, 2
+    eligible = (here[:, None] == place) | (here == 3)[:, None]
+    limits = np.where(rng.random(users) < 0.2, rng.lognormal(2, 1, users), np.inf)
+    demands = rng.lognormal(0, 1 + seed % 2, (users, 2))
+    return Instance.from_arrays(demands, rng.lognormal(3, 1, (servers, 2)), eligible=eligible, task_limits=limits)
+
+
+def off(found):
+    """The largest part by which levels differ from exact ones."""
+    right = np.array([float(level) for level in found.certify(exact=True).levels])
+    return float((abs(found.levels.to_numpy() - right) / right).max())
+
+
+def test_servers_that_give_what_one_server_would_need_one_program(taken):
+    ways = []
+    for seed in range(many(12)):
+        taken["_as_one_server"] = 0
+        found = fairlp.allocate(some_demanded(seed), "drfh", method="interior-point")
+        ways.append(taken["_as_one_server"])
+        assert off(found) <= AGREEMENT or found.unproved, seed
+        if ways[-1]:
+            alone = fairlp.allocate(some_demanded(seed).pooled(), "drfh", method="lp")
+            assert found.levels.to_numpy() == pytest.approx(alone.levels.to_numpy(), rel=AGREEMENT)
+            assert found.rounds["users"].tolist() == alone.rounds["users"].tolist()
+            assert found.prices.sum().to_numpy() / len(found.prices) == pytest.approx(alone.prices.to_numpy()[0])
+    assert 0 < sum(ways) < len(ways)
+
+
+def test_those_who_go_on_with_servers_of_their_own_are_solved_apart(taken):
+    for seed in range(many(12)):
+        for method in ("interior-point", "lp"):
+            found = fairlp.allocate(in_places(seed), "drfh", method=method)
+            assert off(found) <= AGREEMENT or found.unproved, seed
+            begin = float((found.prices.to_numpy() * found.instance.total_capacities).sum())
+            stopped = ~found.rounds["level"].isna() & (found.rounds["frozen"] > found.rounds["satisfied"].str.len())
+            if not np.isfinite(found.instance.task_limits).any():
+                assert begin == pytest.approx(found.rounds["level"][stopped].iloc[0])
+    assert taken["_part"] > 5
+
+
+def test_a_few_are_not_worth_it(monkeypatch, taken):
+    monkeypatch.setattr(rounds, "FEWEST", 1_000)
+    fairlp.allocate(in_places(0), "drfh")
+    monkeypatch.setattr(rounds, "FEWEST", 0)
+    monkeypatch.setattr(rounds, "MOST", 0.0)
+    fairlp.allocate(in_places(0), "drfh")
+    assert not taken["_part"]
+
+
+def test_what_a_round_is_off_by_counts_for_those_whom_it_kept_off(monkeypatch):
+    honest = rounds.Propagation.largest
+    monkeypatch.setattr(rounds.Propagation, "largest", lambda self, shift=0.0: 1e-6 + honest(self, shift))
+    kept = []
+    measure = LevelRounds._measure
+
+    def measured(self, *given):
+        measure(self, *given)
+        if self.kept_off:
+            kept.append(self.errors.own[-1] / self.errors.levels[-1])
+
+    monkeypatch.setattr(LevelRounds, "_measure", measured)
+    fairlp.allocate(in_places(0), "drfh", method="interior-point")
+    assert max(kept) > ACCEPTED
