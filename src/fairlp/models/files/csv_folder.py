@@ -184,15 +184,15 @@ def inferred(cells: Sequence[str]) -> list[Any]:
     ([1, None, 3], [1.0, 2.5], [True, False], ['007', 'x'])
     """
     given = [cell.strip() for cell in cells]
-    kinds: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = ((_INT, int), (_FLOAT, float), (_FLAG, _flag))
+    kinds: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
+        (_INT, int),
+        (_FLOAT, float),
+        (_FLAG, lambda cell: cell.lower() == "true"),
+    )
     for pattern, convert in kinds:
         if all(not cell or pattern.fullmatch(cell) for cell in given):
             return [convert(cell) if cell else None for cell in given]
     return [cell or None for cell in cells]
-
-
-def _flag(cell: str) -> bool:
-    return cell.lower() == "true"
 
 
 def _about(path: Path) -> dict[str, Any]:

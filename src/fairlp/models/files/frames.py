@@ -133,13 +133,14 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
         servers["count"] = instance.counts
     names = {str(resource) for resource in instance.resources}
     tables = []
-    for columns, attributes, index, others in (
-        (users, instance.user_attributes, instance.users, set(map(str, instance.server_attributes.columns))),
-        (servers, instance.server_attributes, instance.servers, set(map(str, instance.user_attributes.columns))),
+    for columns, attributes, index, other in (
+        (users, instance.user_attributes, instance.users, instance.server_attributes),
+        (servers, instance.server_attributes, instance.servers, instance.user_attributes),
     ):
+        taken = names.union(map(str, other.columns))
         for position, label in enumerate(attributes.columns):
             values = attributes.iloc[:, position]
-            header = _attribute_header(label, values, index.name, names | others)
+            header = _attribute_header(label, values, index.name, taken)
             if header in columns:
                 raise InstanceError(f"{index.name}s have attribute {label!r} twice; rename one")
             columns[header] = values.to_numpy()
@@ -357,13 +358,13 @@ def _units(
     origin: dict[Any, str] = {}
     for source, known in sources:
         for resource, unit in known.items():
-            if unit and units.setdefault(resource, unit) != unit:
+            if not unit:
+                continue
+            first, where = units.setdefault(resource, unit), origin.setdefault(resource, source)
+            if first != unit:
                 raise InstanceError(
-                    f"resource {resource!r} is in {units[resource]!r} in {origin[resource]} and in {unit!r} in "
-                    f"{source}; convert one of them"
+                    f"resource {resource!r} is in {first!r} in {where} and in {unit!r} in {source}; convert one of them"
                 )
-            if unit:
-                origin.setdefault(resource, source)
     return units
 
 

@@ -199,10 +199,6 @@ def _where(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _parse_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
@@ -214,6 +210,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON; expected a finite number (leave the key out for no limit)")
+
+
+_parse_json = partial(json.loads, object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def _dump_json(document: dict[str, Any]) -> str:

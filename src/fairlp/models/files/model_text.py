@@ -447,9 +447,7 @@ def settle(
         upper[upper >= LARGEST_BOUND] = np.inf
         lower[lower >= LARGEST_BOUND] = np.inf
         upper[upper <= -LARGEST_BOUND] = -np.inf
-    wrong = impossible(lower, upper)
-    if wrong.size:
-        i = int(wrong[0])
+    for i in impossible(lower, upper)[:1].tolist():
         raise source.fault(
             int(lines[i]), f"no value of {what(i)} is between its lower bound {lower[i]} and its upper bound {upper[i]}"
         )

@@ -642,18 +642,19 @@ def write_mps(
 def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) -> Iterator[str]:
     """Yield the file, section by section."""
     layout = _FIXED if profile == "fixed" else _FREE
-    negated = profile != "full" and program.sense == "max"
-    sign = -1.0 if negated else 1.0
+    full, maximised = profile == "full", program.sense == "max"
+    sign = -1.0 if maximised and not full else 1.0
     constant = sign * program.offset
+    extra = use.constant if constant and not full else None
     kinds, sides, widths = _rows(program, rounded=profile == "fixed")
 
     head = about(program)
-    if negated:
+    if sign < 0:
         head.append("objective: NEGATED. The model maximises; this file minimises minus its objective.")
-    elif profile == "full" and program.sense == "max":
+    elif maximised:
         head.append("objective: maximised, see OBJSENSE")
-    if constant and profile != "full":
-        head.append(f"The objective's constant is the cost of column {use.constant}, which is fixed at 1.")
+    if extra is not None:
+        head.append(f"The objective's constant is the cost of column {extra}, which is fixed at 1.")
     elif constant:
         head.append("The objective's constant is minus the right-hand side of the objective row.")
     head += left_out(kept)
@@ -666,7 +667,7 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
         head.append(f"Numbers rounded to {FIXED_NUMBER} characters: {rounded}.")
     # COIN reads free MPS only when the NAME line says so; others ignore the word
     yield comment("*", head) + layout.name % clean(program.name)[: layout.longest_name]
-    if profile == "full" and program.sense == "max":
+    if full and maximised:
         yield "OBJSENSE\n    MAX\n"
 
     which = np.flatnonzero(kept).tolist()
@@ -674,21 +675,21 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
     yield f"ROWS\n{objective}" + "".join(layout.row % (kinds[i], use.rows[i]) for i in which)
     yield "COLUMNS\n"
     yield from _columns(program, use, kept, sign, layout)
-    (cost,) = layout.numbers(np.array([constant if profile != "full" else -constant]))
-    if constant and profile != "full":
-        yield layout.entry % (use.constant, use.objective, cost)
+    (cost,) = layout.numbers(np.array([-constant if full else constant]))
+    if extra is not None:
+        yield layout.entry % (extra, use.objective, cost)
 
     texts = layout.numbers(sides)
     right = "".join(layout.entry % ("RHS", use.rows[i], texts[i]) for i in which if sides[i])
-    if constant and profile == "full":
+    if constant and full:
         right = layout.entry % ("RHS", use.objective, cost) + right
     yield f"RHS\n{right}"
     ranged = np.flatnonzero(widths).tolist()
     if ranged:
         yield "RANGES\n" + "".join(_ranges(program, use.rows, kinds, widths, ranged, layout))
     bounds = "".join(_bounds(program, use.columns, layout))
-    if constant and profile != "full":
-        bounds += layout.bound % ("FX", use.constant, 1)
+    if extra is not None:
+        bounds += layout.bound % ("FX", extra, 1)
     if bounds:
         yield f"BOUNDS\n{bounds}"
     yield "ENDATA\n"

@@ -86,8 +86,7 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
         _known(table["server"], servers, "server", where)
         wide = table.pivot_table(index="user", columns="server", values="tasks", aggfunc="sum")
     else:
-        if table["user"].duplicated().any():
-            twice = table["user"][table["user"].duplicated()].iloc[0]
+        for twice in table["user"][table["user"].duplicated()]:
             raise FileFormatError(f"{where!r} has user {twice!r} twice")
         wide = table.set_index("user")
         _known(pd.Series(wide.columns.astype(str)), servers, "server", where)

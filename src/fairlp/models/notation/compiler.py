@@ -233,6 +233,7 @@ def sparse(node: Expression) -> Entries | None:
 
 
 AnyTerm = Term | LogTerm | Entries
+LinearTerms = list[Term | Entries]
 
 
 def terms(node: Expression) -> list[AnyTerm]:
@@ -433,9 +434,7 @@ def compile_rows(
     return _emitted(found, starts, over, positions), _constants(found, over, positions)
 
 
-def _emitted(
-    found: list[Term | Entries], starts: dict[str, int], over: Indices, positions: np.ndarray | None
-) -> list[Triples]:
+def _emitted(found: LinearTerms, starts: dict[str, int], over: Indices, positions: np.ndarray | None) -> list[Triples]:
     """Return the triples of the terms with variables."""
     return [emitted(term, starts, over, positions) for term in found if term.variable is not None]
 
@@ -451,7 +450,7 @@ def emitted(term: Term | Entries, starts: dict[str, int], over: Indices, positio
     return emit(term, start, over, positions)
 
 
-def _constants(found: list[Term | Entries], over: Indices, positions: np.ndarray | None) -> np.ndarray:
+def _constants(found: LinearTerms, over: Indices, positions: np.ndarray | None) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
     constant = np.zeros(shape_of(over))
     for term in found:
@@ -463,7 +462,7 @@ def _constants(found: list[Term | Entries], over: Indices, positions: np.ndarray
 
 def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     """Return the values of an expression at column values ``x``, one axis for each free index."""
-    starts = {block.name: block.start for block in model.compile().columns}
+    starts = starts_of(model.compile().columns)
 
     def linear(part: Expression) -> Labelled:
         triples, constant = compile_rows(part, starts, part.indices)
@@ -474,12 +473,12 @@ def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     return numbers(expression, linear).over(expression.indices)
 
 
-def linear(expression: Expression) -> list[Term | Entries]:
+def linear(expression: Expression) -> LinearTerms:
     """Return the terms of an expression without logarithms."""
     return [term for term in terms(expression) if not isinstance(term, LogTerm)]
 
 
-def terms_of(row: Constraint) -> list[Term | Entries]:
+def terms_of(row: Constraint) -> LinearTerms:
     """Return the terms of what the rows of a block are made of."""
     relation = unconditional(row)
     with naming(f"constraint {row.name!r}"):
@@ -497,7 +496,7 @@ def unconditional(row: Constraint) -> Relation:
     body, shape = (relation.body if relation.comparison == "<=" else -relation.body), shape_of(row.over)
     variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}.values()
     columns = blocks_of(variables)
-    starts = {block.name: block.start for block in columns}
+    starts = starts_of(columns)
     with naming(f"constraint {row.name!r}"):
         found = linear(body)
         A = assemble(_emitted(found, starts, row.over, row.positions), (row.size, sum(map(len, columns))), "csr")
@@ -548,12 +547,17 @@ def blocks_of(variables: Iterable[Variable]) -> list[Block]:
     return blocks
 
 
+def starts_of(columns: Iterable[Block]) -> dict[str, int]:
+    """Return the first column of each variable."""
+    return {block.name: block.start for block in columns}
+
+
 def bounds_of(variables: Iterable[Variable]) -> list[np.ndarray]:
     """Return the lower and the upper bounds of the columns of variables."""
     return [np.concatenate([np.zeros(0), *(getattr(one, side) for one in variables)]) for side in ("lower", "upper")]
 
 
-def entries(row: Constraint, found: list[Term | Entries], starts: dict[str, int], n_columns: int) -> list[Triples]:
+def entries(row: Constraint, found: LinearTerms, starts: dict[str, int], n_columns: int) -> list[Triples]:
     """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
 
     Entries of one place are added here, block by block: the sum of floats must not depend on what else the matrix has.
@@ -568,7 +572,7 @@ def entries(row: Constraint, found: list[Term | Entries], starts: dict[str, int]
     return [(rows.astype(np.int32), columns.astype(np.int32), own.data)]
 
 
-def sides(row: Constraint, found: list[Term | Entries]) -> tuple[np.ndarray, np.ndarray]:
+def sides(row: Constraint, found: LinearTerms) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper bounds of the rows of a block with these terms."""
     constant = _constants(found, row.over, row.positions)
     if isinstance(row.relation, Range):
@@ -590,7 +594,7 @@ def compile_model(model: Model) -> Program:
     variables = model.variables.values()
     columns = blocks_of(variables)
     n_columns = sum(map(len, columns))
-    starts = {block.name: block.start for block in columns}
+    starts = starts_of(columns)
     triples: list[Triples] = []
     blocks: list[Block] = []
     ends: list[tuple[np.ndarray, np.ndarray]] = []
@@ -689,7 +693,7 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
     stale : collection of str
         Names of parameters whose values, and of variables whose bounds are others now.
     """
-    starts = {block.name: block.start for block in program.columns}
+    starts = starts_of(program.columns)
     numbers = [name for name in stale if name not in starts]
     parts: dict[str, Any] = {}
     matrix = _Matrix(program.A)

@@ -890,11 +890,10 @@ class Variable(Expression):
         found = fixed_values(base, values.values[base.name] if solved else values)
         if solved:
             found = np.clip(np.round(found) if base.integer else found, low, high)
-        wrong = np.flatnonzero((found < low) | (found > high))
-        if wrong.size:
+        for k in np.flatnonzero((found < low) | (found > high))[:1].tolist():
             raise ModelError(
-                f"variable {base.name!r} is fixed at {found[wrong[0]]:g}, outside its bounds {low[wrong[0]]:g} and "
-                f"{high[wrong[0]]:g}; give it other bounds first, with .set(lower=…, upper=…)"
+                f"variable {base.name!r} is fixed at {found[k]:g}, outside its bounds {low[k]:g} and {high[k]:g}; give "
+                "it other bounds first, with .set(lower=…, upper=…)"
             )
         found.setflags(write=False)
         base.__dict__["_fixed"] = (found, found)

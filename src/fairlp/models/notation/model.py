@@ -1063,12 +1063,10 @@ class Model(Declarations):
         ...     [path.name for path in model.write(Path(folder) / "m.mps")]
         ['m.mps']
         """
+        from ..files.programs import write_nl, write_program
+
         if Path(path).suffix.lower() == ".nl":
-            from ..files.programs import write_nl
-
             return write_nl(self, path, **options)
-        from ..files.programs import write_program
-
         return write_program(self.compile(), path, **options)
 
     def to_highs(self) -> Any:

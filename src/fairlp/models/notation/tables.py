@@ -165,12 +165,9 @@ class Constraint(Fixed):
         if len(found) < 2:
             return
         low, high = found
-        wrong = np.flatnonzero(low > high)
-        if wrong.size:
-            row = self.block(0).name_of(int(wrong[0]))
-            raise ModelError(
-                f"constraint {row}: the lower end {low[wrong[0]]:g} is above the upper end {high[wrong[0]]:g}"
-            )
+        for k in np.flatnonzero(low > high)[:1].tolist():
+            row = self.block(0).name_of(k)
+            raise ModelError(f"constraint {row}: the lower end {low[k]:g} is above the upper end {high[k]:g}")
 
     def remove(self) -> None:
         """Remove it from its model; the next solve is without it.

@@ -20,7 +20,7 @@ from ...models.instances.problem import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT, KINDS
 from ...models.trees.quotas import usage_of
-from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts, name_in_path, told_apart
+from .cluster import Cluster, Floats, Group, Leaf, Node, Record, add_amounts, name_in_path, told_apart
 from .pods import PODS
 
 # ``Snapshot``: a cluster at one moment, as its scheduler told it.
@@ -73,7 +73,7 @@ class Snapshot:
 
 
 #: Amounts by queue and resource.
-InQueues = dict[str, dict[str, float]]
+InQueues = dict[str, Floats]
 
 # What is known of queues, as an instance takes it: all that are used are listed, and odd limits are noted.
 
@@ -126,7 +126,7 @@ def queues_of(
     return found
 
 
-def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, float]) -> None:
+def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: Floats) -> None:
     """Note guarantees of children that add up to more than their parent's, or than there is."""
     children: dict[str, list[str]] = {}
     for path in rows:

@@ -24,6 +24,8 @@ COLUMNS = ("file", "where", "what", "done")
 Record = dict[str, Any]
 #: How much of each resource, exactly.
 Amounts = dict[str, Fraction]
+#: How much of each resource, in units of ours.
+Floats = dict[str, float]
 #: The file, and what in it, that a note is about.
 Where = tuple[str, str]
 #: Takes in a mapping of a file.
@@ -208,8 +210,8 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
-        self.admitted: dict[str, dict[str, float]] = {}  # what the scheduler says is in use, by queue and quota
-        self.told: dict[str, dict[str, float]] = {}  # what it says of the shares of queues, by column
+        self.admitted: dict[str, Floats] = {}  # what the scheduler says is in use, by queue and quota
+        self.told: dict[str, Floats] = {}  # what it says of the shares of queues, by column
         self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
 
     def add(self, node: Node) -> None:

@@ -9,9 +9,37 @@ from typing import Any
 from ...errors import FileFormatError
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import Cluster, Leaf, Node, Notes, Odd, Record, Take, list_at, mapping_at, name_in_path, part, text_at
+from .cluster import (
+    Cluster,
+    Floats,
+    Leaf,
+    Node,
+    Notes,
+    Odd,
+    Record,
+    Take,
+    list_at,
+    mapping_at,
+    name_in_path,
+    part,
+    text_at,
+)
 from .kueue import Kueue
-from .pods import NAME, Nodes, Pod, Taints, amount, name_of, namespace_of, pod_of, quantity, taints_of, unit_of
+from .pods import (
+    NAME,
+    Nodes,
+    Pod,
+    Taints,
+    amount,
+    in_units,
+    name_of,
+    namespace_of,
+    pod_of,
+    quantities,
+    quantity,
+    taints_of,
+    unit_of,
+)
 from .sources import END, is_json, members
 from .volcano import Volcano
 
@@ -27,7 +55,7 @@ class ResourceQuotas:
 
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
-        self._caps: dict[str, dict[str, float]] = {}
+        self._caps: dict[str, Floats] = {}
 
     def add(self, given: Record, file: str) -> None:
         """Take in a ResourceQuota; of several for one namespace the least holds."""
@@ -130,7 +158,7 @@ class KubernetesReader:
             if part(condition, "type", kind=str) == "Ready" and part(condition, "status", kind=str) != "True":
                 closed = closed or "not ready"
         offered = part(given, "status", "allocatable", default=mapping_at(given, "status", "capacity"))
-        amounts = {resource: amount(resource, quantity(value)) for resource, value in offered.items()}
+        amounts = in_units(quantities(offered))
         if not amounts:
             raise Odd("it has no status.allocatable")
         labels = mapping_at(given, "metadata", "labels")

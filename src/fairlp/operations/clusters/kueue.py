@@ -15,6 +15,7 @@ from ...models.instances.quotas import AT
 from .cluster import (
     Amounts,
     Cluster,
+    Floats,
     Notes,
     Odd,
     Record,
@@ -39,6 +40,7 @@ from .pods import (
     amount,
     asked,
     bears,
+    in_units,
     name_of,
     namespace_of,
     owner_of,
@@ -108,7 +110,7 @@ class Kueue:
         self._waiting: list[Pod] = []
         self._paths: dict[str, str] = {}
         self._flavors: dict[str, _Flavor] = {}
-        self._uncovered: dict[str, dict[str, float]] = {}
+        self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
         self._admitted: list[tuple[str, list[Any], tuple[str, str] | None, list[Pod]]] = []
         self.kinds: dict[str, Take] = {
@@ -264,15 +266,10 @@ class Kueue:
         if queue not in self._paths:
             one = self._queues[queue]
             above = self._above(one.parent)
-            own = name_in_path(queue) + (" (ClusterQueue)" if not above and queue in self._all_cohorts() else "")
-            self._paths[queue] = "/".join([*above, own])
+            parents = {other.parent for other in (*self._queues.values(), *self._cohorts.values())}
+            clash = not above and (queue in self._cohorts or queue in parents - {""})
+            self._paths[queue] = "/".join([*above, name_in_path(queue) + (" (ClusterQueue)" if clash else "")])
         return self._paths[queue]
-
-    def _all_cohorts(self) -> set[str]:
-        return {
-            *self._cohorts,
-            *(one.parent for one in (*self._queues.values(), *self._cohorts.values()) if one.parent),
-        }
 
     def _above(self, cohort: str) -> list[str]:
         """Return the names of a cohort and those above it, the root first."""
@@ -299,8 +296,8 @@ class Kueue:
             row["weight"] = one.weight
             self._put_quotas(cluster, path, one)
             if is_queue:
-                row["guarantee"] = {r: amount(r, value) for r, value in one.nominal.items()}
-                row["cap"] = self._caps(one, bool(above))
+                row["guarantee"] = in_units(one.nominal)
+                row["cap"] = in_units(_most(one, bool(above)))
             elif one.parent and one.quotas:
                 borrowing[path] = one.summed("borrowing")
             for cohort in lineage(path)[1 : len(above) + (1 if is_queue else 2)]:
@@ -310,7 +307,7 @@ class Kueue:
                 more = {r: limit for r, limit in borrowing[path].items() if limit is not None}
                 cluster.queue(path)["cap"] = {r: amount(r, total[r] + limit) for r, limit in more.items()}
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
-                cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
+                cluster.queue(path)["cap"] = in_units(total)
 
     def _put_quotas(self, cluster: Cluster, path: str, one: _Quota) -> None:
         """Put the quotas of a queue or cohort on its row; a root borrows from nobody and lends to nobody."""
@@ -370,11 +367,10 @@ class Kueue:
             own = {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
             cluster.queue(path).setdefault("cap", {}).update(own)
 
-    def _caps(self, one: _Quota, lent: bool) -> dict[str, float]:
-        """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""
-        found = {}
-        for resource, own in one.nominal.items():
-            more = one.summed("borrowing")[resource] if lent else Fraction(0)
-            if more is not None:
-                found[resource] = amount(resource, own + more)
-        return found
+
+def _most(one: _Quota, lent: bool) -> Amounts:
+    """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""
+    if not lent:
+        return one.nominal
+    borrowing = one.summed("borrowing")
+    return {r: own + more for r, own in one.nominal.items() if (more := borrowing[r]) is not None}

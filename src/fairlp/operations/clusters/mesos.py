@@ -13,6 +13,7 @@ from ...models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import (
     Cluster,
+    Floats,
     Leaf,
     Node,
     Odd,
@@ -41,13 +42,13 @@ _THOUSAND = 1000
 _GONE = ("completed_tasks", "unreachable_tasks")
 
 
-def amounts_of(given: Record) -> dict[str, float]:
+def amounts_of(given: Record) -> Floats:
     """Return amounts by resource; CPUs in thousandths, ports by how many there are.
 
     >>> amounts_of({"cpus": 0.1, "mem": 64, "ports": "[31000-31001, 31005-31005]"})
     {'cpus': 100.0, 'mem': 64.0, 'ports': 3.0}
     """
-    found: dict[str, float] = {}
+    found: Floats = {}
     for name, value in given.items():
         if isinstance(value, str):
             ranges = _RANGE.findall(value)
@@ -80,8 +81,13 @@ class MesosReader:
 
     def read(self, path: Path) -> None:
         """Take in a file; what the master says of itself is passed over."""
-        takes = {"slaves": self._agent, "frameworks": self._framework, "roles": self._role, "infos": self._quota}
-        takes |= {"": self._weight}
+        takes = {
+            "slaves": self._agent,
+            "frameworks": self._framework,
+            "roles": self._role,
+            "infos": self._quota,
+            "": self._weight,
+        }
         for key, value in members(read_text(path), path):
             if key in ("orphan_tasks", "unregistered_frameworks", "recovered_slaves") and value:
                 self.note(path.name, key, f"{len(value)} entries are not read", "left out")
@@ -202,7 +208,7 @@ class MesosReader:
 
     def _compare(self) -> None:
         """Note agents that say that something else is in use than tasks and executors do."""
-        used: dict[str, dict[str, float]] = {}
+        used: dict[str, Floats] = {}
         for leaf, group in self.cluster.groups.items():
             for node, count in group.running.items():
                 add_amounts(used.setdefault(node, {}), dict(leaf.demand), count)

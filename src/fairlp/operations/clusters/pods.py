@@ -13,6 +13,7 @@ import numpy as np
 from .cluster import (
     Amounts,
     Demand,
+    Floats,
     Notes,
     Odd,
     Record,
@@ -274,6 +275,16 @@ def amount(resource: str, value: Fraction) -> float:
     return float(whole * MIB) if is_bytes(resource) else float(whole)
 
 
+def quantities(given: Record) -> Amounts:
+    """Return quantities by resource."""
+    return {resource: quantity(value) for resource, value in given.items()}
+
+
+def in_units(amounts: Amounts) -> Floats:
+    """Return quantities by resource in the unit of each; see `amount`."""
+    return {resource: amount(resource, value) for resource, value in amounts.items()}
+
+
 #: The fields of a pod's spec that Kubernetes documents; and those that bind where it runs and are not read.
 _KNOWN = frozenset(
     """
@@ -312,7 +323,7 @@ class Pod(NamedTuple):
     priority: float | None = None
 
     @property
-    def where(self) -> tuple[str, str]:
+    def where(self) -> Where:
         """File, and which pod, for a note."""
         return self.file, f"pod '{self.namespace}/{self.name}'"
 
@@ -385,19 +396,15 @@ def requests_of(spec: Record) -> Amounts:
         add_amounts(starting, own)
         most = larger(most, starting)
     found = larger(total, most)
-    found.update(_quantities(mapping_at(spec, "resources", "requests")))  # of the pod as a whole
-    add_amounts(found, _quantities(mapping_at(spec, "overhead")))
+    found.update(quantities(mapping_at(spec, "resources", "requests")))  # of the pod as a whole
+    add_amounts(found, quantities(mapping_at(spec, "overhead")))
     return found
 
 
 def _container(container: Any) -> Amounts:
     """Return what a container requests; what it is only limited to is requested, too."""
     limits = mapping_at(container, "resources", "limits")
-    return _quantities({**limits, **mapping_at(container, "resources", "requests")})
-
-
-def _quantities(given: Record) -> Amounts:
-    return {resource: quantity(value) for resource, value in given.items()}
+    return quantities({**limits, **mapping_at(container, "resources", "requests")})
 
 
 def name_of(given: Record) -> str:

@@ -22,6 +22,7 @@ from .assembly import Allowed
 from .cluster import (
     Amounts,
     Cluster,
+    Floats,
     Leaf,
     Node,
     Notes,
@@ -204,8 +205,8 @@ class Account:
 
     parent: str | None
     share: float | None
-    cap: dict[str, float]
-    told: dict[str, float] = field(default_factory=dict)
+    cap: Floats
+    told: Floats = field(default_factory=dict)
 
 
 class Accounts:
@@ -289,7 +290,7 @@ class Accounts:
         names: tuple[str, str, str],
         share: str,
         cap: Callable[[], Record],
-        told: dict[str, float] | None = None,
+        told: Floats | None = None,
     ) -> None:
         """Take in an association, or, with ``told``, a line of sshare, whose share is the one that Slurm uses."""
         account, user, parent = names
@@ -504,8 +505,12 @@ class SlurmReader:
         if not is_json(text):
             self.accounts.read_table(text, path.name)
             return
-        take = {"nodes": self._node, "jobs": self._job, "associations": self.accounts.read_association}
-        take["shares"] = self.accounts.read_share
+        take = {
+            "nodes": self._node,
+            "jobs": self._job,
+            "associations": self.accounts.read_association,
+            "shares": self.accounts.read_share,
+        }
         for key, value in members(text, path):
             if key in _ABOUT or value == []:
                 continue

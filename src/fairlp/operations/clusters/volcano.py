@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .cluster import Cluster, Notes, Odd, Record, Take, Where, larger, mapping_at, name_in_path, part, text_at
-from .pods import Pod, amount, name_of, namespace_of, quantity
+from .cluster import Cluster, Floats, Notes, Odd, Record, Take, Where, larger, mapping_at, name_in_path, part, text_at
+from .pods import Pod, in_units, name_of, namespace_of, quantities, quantity
 
 _HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
 _QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
@@ -20,8 +20,8 @@ class _Queue(NamedTuple):
     names: tuple[str, ...]
     weights: tuple[float, ...]
     parent: str
-    guarantee: dict[str, float]
-    cap: dict[str, float]
+    guarantee: Floats
+    cap: Floats
     where: Where
 
 
@@ -49,13 +49,14 @@ class Volcano:
         if weight < 0:
             raise Odd(f"its weight is {weight:g}; expected a whole number > 0")
         names, weights = self._hierarchy(mapping_at(given, "metadata", "annotations"), where)
+        least = quantities(mapping_at(spec, "guarantee", "resource"))
         self._queues[name] = _Queue(
             names or (name,),
             weights or (weight,),
             "" if names else text_at(spec, "parent"),
             # what it deserves is reclaimed from those who borrow it as soon as the queue needs it, as a guarantee is
-            larger(_amounts(spec, "guarantee", "resource"), _amounts(spec, "deserved")),
-            _amounts(spec, "capability"),
+            in_units(larger(least, quantities(mapping_at(spec, "deserved")))),
+            in_units(quantities(mapping_at(spec, "capability"))),
             where,
         )
 
@@ -134,8 +135,3 @@ class Volcano:
                 self._note(*one.where, f"an earlier queue stands at {path!r}", "its limits are left out")
                 continue
             row["cap"], row["guarantee"] = one.cap, one.guarantee
-
-
-def _amounts(spec: Record, *path: str) -> dict[str, float]:
-    """Return amounts by resource, in our units."""
-    return {resource: amount(resource, quantity(value)) for resource, value in mapping_at(spec, *path).items()}

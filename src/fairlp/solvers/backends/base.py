@@ -62,19 +62,23 @@ class _Work:
         self.ended.set()
 
 
-class _Worker:
-    """A thread that does one thing after another, kept for the next: solvers have threads of their own by thread."""
+_Waiting = queue.SimpleQueue[_Work]
 
-    def __init__(self) -> None:
-        self.waiting: queue.SimpleQueue[_Work] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="fairlp solver", daemon=True).start()
 
-    def _run(self) -> None:
+def _worker() -> _Waiting:
+    """Start a thread that does one thing after another, and return where they wait."""
+    waiting: _Waiting = queue.SimpleQueue()
+
+    def run() -> None:
         while True:
-            self.waiting.get().do()
+            waiting.get().do()
+
+    threading.Thread(target=run, name="fairlp solver", daemon=True).start()
+    return waiting
 
 
-_kept: list[_Worker] = []
+#: Where threads wait for the next thing to do: solvers have threads of their own by thread.
+_kept: list[_Waiting] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_kept.clear)  # the threads are not there
 
@@ -99,9 +103,9 @@ def interruptible(call: Callable[[], Answer], stop: Callable[[], object] = lambd
     try:
         worker = _kept.pop()
     except IndexError:
-        worker = _Worker()
+        worker = _worker()
     work, streams = _Work(call), (sys.stdout, sys.stderr)
-    worker.waiting.put(work)
+    worker.put(work)
     try:
         while not work.ended.wait(_LOOK):
             pass

@@ -654,7 +654,9 @@ class Cvxpy(BaseBackend):
                 warnings.simplefilter("ignore")  # "may be inaccurate" comes back as a status
                 built.problem.solve(solver=self.solver, verbose=options.verbose, **settings)
         except cp.error.SolverError as error:
-            return Raw(_of_error(str(error)), first_line(error), seconds=perf_counter() - begin)
+            words = str(error).lower()
+            why = Termination.TIME_LIMIT if "time" in words and "limit" in words else Termination.UNKNOWN
+            return Raw(why, first_line(error), seconds=perf_counter() - begin)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             if options.extra:
                 raise UnsupportedError(f"{self.name} refused extra={dict(options.extra)!r}: {error}") from error
@@ -690,10 +692,3 @@ class Cvxpy(BaseBackend):
 
 #: Their own defaults stop too early for the tolerance asked.
 _MANY = 1_000_000
-
-
-def _of_error(message: str) -> Termination:
-    words = message.lower()
-    if "time" in words and "limit" in words:
-        return Termination.TIME_LIMIT
-    return Termination.UNKNOWN

@@ -565,12 +565,11 @@ def _read(session: HighsSession) -> dict[str, Any]:
         at = np.zeros(session.program.n_columns) if empty else np.array(solution.col_value)
         x = values_of(session.program, scaling, at)
     if feasible and (solution.dual_valid or empty) and not session.program.is_mip:
+        dual = Point.OPTIMAL if optimal else Point.FEASIBLE if info.dual_solution_status == 2 else Point.NONE
+    if dual is not Point.NONE:
         rows, columns = session.program.n_rows, session.program.n_columns
         row_duals = np.zeros(rows) if empty else sign * scaling.row_duals(np.array(solution.row_dual))
         column_duals = np.zeros(columns) if empty else sign * scaling.column_duals(np.array(solution.col_dual))
-        dual = Point.OPTIMAL if optimal else Point.FEASIBLE if info.dual_solution_status == 2 else Point.NONE
-        if dual is Point.NONE:
-            row_duals = column_duals = None
     iterations = {
         "simplex": info.simplex_iteration_count,
         "ipm": info.ipm_iteration_count,
@@ -607,8 +606,8 @@ def _bound(session: HighsSession, info: Any, solution: Any, termination: Termina
 
 
 def _pool(session: HighsSession, highs: Any) -> tuple[Solution, ...]:
-    points = [np.array(one.col_value) for one in highs.getSavedMipSolutions()]
-    points = [values_of(session.program, session.scaling, point) for point in points]
+    saved = highs.getSavedMipSolutions()
+    points = [values_of(session.program, session.scaling, np.array(one.col_value)) for one in saved]
     return pooled(session.program, session.backend.name, points, session.options.pool)
 
 
