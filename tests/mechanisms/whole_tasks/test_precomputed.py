@@ -181,7 +181,7 @@ def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
     instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     plain = Plain(demands, capacity, weights, limits)
     best = plain.leximin()
-    assert plain.levels(discrete_leximin(instance).tasks.astype(int).tolist()) == best
+    assert plain.levels(discrete_leximin(instance, Pool.of(instance)).tasks.astype(int).tolist()) == best
     greedy = plain.levels(fairlp.allocate(instance, "drf-discrete").totals.astype(int).tolist())
     assert greedy <= best and greedy[:1] == best[:1]  # filling attains the largest smallest level
 

@@ -200,15 +200,15 @@ def lie_about(monkeypatch, lie):
 def test_whole_tasks_over_capacity_are_not_taken(monkeypatch):
     lie_about(monkeypatch, lambda number, x: x + 1)
     with pytest.raises(SolverError, match="break a capacity"):
-        discrete_leximin(one([[1.0], [2.0]], [10.0]))
+        fairlp.allocate(one([[1.0], [2.0]], [10.0]), "drf-milp")
 
 
 def test_a_first_level_that_is_not_the_best_is_raised(monkeypatch):
     """The first program gives both users one task where four and two would fit; the second one shows it."""
     instance = one([[1.0], [2.0]], [8.0])
-    expected = discrete_leximin(instance)
+    expected = discrete_leximin(instance, Pool.of(instance))
     lie_about(monkeypatch, lambda number, x: np.ones(2) if number == 0 else x)
-    found = discrete_leximin(instance)
+    found = discrete_leximin(instance, Pool.of(instance))
     assert found.levels == expected.levels and found.tasks.tolist() == expected.tasks.tolist()
     assert leximin.DiscreteLeximin(found.tasks).levels == []
 

@@ -26,14 +26,16 @@ from .filling import Pool
 class DiscreteLeximin:
     """Whole tasks by user, and the rounds: each level with the number of users who stay at or below it."""
 
-    tasks: np.ndarray
+    tasks: np.ndarray = field(default_factory=lambda: np.zeros(0))
     levels: list[tuple[Fraction, int]] = field(default_factory=list)
     programs: int = 0
     unproved: str = ""
     seconds: float = 0.0
 
 
-def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict[str, Any] | None = None) -> Any:
+def discrete_leximin(
+    instance: Instance, pool: Pool, *, solver: str = "highs", options: dict[str, Any] | None = None
+) -> DiscreteLeximin:
     """Return the whole tasks whose sorted weighted dominant shares are lexicographically largest.
 
     Two integer programs a level: the smallest share above the levels settled so far, and the most users above it. Both
@@ -45,6 +47,8 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
     ----------
     instance : Instance
         One server; small (users × distinct levels binaries).
+    pool : Pool
+        Its whole-number data.
     solver : str
         Any that takes integer variables.
     options : dict, optional
@@ -55,7 +59,6 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
     SolverError
         When the solver fails, or its whole tasks break a capacity.
     """
-    pool = Pool.of(instance)
     who = np.flatnonzero(pool.able)
     result = DiscreteLeximin(np.zeros(len(pool.limits)))
     tops, bottoms = integers(pool.top).tolist(), integers(pool.bottom).tolist()

@@ -20,7 +20,7 @@ from ...tolerances import AGREEMENT
 from ..mechanism import MethodCall, Tasks
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
-from .leximin import discrete_leximin
+from .leximin import DiscreteLeximin, discrete_leximin
 from .on_tree import FreeCapacity, never
 from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place
 
@@ -190,10 +190,16 @@ floating_point = partial(precomputed_drf, tasks_of=_floating_tasks)
 
 def leximin_milp(call: MethodCall) -> Tasks:
     """The leximin optimum with whole tasks, by integer programs."""
-    result = discrete_leximin(call.instance, solver=call.solver, options=call.options)
+    result = DiscreteLeximin()
+
+    def run(pool: Pool) -> np.ndarray:
+        nonlocal result
+        result = discrete_leximin(call.instance, pool, solver=call.solver, options=call.options)
+        return result.tasks
+
+    found = _shared(call, run)
     rows = [(float(level), staying) for level, staying in result.levels]
     frame = pd.DataFrame(rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1))
-    found = _shared(call, lambda pool: np.asarray(result.tasks))
     return replace(found, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
 

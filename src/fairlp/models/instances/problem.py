@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ...errors import InstanceError, TooLargeError
+from ...tolerances import QUOTIENT_ROUNDING
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -141,12 +143,13 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     >>> whole_tasks_alone(np.array([[0.1]]), np.array([10.6]))
     array([106.])
     """
-    alone = np.full(len(demands), np.inf)
-    for r, total in enumerate(capacity):
-        column = integers(whole(np.append(demands[:, r], total)))
-        some = np.flatnonzero(demands[:, r] > 0)
-        alone[some] = np.minimum(alone[some], (column[-1] // column[some]).astype(float))
-    return alone
+    with np.errstate(over="ignore"):
+        alone = np.divide(capacity, demands, out=np.full(demands.shape, np.inf), where=demands > 0)
+    finite = np.where(np.isfinite(alone), alone, 0.5)
+    close = abs(finite - np.rint(finite)) <= QUOTIENT_ROUNDING * np.maximum(finite, 1.0)
+    for n, r in np.argwhere(close).tolist():
+        alone[n, r] = Fraction(repr(float(capacity[r]))) // Fraction(repr(float(demands[n, r])))
+    return np.asarray(np.floor(alone).min(axis=1))
 
 
 def is_extreme(instance: Instance) -> bool:

@@ -157,9 +157,8 @@ def _leximin(
         pieces.append(piece)
         if (rest := piece.rounds.rest()) is not None:
             on, there, kept_off = rest
-            for part, at in components(select(plain, some[on], where[there])):
-                kept = [(costs[part], off) for costs, off in kept_off]
-                todo.append((some[on][part], where[there][at], kept))
+            for few, at in components(select(plain, some[on], where[there])):
+                todo.append((some[on][few], where[there][at], [(costs[few], off) for costs, off in kept_off]))
     result.levels[who] = level
     # a member that has all its tasks has exactly its limit, not level × due rounded
     full = level >= given.limit / given.tasks_per_level
