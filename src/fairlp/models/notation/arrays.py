@@ -18,13 +18,9 @@ class Labelled:
     indices: Indices
     values: np.ndarray
 
-    def symbols(self) -> list[str]:
-        """Return the symbols of the axes."""
-        return symbols_of(self.indices)
-
     def over(self, indices: Indices) -> np.ndarray:
         """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
-        mine = self.symbols()
+        mine = symbols_of(self.indices)
         order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
         shape = [len(index) if index.symbol in mine else 1 for index in indices]
         return self.values.transpose(order).reshape(shape)
@@ -50,7 +46,7 @@ def times(a: Labelled, b: Labelled) -> Labelled:
 
 def mapped_numbers(body: Labelled, node: Along) -> Labelled:
     """Return a linear map of numbers along one of their indices; without it they are the same at each label."""
-    symbols = body.symbols()
+    symbols = symbols_of(body.indices)
     if node.index.symbol not in symbols:
         return times(body, Labelled((node.to,), node.matrix.sum(axis=1)))
     axis = symbols.index(node.index.symbol)

@@ -163,7 +163,8 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
         case Quotient():
             return times(parts[0], reciprocal(node))
         case SumOver():
-            axes = tuple(parts[0].symbols().index(index.symbol) for index in node.over)
+            symbols = symbols_of(parts[0].indices)
+            axes = tuple(symbols.index(index.symbol) for index in node.over)
             return Labelled(node.indices, parts[0].values.sum(axis=axes))
         case Along():
             return mapped_numbers(parts[0], node)
@@ -320,7 +321,7 @@ def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
     coefficient, summed = term.coefficient, set(term.summed)
     own = set(symbols_of(term.indices))
     for index in over:
-        symbols = coefficient.symbols()
+        symbols = symbols_of(coefficient.indices)
         if index.symbol in own - summed:
             summed.add(index.symbol)
         elif index.symbol in symbols and index.symbol not in summed:

@@ -336,19 +336,17 @@ class Accounts:
         """Return the names of an account and of those above it, the highest first."""
         if account in self._chains:
             return self._chains[account]
-        names: list[str] = []
-        seen: set[str] = set()
+        names: dict[str, str] = {}  # in paths
         at: str | None = account
-        while at and at != _ROOT and at not in seen:
-            seen.add(at)
-            names.append(name_in_path(at))
+        while at and at != _ROOT and at not in names:
+            names[at] = name_in_path(at)
             if at not in self._accounts and self._accounts and at not in self._missing:
                 self._missing.add(at)
                 self._note("", f"account {at!r}", "nothing tells where it stands", "it stands at the root")
             at = self._accounts[at].parent if at in self._accounts else None
-        if at in seen:
+        if at in names:
             self._note("", f"account {at!r}", "it is above itself", "it counts as a root")
-        self._chains[account] = names[::-1] if account else [name_in_path("")]
+        self._chains[account] = list(names.values())[::-1] if account else [name_in_path("")]
         return self._chains[account]
 
     def fill(self, cluster: Cluster) -> None:

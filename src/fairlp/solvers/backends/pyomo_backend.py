@@ -329,8 +329,10 @@ def _refuse_unreadable(pyo: Any, model: Any) -> None:
     """Raise where the model is not constructed, or has something active that is neither bounds nor constraints."""
     if not model.is_constructed():
         raise ModelError(f"Pyomo model {model.name!r} has no data yet; give what its create_instance() returns")
-    known = {pyo.Var, pyo.Param, pyo.Set, pyo.RangeSet, pyo.Expression, pyo.Constraint, pyo.Objective, pyo.Block}
-    known |= {pyo.Suffix, pyo.BuildAction, pyo.BuildCheck}
+    known = {
+        pyo.Var, pyo.Param, pyo.Set, pyo.RangeSet, pyo.Expression, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Suffix,
+        pyo.BuildAction, pyo.BuildCheck,
+    }  # fmt: skip
     for block in model.block_data_objects(active=True):
         for component in block.component_objects(active=True, descend_into=False):
             if component.ctype not in known:

@@ -79,8 +79,7 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         columns = 1.0 / _middle(magnitude * rows[row_of], column_of, program.n_columns)
         columns[fixed] = 1.0
     largest = largest_of(magnitude * columns[column_of], row_of, program.n_rows)
-    rows = np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 1.0)
-    rows, columns = _power_of_two(rows), _power_of_two(columns)
+    rows, columns = _power_of_two(1.0 / np.where(largest > 0, largest, 1.0)), _power_of_two(columns)
     if not fixed.any():
         sizes = np.concatenate([bounds * rows, widths / columns])
         sizes = sizes[sizes > 0]
