@@ -342,7 +342,7 @@ class LevelRounds(Rounds):
     ) -> None:
         super().__init__(solver, program, rows, t, len(members.tasks_per_level))
         self.may_part = shorter is not None
-        self.pool, self.kept_off = shorter or (None, [])
+        self.pool, self.kept_off = shorter or Shorter(None, [])
         self.parted: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.members, self.tasks_per_level = members, members.tasks_per_level
         self.cap = members.limit / members.tasks_per_level  # the level at which a member has all its tasks
