@@ -17,6 +17,7 @@ What makes the rounds exact and quick:
   programs are solved to the end. Along a tree, everybody's way to all limits is known beforehand, and the last point
   of it that is feasible is found by cutting planes.
 * **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(rate_m·t, limit_m).
+* **Fewer rounds** at constant rates: :class:`Shorter`.
 * **What is done when a program's certificate does not hold** (:meth:`Rounds.solve`): begin afresh, another method, and
   floors that give way a little. ``mechanisms/max_min/ladder.py`` goes on from there, with rationals.
 """
@@ -60,15 +61,18 @@ KeptOff = tuple[np.ndarray, float]
 
 
 class Shorter(NamedTuple):
-    """What allows ways that are shorter than round after round.
+    """What two ways need that are shorter than round after round, for a whole instance without queues.
+
+    One program shows whether the levels that one server as large as all together would give are possible. And rounds
+    end where those who go on have servers of their own: they are a problem of its own.
 
     Attributes
     ----------
     pool : (ndarray, ndarray) or None
-        What one task of each group needs, and what all servers have together, where everybody may run everywhere: the
-        rounds of that one server may be right (:meth:`LevelRounds._as_one_server`).
+        What one task of each group needs, and what all servers have together; None where somebody may not run
+        everywhere.
     kept_off : list
-        Of earlier rounds, where these are a problem of their own.
+        What earlier rounds kept the groups off, where these are the rest of another problem.
     """
 
     pool: tuple[np.ndarray, np.ndarray] | None
