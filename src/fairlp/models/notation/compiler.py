@@ -609,6 +609,7 @@ def compile_model(model: Model) -> Program:
         ends.append(sides(row, found))
     with naming("the objective"):
         cost, offset, logs = objective(model, starts, n_columns)
+    A = assemble(triples, (stop, n_columns), "csc")  # first: it frees the triples
     row_lower, row_upper = (np.concatenate([np.zeros(0), *(pair[side] for pair in ends)]) for side in (0, 1))
     col_lower, col_upper = bounds_of(variables)
     return Program(
@@ -616,7 +617,7 @@ def compile_model(model: Model) -> Program:
         sense=model.sense,
         c=cost,
         offset=offset,
-        A=assemble(triples, (stop, n_columns), "csc"),
+        A=A,
         row_lower=row_lower,
         row_upper=row_upper,
         col_lower=col_lower,
