@@ -59,6 +59,13 @@ class Notes:
         except Odd as error:
             self.add(file, where, str(error), done)
 
+    def take(self, take: Take, entry: Any, file: str, what: str, *keys: str) -> None:
+        """Take in an entry of a file; add a line where it is `Odd`, which calls it by the first of the keys it has."""
+        try:
+            take(mapping_at(entry), file)
+        except Odd as error:
+            self.add(file, f"{what} {called(entry, *keys)}", str(error), "left out")
+
     def table(self) -> pd.DataFrame:
         """Return the lines as a table."""
         rows: list[tuple[str, str, str, str]] = []

@@ -95,9 +95,7 @@ class MesosReader:
             if take is None or key == END or value == []:
                 continue
             for entry in value if isinstance(value, list) else [value]:
-                where = f"{key or 'weights'}: {called(entry, 'name', 'id', 'role')}"
-                with self.cluster.notes.noting(path.name, where):
-                    take(mapping_at(entry), path.name)
+                self.cluster.notes.take(take, entry, path.name, f"{key or 'weights'}:", "name", "id", "role")
 
     def _agent(self, given: Record, file: str) -> None:
         name = text_at(given, "id")

@@ -30,7 +30,6 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
-    called,
     demand_of,
     list_at,
     mapping_at,
@@ -519,9 +518,7 @@ class SlurmReader:
                 self.note(path.name, f"key {key!r}", "it is not read", "left out")
                 continue
             for entry in entries:
-                where = f"{key}: {called(entry, 'name', 'job_id', 'account')}"
-                with self.cluster.notes.noting(path.name, where):
-                    take[key](mapping_at(entry), path.name)
+                self.cluster.notes.take(take[key], entry, path.name, f"{key}:", "name", "job_id", "account")
 
     def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "name")
@@ -625,8 +622,10 @@ class SlurmReader:
 
     def _place(self, given: Record, where: Where) -> NodeRequest:
         features = None
-        with self.cluster.notes.noting(*where, "left out: any node of its partitions may take it"):
+        try:
             features = wanted(text_at(given, "features"))
+        except Odd as error:
+            self.note(*where, str(error), "left out: any node of its partitions may take it")
         excluded = hosts(text_at(given, "excluded_nodes"))
         if part(given, "required_nodes", kind=str):
             self.note(*where, "it names nodes that it needs (required_nodes)", "left out")

@@ -28,7 +28,6 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
-    called,
     demand_of,
     list_at,
     mapping_at,
@@ -223,14 +222,13 @@ class YarnReader:
 
     def read(self, path: Path) -> None:
         """Take in a file."""
-        takes, noting = {"nodes": ("node", self._node), "apps": ("app", self._app)}, self.cluster.notes.noting
+        takes, notes = {"nodes": ("node", self._node), "apps": ("app", self._app)}, self.cluster.notes
         for key, value in members(read_text(path), path):
-            with noting(path.name, key):
+            with notes.noting(path.name, key):
                 if key in takes:
                     name, take = takes[key]
                     for entry in entries(value, name):
-                        with noting(path.name, f"{name} {called(entry, 'id')}"):
-                            take(mapping_at(entry), path.name)
+                        notes.take(take, entry, path.name, name, "id")
                 elif key == "scheduler":
                     self.queues.read(mapping_at(value, "schedulerInfo"), path.name)
                 elif key != END:
