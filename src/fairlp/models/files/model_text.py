@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+import pandas as pd
 
 from ...errors import FairlpWarning, FileFormatError, ModelError, nearest, require_known
 from ...tolerances import LARGEST_BOUND
@@ -272,10 +273,10 @@ def decimal(value: float) -> str:
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0 turns -0.0 into 0.0
 
 
-def decimals(values: np.ndarray, one: Callable[[float], str] = decimal) -> list[str]:
+def decimals(values: np.ndarray, one: Callable[[float], str] = repr) -> list[str]:
     """Return the decimal of every value; equal values, of which models have many, are formatted once."""
-    distinct, inverse = np.unique(np.asarray(values, dtype=float) + 0.0, return_inverse=True)
-    texts = np.array([one(value) for value in distinct.tolist()], dtype=object)
+    inverse, distinct = pd.factorize(np.asarray(values, dtype=float) + 0.0, use_na_sentinel=False)
+    texts = np.array([text.removesuffix(".0") for text in map(one, distinct.tolist())], dtype=object)
     return list(texts[inverse].tolist())
 
 
@@ -289,7 +290,7 @@ def short_decimals(values: np.ndarray) -> list[str]:
 
 
 def _short_decimal(value: float) -> str:
-    text = repr(value).removesuffix(".0")
+    text = decimal(value)
     digits = 17
     while len(text) > FIXED_NUMBER and np.isfinite(value):
         digits -= 1
