@@ -479,14 +479,15 @@ class LevelRounds(Rounds):
         stops |= np.bincount(of, weights=~self.active & (self.level < self.cap), minlength=groups) > 0
         positions = np.arange(len(block)) if block.positions is None else block.positions
         user, server = np.divmod(positions, block.shape[1])
-        taken, dear = np.zeros(block.shape[1], dtype=bool), np.full(groups, np.inf)
+        taken = np.zeros(block.shape[1], dtype=bool)
         taken[server[stops[user]]] = True
         own, elsewhere = (~stops[user] & (taken[server] == where) for where in (False, True))
-        np.minimum.at(dear, user[elsewhere], -solution.column_duals[block.start : block.stop][elsewhere])
-        clear = BLOCKED_PRICE * float((abs(solution.row_duals[self.rows]) * self.full).max())
         placed = stops | (np.bincount(user[own], minlength=groups) > 0)
-        pays = FEWEST <= own.sum() <= MOST * len(own) and (growing & ~stops).any()
-        if not pays or not placed.all() or not (dear * self.full > clear).all():
+        if not FEWEST <= own.sum() <= MOST * len(own) or not (growing & ~stops).any() or not placed.all():
+            return False
+        dear = np.full(groups, np.inf)
+        np.minimum.at(dear, user[elsewhere], -solution.column_duals[block.start : block.stop][elsewhere])
+        if (dear * self.full <= BLOCKED_PRICE * (abs(solution.row_duals[self.rows]) * self.full).max()).any():
             return False
         self.parted = np.flatnonzero(~stops), np.unique(server[own]), (dear * self.unit)[~stops]
         return True
