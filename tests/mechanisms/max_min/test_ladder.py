@@ -154,7 +154,7 @@ def test_floors_that_gave_way_to_a_user_with_a_small_price_are_seen():
     check(Instance.from_arrays(demands, capacities, counts=[2, 1, 3, 3, 1]), "tsf")
 
 
-def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_limit():
+def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_limit(monkeypatch):
     def failing(call):
         raise SolverError("planted")
 
@@ -165,6 +165,9 @@ def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_li
     for told in (replace(call, options={"time_limit": 1.0}), replace(call, instance=usual)):
         with pytest.raises(SolverError, match="planted"):
             run(told)
+    monkeypatch.setattr(ladder, "MOST_EXACT", 0)
+    with pytest.raises(SolverError, match=r"planted \(too large to be solved in rationals, "):
+        run(call)
 
 
 def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):

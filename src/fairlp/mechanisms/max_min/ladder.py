@@ -74,7 +74,7 @@ def settled(
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if not verdict.holds:
-                raise
+                raise type(error)(f"{error} ({verdict.message})") from error
             return _of_rationals(call, None, verdict, tasks)
         if outcome.uncertain <= ACCEPTED:
             return outcome
