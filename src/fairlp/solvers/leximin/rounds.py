@@ -401,7 +401,7 @@ class LevelRounds(Rounds):
         self._load(levels / top, self.level)
         for gap in PREVIEWS:
             level = self.session.reaches(gap)
-            if level is None or level < top * (1 - gap) ** 2:
+            if level is None or level < top * (1 - gap) * (1 - 2 * AGREEMENT):
                 return False
         solution = self._attempt()
         if isinstance(solution, SolverError) or solution.require_point()[self.t] < top * self.enough:
