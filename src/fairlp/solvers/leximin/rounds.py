@@ -406,8 +406,6 @@ class LevelRounds(Rounds):
         solution = self._attempt()
         if isinstance(solution, SolverError) or solution.require_point()[self.t] < top * self.enough:
             return False
-        if self.examine is not None:
-            self.examine(solution)
         self.last, self.history = solution.require_point(), history
         part = min(float(self.last[self.t]) / top, 1.0)
         self.level = np.where(levels < self.cap, levels * part, self.cap)
