@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, compress, pairwise, repeat
+from itertools import chain, compress, islice, pairwise, repeat
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -562,6 +562,8 @@ def _two_vectors(name: str, first: str) -> str:
 
 Profile = Literal["portable", "full", "fixed"]
 _PROFILES: Final = ("portable", "full", "fixed")
+#: Entries that are written at once.
+_PIECE: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -752,17 +754,16 @@ def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layou
     of = np.insert(of, at, priced)
     columns = np.array(use.columns, dtype=object)
     given = zip(columns[of].tolist(), names[rows].tolist(), layout.numbers(values), strict=True)
-    lines = [layout.entry % entry for entry in given]
-
+    lines = map(layout.entry.__mod__, given)
     whole = program.integrality.astype(bool)
-    if not whole.any():
-        yield "".join(lines)
-        return
     runs = np.concatenate(([0], np.flatnonzero(np.diff(whole)) + 1))
     cuts = np.searchsorted(of, [*runs.tolist(), n]).tolist()
     for run, start, stop in zip(runs.tolist(), cuts, cuts[1:], strict=False):
-        text = "".join(lines[start:stop])
-        yield layout.marker % "INTORG" + text + layout.marker % "INTEND" if whole[run] else text
+        markers = [layout.marker % kind for kind in ("INTORG", "INTEND") if whole[run : run + 1].any()]
+        yield from markers[:1]
+        for begin in range(start, stop, _PIECE):
+            yield "".join(islice(lines, min(_PIECE, stop - begin)))
+        yield from markers[1:]
 
 
 def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str]:
