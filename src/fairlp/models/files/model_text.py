@@ -157,9 +157,8 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     changed = np.full(len(block), head != block.name)
     if not block.axes:
         return [head] * len(block), changed
-    positions = np.arange(len(block)) if block.positions is None else block.positions
     columns = []
-    for (_, labels), at in zip(block.axes, np.unravel_index(positions, block.shape), strict=True):
+    for (_, labels), at in zip(block.axes, np.unravel_index(block.flat, block.shape), strict=True):
         plain = [str(label) for label in labels]
         cleaned = [clean(text) for text in plain]  # each distinct label once, however many elements carry it
         columns.append(np.array(cleaned, dtype=object)[at].tolist())

@@ -86,6 +86,11 @@ class Block:
         """Where the block lies in the Program."""
         return slice(self.start, self.stop)
 
+    @property
+    def flat(self) -> np.ndarray:
+        """Flat positions of the elements, in C order over the axes."""
+        return np.arange(len(self)) if self.positions is None else self.positions
+
     def labels(self) -> Iterator[tuple[Any, ...]]:
         """Yield the labels of each element, in order."""
         if not self.axes:
@@ -95,8 +100,7 @@ class Block:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the labels of each element, in order, as one array for each index."""
-        flat = np.arange(int(np.prod(self.shape))) if self.positions is None else self.positions
-        places = np.unravel_index(flat, self.shape) if self.axes else ()
+        places = np.unravel_index(self.flat, self.shape) if self.axes else ()
         return {
             symbol: np.asarray(labels, dtype=object)[at] for (symbol, labels), at in zip(self.axes, places, strict=True)
         }

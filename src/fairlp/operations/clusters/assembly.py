@@ -90,7 +90,7 @@ def queues_of(
     cluster : Cluster
         Its ``queues``; a resource that is none of the instance's is noted and left out.
     rows : list of Row
-        The users, whose queues are used.
+        The users. All queues that they are in are returned.
     resources : list of str
     pool : ndarray, shape (R,)
         What there is of each.

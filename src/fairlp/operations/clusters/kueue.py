@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from ...models.instances.conditions import condition_text
@@ -266,8 +266,8 @@ class Kueue:
         if queue not in self._paths:
             one = self._queues[queue]
             above = self._above(one.parent)
-            parents = {other.parent for other in (*self._queues.values(), *self._cohorts.values())}
-            clash = not above and (queue in self._cohorts or queue in parents - {""})
+            others = chain(self._queues.values(), self._cohorts.values())
+            clash = not above and (queue in self._cohorts or any(other.parent == queue for other in others))
             self._paths[queue] = "/".join([*above, name_in_path(queue) + (" (ClusterQueue)" if clash else "")])
         return self._paths[queue]
 

@@ -57,7 +57,7 @@ def exact_leximin(
     model = formulation(small)
     program = model.compile()
     block, t = program.leximin()
-    users = (np.arange(len(block)) if block.positions is None else block.positions).tolist()
+    users = block.flat.tolist()
     rounds = ExactRounds(program, range(block.start, block.stop), t)
     if rates is not None:
         able = np.isin(np.arange(len(instance.users)), users)

@@ -156,9 +156,9 @@ def _leximin(
         grouped[some], grouped[np.ix_(some, where)] = 0.0, piece.tasks
         pieces.append(piece)
         if (rest := piece.rounds.rest()) is not None:
-            on, there, kept_off = rest
+            on, there, bounds = rest
             for few, at in components(select(plain, some[on], where[there])):
-                todo.append((some[on][few], where[there][at], [(costs[few], off) for costs, off in kept_off]))
+                todo.append((some[on][few], where[there][at], [(costs[few], off) for costs, off in bounds]))
     result.levels[who] = level
     # a member that has all its tasks has exactly its limit, not level × due rounded
     full = level >= given.limit / given.tasks_per_level
@@ -172,7 +172,7 @@ def _leximin(
 
 def _is_one_pool(instance: Instance) -> bool:
     """Whether everybody may run everywhere, and a task needs the same there."""
-    return bool(effort(instance) is None and instance.runnable().all())
+    return instance.rates is None and bool(instance.runnable().all())
 
 
 def climb(
@@ -292,8 +292,7 @@ class LeftOut:
         program, duals = solution.program, solution.row_duals
         capacity = program.row_block("capacity")
         block = next(block for block in program.columns if len(block.axes) == 2)
-        positions = np.arange(len(block)) if block.positions is None else block.positions
-        rows, first = np.unique(positions // block.shape[1], return_index=True)
+        rows, first = np.unique(block.flat // block.shape[1], return_index=True)
         columns = program.A[:, block.start + first].tocoo()
         inside = (columns.row >= capacity.start) & (columns.row < capacity.stop)
         needs = np.zeros((block.shape[0], capacity.shape[-1]))

@@ -51,28 +51,28 @@ from ...tolerances import (
 
 #: How near to the largest level those are that are looked at first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
-#: Those who go on are a problem of their own where so many pairs of user and server are left, at most this part of all.
+#: Users who are not blocked are solved separately when they have at least so many pairs of user and server, and at most
+#: this part of all pairs.
 FEWEST, MOST = 1_000, 0.75
 #: A back end, and the options that it is asked with.
 Tightest = tuple[Backend, Options]
-#: What a task of each group costs at least, beyond its worth, on the servers that a round kept it from; and by how much
-#: the level of that round may be off.
+#: Servers that a round ruled out: by how much a task of each group costs more there than it is worth, at least; and the
+#: error of that round's level.
 KeptOff = tuple[np.ndarray, float]
 
 
 class Shorter(NamedTuple):
-    """What two ways need that are shorter than round after round, for a whole instance without queues.
+    """What is known of an instance that may save rounds.
 
-    One program shows whether the levels that one server as large as all together would give are possible. And rounds
-    end where those who go on have servers of their own: they are a problem of its own.
+    One program may show that the servers allow the levels that one server as large as all would give. And the rounds
+    end when the users who are not blocked have servers of their own: they are solved as a separate problem.
 
     Attributes
     ----------
     pool : (ndarray, ndarray) or None
-        What one task of each group needs, and what all servers have together; None where somebody may not run
-        everywhere.
+        What one task of each group needs, and the sum of all capacities; None when some user may not run everywhere.
     kept_off : list
-        What earlier rounds kept the groups off, where these are the rest of another problem.
+        For a separate problem: the servers that earlier rounds ruled out.
     """
 
     pool: tuple[np.ndarray, np.ndarray] | None
@@ -330,8 +330,8 @@ class LevelRounds(Rounds):
     """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
     A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
-    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares. With ``shorter`` rounds
-    end where those who go on have servers of their own (:meth:`_part`): these are the :meth:`rest`.
+    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares. With ``shorter``
+    the rounds may end before all users are blocked (:meth:`_part`): the others are the :meth:`rest`.
     """
 
     def __init__(
@@ -388,10 +388,10 @@ class LevelRounds(Rounds):
             self.errors.own[-1] = np.inf
 
     def _as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
-        """Whether one program shows that everybody can have what one server as large as all together would give it.
+        """Whether one program shows that the servers allow the levels that one server as large as all would give.
 
-        No leximin is above that server's, whose rounds need no program. In this one all rise in proportion to what they
-        have in the end.
+        These bound the leximin, and need no program (:func:`fill_at_constant_rates`). In the one program users rise in
+        proportion to them.
         """
         needs = demands[self.members.of] * self.tasks_per_level[:, None]
         levels, history = fill_at_constant_rates(needs, pool, np.ones(len(needs)), self.cap)
@@ -422,14 +422,17 @@ class LevelRounds(Rounds):
         last = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
         saturated = levels @ needs >= pool * (1 - SATURATED)
         for level, frozen in self.history:
-            for r in np.flatnonzero(saturated & (last == level))[:1]:
-                price = 1.0 / needs[levels >= level, r].sum()
-                self.errors.solved(level, off * price * pool[r], price * needs[:, r])
-                self.errors.stopped(frozen[levels[frozen] < self.cap[frozen]])
-                if self.priced is None:
-                    x, duals = self.last.copy(), np.zeros(solution.program.n_rows)
-                    x[self.t], duals[block.start + r : block.stop : len(pool)] = level, price * unit[r]
-                    self.priced = replace(solution, x=x, row_duals=duals)
+            full = np.flatnonzero(saturated & (last == level))
+            if not full.size:  # those who are left have all their tasks
+                continue
+            r = int(full[0])
+            price = 1.0 / needs[levels >= level, r].sum()
+            self.errors.solved(level, off * price * pool[r], price * needs[:, r])
+            self.errors.stopped(frozen[levels[frozen] < self.cap[frozen]])
+            if self.priced is None:
+                x, duals = self.last.copy(), np.zeros(solution.program.n_rows)
+                x[self.t], duals[block.start + r : block.stop : len(pool)] = level, price * unit[r]
+                self.priced = replace(solution, x=x, row_duals=duals)
 
     def _measure(self, level: float, solution: Solution) -> None:
         """Put down how far the level may be off: by its own program, and by each level that it builds on."""
@@ -464,9 +467,10 @@ class LevelRounds(Rounds):
             limited |= more
 
     def _part(self, level: float, solution: Solution) -> bool:
-        """Whether those who go on have servers of their own: nobody who stops may run there, and others cost them more.
+        """Whether the users who are not blocked have servers of their own.
 
-        Then what the others have does not matter to them, and no error of this round grows in theirs.
+        No blocked user may run there, and on every other server a task costs more than it is worth. Then the levels of
+        blocked users do not matter to the next rounds.
         """
         block = next((block for block in solution.program.columns if len(block.axes) == 2), None)
         if not self.may_part or block is None or solution.row_duals is None or solution.column_duals is None:
@@ -475,8 +479,7 @@ class LevelRounds(Rounds):
         growing = np.bincount(of, weights=self.active & (self.cap > level), minlength=groups) > 0
         stops = self.with_price(solution, self.share, growing)
         stops |= np.bincount(of, weights=~self.active & (self.level < self.cap), minlength=groups) > 0
-        positions = np.arange(len(block)) if block.positions is None else block.positions
-        user, server = np.divmod(positions, block.shape[1])
+        user, server = np.divmod(block.flat, block.shape[1])
         taken = np.zeros(block.shape[1], dtype=bool)
         taken[server[stops[user]]] = True
         own, elsewhere = (~stops[user] & (taken[server] == where) for where in (False, True))
@@ -491,7 +494,7 @@ class LevelRounds(Rounds):
         return True
 
     def rest(self) -> tuple[np.ndarray, np.ndarray, list[KeptOff]] | None:
-        """Return the groups that go on by themselves, their servers, and what kept them off others; None at the end."""
+        """Return groups to be solved separately, their servers, and what rounds ruled out; None without any."""
         if self.parted is None:
             return None
         on, servers, dear = self.parted
@@ -557,8 +560,7 @@ class TreeRounds(Rounds):
         self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment, pool: Rows
     ) -> None:
         super().__init__(solver, program, rows, t)
-        positions = program.leximin()[0].positions
-        self.users = np.arange(len(rows)) if positions is None else positions
+        self.users = program.leximin()[0].flat
         self.segment, self.alone, self.cuts, self.pool_rows = first, first.alone, pool, len(pool.room)
         self.unit = -program.A[:, [t]].toarray()[rows, 0] / self.alone[self.users]  # of a row, for one task
 
