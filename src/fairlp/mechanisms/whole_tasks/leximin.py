@@ -26,7 +26,7 @@ from .filling import Pool
 class DiscreteLeximin:
     """Whole tasks by user, and the rounds: each level with the number of users who stay at or below it."""
 
-    tasks: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    tasks: np.ndarray
     levels: list[tuple[Fraction, int]] = field(default_factory=list)
     programs: int = 0
     unproved: str = ""

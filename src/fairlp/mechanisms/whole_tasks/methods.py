@@ -20,7 +20,7 @@ from ...tolerances import AGREEMENT
 from ..mechanism import MethodCall, Tasks
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
-from .leximin import DiscreteLeximin, discrete_leximin
+from .leximin import discrete_leximin
 from .on_tree import FreeCapacity, never
 from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place
 
@@ -106,18 +106,16 @@ REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF (sequential minmax with ``offset=1``) without the loop over tasks."""
     given = _parameters(call, rule="exclude", ties="larger")
-    return _shared(call, lambda pool: Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run())
+    pool = _pool(call)
+    return _shared(call, pool, Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run())
 
 
 def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF or sequential minmax pick by pick, with every pick in ``Allocation.picks`` if ``trace=True``."""
     given = _parameters(call, rule="exclude", ties="larger", trace=False)
-    picks: list[Pick] | None = [] if given["trace"] else None
-
-    def run(pool: Pool) -> np.ndarray:
-        return pick_by_pick(pool, rule=given["rule"], ties=given["ties"], offset=offset, trace=picks)
-
-    found = _shared(call, run)
+    pool, picks = _pool(call), list[Pick]() if given["trace"] else None
+    tasks = pick_by_pick(pool, rule=given["rule"], ties=given["ties"], offset=offset, trace=picks)
+    found = _shared(call, pool, tasks)
     return found if picks is None else replace(found, picks=_trace(call.instance, picks))
 
 
@@ -148,15 +146,14 @@ def precomputed_drf(call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, b
     _one_of("repair", given["repair"], REPAIRS)
     if given["divisible"] and (given["repair"] != "none" or given["higher_order"]):
         raise UnknownNameError("divisible=True leaves nothing to repair; leave out repair and higher_order")
-
-    def run(pool: Pool) -> np.ndarray:
-        tasks = tasks_of(call, pool, given["divisible"])
-        if given["higher_order"]:
-            for cycle in precomputed.higher_order_cycles(pool)[1:]:
-                tasks[cycle.users] += cycle.tasks
-        return tasks if given["repair"] == "none" else precomputed.repaired(pool, tasks, given["repair"], given["ties"])
-
-    return _shared(call, run)
+    pool = _pool(call)
+    tasks = tasks_of(call, pool, given["divisible"])
+    if given["higher_order"]:
+        for cycle in precomputed.higher_order_cycles(pool)[1:]:
+            tasks[cycle.users] += cycle.tasks
+    if given["repair"] != "none":
+        tasks = precomputed.repaired(pool, tasks, given["repair"], given["ties"])
+    return _shared(call, pool, tasks)
 
 
 def _exact_tasks(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
@@ -190,16 +187,11 @@ floating_point = partial(precomputed_drf, tasks_of=_floating_tasks)
 
 def leximin_milp(call: MethodCall) -> Tasks:
     """The leximin optimum with whole tasks, by integer programs."""
-    result = DiscreteLeximin()
-
-    def run(pool: Pool) -> np.ndarray:
-        nonlocal result
-        result = discrete_leximin(call.instance, pool, solver=call.solver, options=call.options)
-        return result.tasks
-
-    found = _shared(call, run)
+    pool = _pool(call)
+    result = discrete_leximin(call.instance, pool, solver=call.solver, options=call.options)
     rows = [(float(level), staying) for level, staying in result.levels]
     frame = pd.DataFrame(rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1))
+    found = _shared(call, pool, result.tasks)
     return replace(found, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
 
@@ -223,14 +215,18 @@ def placed(call: MethodCall, *, policy: str) -> Tasks:
     return Tasks(place(call.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 
-def _shared(call: MethodCall, run: Callable[[Pool], np.ndarray]) -> Tasks:
+def _pool(call: MethodCall) -> Pool:
+    """Return the whole-number data of the one server."""
+    with call.phase("prepare"):
+        require_countable(call.instance)
+        return Pool.of(call.instance)
+
+
+def _shared(call: MethodCall, pool: Pool, tasks: np.ndarray) -> Tasks:
     """Return the tasks on one server, with a note on users who can never run one."""
     instance = call.instance
-    with call.phase("prepare"):
-        require_countable(instance)
-        pool = Pool.of(instance)
     alone = np.flatnonzero(~pool.able & (instance.task_limits >= 1)).tolist()
-    return Tasks(run(pool)[:, None], notes=_note_on(instance, alone))
+    return Tasks(tasks[:, None], notes=_note_on(instance, alone))
 
 
 def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
