@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
 
 from ..errors import UnknownNameError, named
 from . import basics, fairness, queues, reports
 from .arrivals import DYNAMIC as DYNAMIC
 from .arrivals import StepProperty
 from .findings import AuditCase, Finding
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Property(NamedTuple):
@@ -189,8 +188,6 @@ def known(name: str) -> str:
 
 def table() -> pd.DataFrame:
     """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
-    import pandas as pd
-
     every: dict[str, Property | StepProperty] = {**PROPERTIES, **DYNAMIC}
     rows = {name: {"asks": row.asks, "source": row.source, "reruns": row.reruns} for name, row in every.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("property")

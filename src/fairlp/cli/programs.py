@@ -10,6 +10,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import FileFormatError, SolverError
+from ..tolerances import CONFORMANCE
 from .app import ExitCode, command
 from .output import ReportOptions, Text, TitledTable, check_folder, records, report_rows, say
 from .parameters import (
@@ -205,8 +206,6 @@ def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
 
 def _agree(found: dict[str, Solution]) -> bool:
     """Whether every solver has an optimum, all the same within the tolerance of the conformance suite."""
-    from ..tolerances import CONFORMANCE
-
     if not found or not all(solution.status.is_optimal for solution in found.values()):
         return False
     values = [solution.objective for solution in found.values()]

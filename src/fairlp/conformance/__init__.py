@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from time import perf_counter
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..errors import FairlpError, NoSolutionError
 from ..models.programs import backends
@@ -20,9 +21,6 @@ from ..models.programs.certificate import proves_infeasible
 from ..models.programs.solution import Backend, Capability, Options, Point, Solution, Termination
 from ..tolerances import CONFORMANCE, CONVEX_POINT
 from .zoo import Case, zoo
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OUTCOMES = ("passed", "failed", "undecided", "unable")
 
@@ -43,8 +41,6 @@ def check(backend: backends.AnySolver, cases: Iterable[Case] | None = None) -> p
         Indexed by case: ``outcome`` ("passed"; "failed": the answer is wrong; "undecided": honest, but no answer;
         "unable": the back end does not claim to do this), ``detail``, ``seconds``.
     """
-    import pandas as pd
-
     chosen = backends.backend(backend)
     rows = {}
     for case in zoo() if cases is None else cases:
@@ -66,8 +62,6 @@ def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
     DataFrame
         Cases × back ends; each entry is one of ``OUTCOMES``.
     """
-    import pandas as pd
-
     if names is None:
         names = backends.available_backends()
     return pd.DataFrame({str(backends.spelt(name)): check(name)["outcome"] for name in names}).rename_axis(

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csc_array
 
 from .. import examples
 from ..formulations import max_min
@@ -52,8 +53,6 @@ def linear(
     integer: Sequence[int] = (),
 ) -> Program:
     """Return a program from a cost vector, rows (lower, coefficients, upper), and bounds of the columns."""
-    from scipy.sparse import csc_array
-
     n, m = len(c), len(rows)
     dense = np.array([row for _, row, _ in rows], dtype=float).reshape(m, n)
     low, high = zip(*(bounds or [(0.0, INF)] * n), strict=True) if n else ((), ())

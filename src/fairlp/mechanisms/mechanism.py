@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+import pandas as pd
 
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import tasks_at_level_1
@@ -21,8 +22,6 @@ from .allocation import Allocation, Region
 from .literature import Reference, cited
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
@@ -353,8 +352,6 @@ class MethodCall:
     @property
     def state(self) -> pd.Series[float] | None:
         """The state that an earlier allocation left, a finite number for each user; None for none."""
-        import pandas as pd
-
         state = self.parameters.get("state")
         if state is None:
             return None

@@ -26,6 +26,7 @@ from ..errors import (
 )
 from ..formulations import normalisers
 from ..models.notation.labels import aligned, floats
+from ..models.notation.model import Model
 from ..models.programs.backends import register_solver, spelt
 from ..models.programs.certificate import Proof
 from ..solvers.leximin.of_model import LeximinSolution, leximin
@@ -38,7 +39,6 @@ from .validation import Check, Compared, agreement, differences
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
-    from ..models.notation.model import Model
     from ..models.programs.solution import Solution
 
 # Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods against each other.
@@ -491,8 +491,6 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
 
 
 def _is_model(found: Any, name: str) -> bool:
-    from ..models.notation.model import Model
-
     if found is None:
         raise ModelError(f"mechanism {name!r} returned nothing; expected a Model, or tasks (users × servers)")
     return isinstance(found, Model)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fairlp
 import placement_oracle
 from fairlp import Instance, examples
-from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
+from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
 from fairlp.mechanisms.whole_tasks import placement
 from fairlp.mechanisms.whole_tasks.filling import Pool
 from profiles import PROFILE, many
@@ -155,3 +155,16 @@ def test_tasks_are_counted_exactly(policy, need):
         assert found.tolist() == [1.5e6, 1.5e6]  # one slot a task
     else:
         assert found.tolist() == fairlp.allocate(instance, "drf-discrete").totals.tolist()
+
+
+@pytest.mark.parametrize("mechanism", ["drfh-best-fit", "h-drf-naive"])
+def test_more_tasks_than_are_served_one_by_one_are_refused(mechanism):
+    instance = Instance.from_arrays([[1, 4], [3, 1]], [[9e9, 18e9]], users=["ann", "bob"])
+    with pytest.raises(TooLargeError, match=r"some 5,000,000,00\d tasks .* one by one; expected at most 10,000,000"):
+        fairlp.allocate(instance, mechanism)
+    assert fairlp.allocate(instance.replace(task_limits=[3, 2]), mechanism).totals.tolist() == [3, 2]
+
+
+def test_what_runs_on_a_small_server_only_is_few_tasks():
+    instance = Instance.from_arrays([[1e-9], [1]], [[1e-8], [10]], eligible=[[True, False], [True, True]])
+    assert fairlp.allocate(instance, "drfh-best-fit").totals.tolist() == [10, 10]

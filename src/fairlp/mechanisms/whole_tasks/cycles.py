@@ -7,15 +7,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pandas as pd
 
 from ...models.instances.instance import Instance
 from ..table import find_defined
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from .filling import Pool
+from . import precomputed
+from .filling import Pool
 
 
 def summary(instance: Instance) -> pd.DataFrame:
@@ -50,10 +48,6 @@ def summary(instance: Instance) -> pd.DataFrame:
     A     0.2222     3              1
     B     0.3333     2              1
     """
-    import pandas as pd
-
-    from . import precomputed
-
     pool = _pool(instance)
     columns = {
         "share": pool.per_task(),
@@ -75,8 +69,6 @@ def length(instance: Instance) -> int:
     -------
     int
     """
-    from . import precomputed
-
     return int(sum(precomputed.cycle(_pool(instance))[0]))
 
 
@@ -94,11 +86,6 @@ def higher_order(instance: Instance) -> pd.DataFrame:
         Indexed by order: ``turns`` (k), ``largest`` (share per task of its largest user), ``tasks`` (user → whole
         tasks) and ``left`` (resource → amount that is left after it).
     """
-    import numpy as np
-    import pandas as pd
-
-    from . import precomputed
-
     users, resources = list(instance.users), list(instance.resources)
     total = np.zeros(len(users))
     rows = []
@@ -117,8 +104,6 @@ def higher_order(instance: Instance) -> pd.DataFrame:
 
 
 def _pool(instance: Instance) -> Pool:
-    from .filling import Pool
-
     find_defined("pdrf", instance)
     return Pool.of(instance)
 

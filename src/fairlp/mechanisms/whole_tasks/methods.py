@@ -22,7 +22,7 @@ from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
 from .on_tree import FreeCapacity, never
-from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place
+from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place, require_few_tasks
 
 # A naive tree of shares, to compare hierarchical DRF with: from the root down to the child of the lowest share.
 
@@ -132,8 +132,9 @@ def naive_tree(call: MethodCall) -> Tasks:
     turnover = call.parameters.get("turnover", TURNOVER)
     if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
         raise InstanceError(f"turnover={turnover!r}; expected how often everybody's tasks end, a whole number >= 0")
-    tasks, settled = naive(call.instance, turnover)
     notes = _note_on(call.instance, sorted(never(call.instance)))
+    require_few_tasks(call.instance, "h-drf-discrete")
+    tasks, settled = naive(call.instance, turnover)
     if turnover and not settled:
         notes = (*notes, f"after {turnover} turnovers the shares still change")
     return Tasks(tasks[:, None], notes=notes)

@@ -20,7 +20,7 @@ from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.problem import integers, quotients, whole, whole_table
 from ...tolerances import LEVEL_ROUNDING
-from .filling import Pool
+from .filling import Filling, Pool
 
 # Progressive filling one task at a time, as Ghodsi et al. print it: a heap of exact shares.
 
@@ -118,8 +118,8 @@ SLOTS = 14
 LARGEST_TABLE = 50_000_000
 #: So many tasks of each user go to the same servers one by one before the next ones are counted.
 _ONE_BY_ONE = 8
-#: Single servers that are looked at one by one.
-MOST_SERVERS = 10_000_000
+#: Single servers that are looked at one by one, and tasks that are served one by one, at most.
+MOST_SERVERS = MOST_TASKS = 10_000_000
 #: In what unit Best-Fit compares shapes: the paper's is a share of the whole system.
 SYSTEM = "system"
 UNITS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -189,11 +189,6 @@ class Servers:
             cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
         one = UNITS[unit](capacities.astype(float), counts)
         return cls(demands, capacities[row].copy(), row, eligible, one, cut)
-
-    def without_slots(self) -> np.ndarray:
-        """Return the rows of servers that hold something but not one slot; call it while nothing runs."""
-        assert self.slots is not None
-        return np.unique(self.row[(self.slots == 0) & (self.free > 0).any(axis=1)])
 
     def fits(self, user: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return where one task of the user fits, on these servers (by default all); bool."""
@@ -303,7 +298,7 @@ class FirstFit:
 def note_on_slots(instance: Instance, slots: int) -> str:
     """Return which servers hold not even one slot, so that nothing runs there; empty when all have some."""
     servers = Servers.of(instance, slots)
-    rows = servers.without_slots()
+    rows = np.unique(servers.row[(servers.slots == 0) & (servers.free > 0).any(axis=1)])
     if not rows.size:
         return ""
     first = instance.servers[int(rows[0])]
@@ -314,6 +309,17 @@ def note_on_slots(instance: Instance, slots: int) -> str:
         who = f"server {first!r}{more} has no slot, so that nothing runs there"
     part = f"1/{slots} of the largest amount of each resource"
     return f"{who}: a slot is {part}, which is more of some resource than there is; more slots are smaller"
+
+
+def require_few_tasks(instance: Instance, otherwise: str) -> None:
+    """Raise where so many tasks fit, on all servers together, that serving them one by one takes too long."""
+    most = np.minimum(instance.task_limits, instance.gamma().sum(axis=1))
+    tasks = Filling(Pool.of(instance.derived(task_limits=most))).run().sum()
+    if tasks > MOST_TASKS:
+        raise TooLargeError(
+            f"some {tasks:,.0f} tasks would be served one by one; expected at most {MOST_TASKS:,} (give larger tasks, "
+            f"or take {otherwise}, which counts them)"
+        )
 
 
 def place(
@@ -344,6 +350,8 @@ def place(
     [[10.0, 0.0], [0.0, 10.0]]
     """
     servers = Servers.of(instance, slots if policy == "slots" else None, unit)
+    if policy == "best-fit":
+        require_few_tasks(instance, "drfh-first-fit")
     shares = _shares(instance, policy)
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     limits = np.floor(instance.task_limits)

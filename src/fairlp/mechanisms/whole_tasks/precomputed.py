@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models.instances.problem import integers, quotient, quotients
 from ...tolerances import QUOTIENT_ROUNDING
-from .filling import Filling, Pool
+from .filling import Filling, Keys, Pool
 
 
 @dataclass
@@ -169,8 +169,6 @@ def higher_order_cycles(pool: Pool) -> list[Cycle]:
 
 def _by_share(pool: Pool, users: np.ndarray) -> np.ndarray:
     """Return the order of users by ascending share per task, exactly."""
-    from .filling import Keys
-
     part = pool.take(users)
     return Keys(part.top, part.bottom, 1, "index").order(np.arange(len(users)), np.zeros(len(users)))
 

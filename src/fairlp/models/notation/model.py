@@ -841,13 +841,11 @@ class Model(Declarations):
         >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
         ([[2.0]], [5.0])
         """
-        if self._program is None:
-            from .compiler import compile_model
+        from .compiler import compile_model, patched
 
+        if self._program is None:
             self._program = compile_model(self)
         elif self._stale:
-            from .compiler import patched
-
             self._program = patched(self, self._program, self._stale)
         self._stale.clear()
         return self._program

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -613,8 +613,6 @@ class Program:
         >>> round(program.replace(row_upper=2 * program.row_upper).solve().objective, 6)
         1.333333
         """
-        from dataclasses import replace
-
         return replace(self, **changes)
 
     def __repr__(self) -> str:
@@ -626,8 +624,6 @@ class Program:
 
 
 def _block(blocks: Sequence[Block], name: str, what: str) -> Block:
-    from ...errors import UnknownNameError, nearest
-
     for block in blocks:
         if block.name == name:
             return block

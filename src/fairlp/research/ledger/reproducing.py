@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ...errors import FileFormatError, StudyError, UnknownNameError, named, nearest
 from ...mechanisms.own import module_of
@@ -15,9 +16,6 @@ from ...registry import Registry
 from . import bhattacharya, dolev, khamse_ashari, li, metin, wang
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OURS = {one.PAPER.number: one.PAPER for one in (metin, li, wang, khamse_ashari, dolev, bhattacharya)}
 #: Ours, and those that installed packages bring by the entry point ``fairlp.papers``.
@@ -167,8 +165,6 @@ def papers() -> pd.DataFrame:
     DataFrame
         Indexed by the papers' numbers.
     """
-    import pandas as pd
-
     rows = {
         paper.number: {
             "names": ", ".join(paper.names),

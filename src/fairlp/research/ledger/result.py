@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...errors import FileFormatError
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
 from .registry import Paper
 from .verdicts import Agreement, Chart, ItemAnswer, Line, Number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Version of a ledger as data.
 VERSION = 2
@@ -88,8 +87,6 @@ class Ledger:
         DataFrame
             Indexed by paper and item.
         """
-        import pandas as pd
-
         rows = [
             {
                 "paper": row.paper,
@@ -111,8 +108,6 @@ class Ledger:
         DataFrame
             Papers × verdicts, and the column ``items``.
         """
-        import pandas as pd
-
         counted = Counter((row.paper, row.verdict) for row in self.rows)
         names = [verdict for verdict in Agreement if any(row.verdict is verdict for row in self.rows)]
         table = {p.number: {str(v): counted[p.number, v] for v in names} for p in self.papers}

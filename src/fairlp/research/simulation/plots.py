@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from ...plots import style
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from .experiments import Comparison, Sharing
@@ -110,8 +111,6 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
     matplotlib.figure.Figure
         Fractions are of all jobs that arrived, so that a curve ends below 1 where jobs did not end.
     """
-    import numpy as np
-
     figure, (axis,) = style.panels(ax, 1, 8)
     times = found.completion()
     for k, (policy, colour) in enumerate(zip(times.columns, style.places(times.columns), strict=True)):
@@ -221,23 +220,17 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
 
 def _area(tasks: np.ndarray) -> np.ndarray:
     """Return the areas of bubbles."""
-    import numpy as np
-
     return np.asarray(_AREA + _DECADE * np.log10(tasks))
 
 
 def _examples(tasks: np.ndarray) -> list[float]:
     """Return at most three powers of ten from about the smallest number to about the largest: what bubbles mean."""
-    import numpy as np
-
     low, high = (round(float(np.log10(tasks).min())), round(float(np.log10(tasks).max())))
     return [10.0**power for power in sorted({low, (low + high) // 2, high})]
 
 
 def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any) -> Any:
     """Draw a bubble for each user, and the diagonal."""
-    import numpy as np
-
     figure, (axis,) = style.panels(ax, 1, 4)
     submitted = np.maximum(tasks.to_numpy(dtype=float), 1.0)
     axis.plot((0, 1), (0, 1), color="#999999", linewidth=0.8)

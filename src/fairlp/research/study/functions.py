@@ -10,15 +10,13 @@ import keyword
 from collections.abc import Callable, Mapping
 from functools import reduce
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import FairlpError, StudyError, UnknownNameError, nearest
 from ...mechanisms.own import load_function
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The packages that running studies needs beyond fairlp's own, with the remedy where one is missing.
 
@@ -208,8 +206,6 @@ def check_arguments(function: Function, given: int, arguments: Plain, what: str)
 
 def listing(registry: Registry, kind: str) -> pd.DataFrame:
     """Return a registry as a table: parameters with their defaults, and the first line of documentation."""
-    import pandas as pd
-
     rows = {}
     for name, function in registry.items():
         named = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]

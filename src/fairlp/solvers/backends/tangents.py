@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
@@ -187,7 +188,6 @@ def _extended(
     equal: bool = True,
 ) -> Program:
     """Return the program with new columns in [0, upper] and new rows ``rows·x + more·new`` = (or ≥) bound."""
-    import pandas as pd
     from scipy.sparse import block_array
 
     matrix = block_array([[program.A, None], [rows, more]]).tocsc()
