@@ -130,7 +130,11 @@ def main() -> None:
             ("CVXPY (get_problem_data)", lambda: with_cvxpy(d, c), 5),
             ("Pyomo (standard form)", lambda: with_pyomo(d, c), 3),
         ):
-            seconds = median_seconds(function, runs)
+            try:
+                seconds = median_seconds(function, runs)
+            except ImportError as error:
+                rows.append([name, "", "", f"{error.name} is not installed"])
+                continue
             rows.append([name, f"{seconds:.4f}", f"{seconds / baseline:.1f}", str(function())])
     show(f"Compile DRFH, {users} × {servers} × {resources}", ["", "seconds", "ratio to by hand", "nonzeros"], rows)
     peak = peak_bytes(lambda: with_fairlp(instance))

@@ -6,7 +6,7 @@ import platform
 import statistics
 import tracemalloc
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any
 
@@ -41,8 +41,16 @@ def peak_bytes(function: Callable[[], Any]) -> int:
 
 def machine(*packages: str) -> str:
     """Return one line about the machine and the versions measured."""
-    named = ", ".join(f"{name} {version(name)}" for name in packages)
+    named = ", ".join(f"{name} {version_of(name)}" for name in packages)
     return f"Python {platform.python_version()}, {platform.machine()}; {named}"
+
+
+def version_of(package: str) -> str:
+    """Return the version of a package, or that it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def show(title: str, columns: list[str], rows: list[list[str]]) -> None:

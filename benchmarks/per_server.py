@@ -109,11 +109,15 @@ def convex(quick: bool) -> None:
         ours, found = timed(instance, "tdm")
         begin = perf_counter()
         model = fairlp.formulate(instance, "psdsf-tdm")
-        solution = model.solve(solver="clarabel").require_optimal()
+        solution = model.solve(solver="clarabel")
         seconds = perf_counter() - begin
+        row = [f"{users} × {servers}", f"{ours:.2f}", f"{seconds:.2f}", f"{seconds / ours:.1f}"]
+        if not solution.status.is_optimal:
+            rows.append([*row, "its answer is not proved"])
+            continue
         totals = np.asarray(model.evaluate("tasks", solution.x)).reshape(users, -1).sum(axis=1)
         apart = abs(totals / found.totals.to_numpy() - 1).max()
-        rows.append([f"{users} × {servers}", f"{ours:.2f}", f"{seconds:.2f}", f"{seconds / ours:.1f}", f"{apart:.0e}"])
+        rows.append([*row, f"{apart:.0e}"])
     columns = ["users × servers", "best-response [s]", "Clarabel [s]", "ratio", "its totals are off by"]
     show("Time division as a convex program", columns, rows)
 
