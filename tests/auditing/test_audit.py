@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -689,3 +690,16 @@ def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
     assert whole.holds.tolist() == [True, None, None]
     assert all("give servers one by one" in witness for witness in whole.witness[1:])
     assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [True, False, False]
+
+
+def test_divisions_are_looked_up_by_name():
+    instance = Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    tasks = fairlp.allocate(instance, "drf").tasks
+    for spelt in ("tdm", "TDM"):
+        assert not audited(instance, tasks, "feasible", division=spelt).holds["feasible"]
+        assert fairlp.blockers(instance, tasks, division=spelt)["resource"].eq("time").all()
+    for ask in (partial(audited, instance, tasks, "feasible"), partial(fairlp.blockers, instance, tasks)):
+        with pytest.raises(UnknownNameError, match="no division is called 'time'; known: 'rdm', 'tdm'"):
+            ask(division="time")
+    with pytest.raises(InstanceError, match="tries=-1"):
+        audited(instance, tasks, "feasible", tries=-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
 from fairlp.mechanisms import mechanism
+from fairlp.mechanisms.table import TABLE
 from fairlp.mechanisms.validation import agreement
 
 INF = np.inf
@@ -79,3 +81,14 @@ def test_domains_ask_every_user():
     table = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[[1.0], [2.0]])
     assert mechanism._limits(plain) is None and "user2" in mechanism._limits(one)
     assert mechanism._weights_by_resource(plain) is None and mechanism._weights_by_resource(table)
+
+
+@pytest.mark.parametrize("name", [row.name for row in TABLE.values() if row.prove is not None])
+def test_allocations_can_be_sent_to_another_process(name):
+    for instance in (fairlp.examples.ghodsi(), fairlp.examples.two_servers()):
+        try:
+            found = fairlp.allocate(instance, name)
+        except NotDefinedError:
+            continue
+        again = pickle.loads(pickle.dumps(found))
+        assert again.tasks.equals(found.tasks) and again.certify().holds == found.certify().holds

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from ..errors import SolverError
+from ..errors import InstanceError, SolverError
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.arrivals.result import DynamicAllocation
+from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.table import TABLE
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from .findings import AuditCase, AuditTable, Finding
 from .properties import DYNAMIC, PROPERTIES, find, known, table
-
-if TYPE_CHECKING:
-    from ..mechanisms.mechanism import Division
 
 #: Audits that run the mechanism again once a user or a lie are left out for more users than this, unless asked for.
 MOST_RERUN_USERS = 30
@@ -64,9 +62,9 @@ def audit(
     Raises
     ------
     UnknownNameError
-        For a property that does not exist.
+        For a property or division that does not exist.
     InstanceError
-        For an allocation whose labels or shape do not fit.
+        For an allocation whose labels or shape do not fit, or ``tries`` below 0.
 
     Examples
     --------
@@ -79,6 +77,8 @@ def audit(
     "'user1' could run 4 more tasks (1 other user more, too), and nobody would run fewer"
     """
     require_instance(instance)
+    if tries < 0:
+        raise InstanceError(f"tries={tries}; expected how many lies to try at most, at least 0")
     asked = [properties] if isinstance(properties, str) else properties
     names = None if asked is None else [known(name) for name in asked]
     few = len(instance.users) <= MOST_RERUN_USERS
@@ -99,7 +99,7 @@ def audit(
         instance,
         tasks_of(instance, last),
         mechanism.name if mechanism else "",
-        division or (mechanism.division if mechanism else "rdm"),
+        division_named(division or (mechanism.division if mechanism else "rdm")),
         whole_tasks,
         dict(options),
         tries,

@@ -6,19 +6,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from ..api import allocate
 from ..errors import FairlpError
+from ..mechanisms.arrivals.result import DynamicAllocation
+from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Finding, amount
 from .reports import FACTORS, changed, in_words, nearby, none_found, own_use
-
-if TYPE_CHECKING:
-    from ..mechanisms.arrivals.result import DynamicAllocation
-    from ..models.instances.instance import Instance
 
 
 class StepProperty(NamedTuple):

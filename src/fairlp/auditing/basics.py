@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
-from ..mechanisms.mechanism import Division
+from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.per_server.market import PerServerMarket, fitting
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
@@ -353,6 +353,7 @@ def blockers(
     ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
     """
     tasks = tasks_of(instance, allocation)
+    division = division_named(division)
     market = PerServerMarket.of(plain(instance), division)
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     tdm = division == "tdm"

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..api import allocate
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.mechanism import Division
 from ..models.instances.instance import Instance
 from ..models.programs.solution import whole_table
 from ..tolerances import AUDIT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..mechanisms.allocation import Allocation
-    from ..mechanisms.mechanism import Division
 
 # The table of an audit: a DataFrame whose long witnesses are shortened where it is shown, and whole in the data.
 

@@ -148,31 +148,16 @@ def hopeless_cases() -> list[Case]:
 def integer_cases() -> list[Case]:
     """Return mixed-integer programs."""
     weights, box = [5, 7, 4, 3], (0.0, 1.0)
+    solved = [
+        (linear("knapsack", [8, 11, 6, 4], [(-INF, weights, 14)], [box] * 4, integer=range(4)), 21),
+        (linear("general integers", [3, 2], [(-INF, [2, 1], 7.5), (-INF, [1, 3], 9.5)], integer=[0, 1]), 11),
+        (linear("integers below zero", [1], [(-7.5, [2], INF)], [(-9, 9)], sense="min", integer=[0]), -3),
+        (linear("mixed", [1, 1], [(-INF, [2, 2], 5)], [(0, 9), (0, 0.25)], integer=[0]), 2.25),
+    ]
+    none = linear("no whole number fits", [1], [(1, [3], 2)], [(0, 9)], integer=[0])
     return [
-        Case(
-            "knapsack",
-            linear("knapsack", [8, 11, 6, 4], [(-INF, weights, 14)], [box] * 4, integer=range(4)),
-            "optimal",
-            21,
-        ),
-        Case(
-            "general integers",
-            linear("general", [3, 2], [(-INF, [2, 1], 7.5), (-INF, [1, 3], 9.5)], integer=[0, 1]),
-            "optimal",
-            11,
-        ),
-        Case(
-            "integers below zero",
-            linear("below", [1], [(-7.5, [2], INF)], [(-9, 9)], sense="min", integer=[0]),
-            "optimal",
-            -3,
-        ),
-        Case("mixed", linear("mixed", [1, 1], [(-INF, [2, 2], 5)], [(0, 9), (0, 0.25)], integer=[0]), "optimal", 2.25),
-        Case(
-            "no whole number fits",
-            linear("none", [1], [(1, [3], 2)], [(0, 9)], integer=[0]),
-            "infeasible",
-        ),
+        *(Case(program.name, program, "optimal", value) for program, value in solved),
+        Case(none.name, none, "infeasible"),
     ]
 
 

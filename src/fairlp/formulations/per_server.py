@@ -65,12 +65,9 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
     x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     low = model.variable("L", i, doc="level of those who use i")
-    used = runs.any(axis=0)
-    unlimited = np.isinf(instance.task_limits)
-    if unlimited[able].all():
-        model.constraint("time", (share * x).sum(n) == 1, where=used)
-    else:
+    if np.isfinite(instance.task_limits[able]).any():
         raise InstanceError("Theorem 2 knows no task limits; the market (without theorem and support) does")
+    model.constraint("time", (share * x).sum(n) == 1, where=runs.any(axis=0))
     total = model.variable("X", n, doc="tasks of n")
     model.constraint("total", total == x.sum(i))
     model.constraint("lowest", level * total >= low, where=runs)
@@ -158,9 +155,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
             e = model.variable("e", n, where=finite, binary=True, doc="1: n has all its tasks, and needs no bottleneck")
             model.constraint("satisfied", total >= t * e, where=finite)
             model.constraint("somewhere", b.sum(r) + e >= 1, where=runs & finite[:, None])
-            model.constraint("bottlenecked", b.sum(r) >= 1, where=runs & ~finite[:, None])
-        else:
-            model.constraint("bottlenecked", b.sum(r) >= 1, where=runs)
+        model.constraint("bottlenecked", b.sum(r) >= 1, where=runs & ~finite[:, None])
     weight = model.parameter("w", (n,), inverse(gamma.sum(axis=1)), "1/(tasks n could run alone)")
     model.define("tasks", x)
     model.maximize((weight * total).sum(n))
@@ -190,7 +185,9 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
     # equal levels differ by rounding: higher by less than the tolerance is equal
-    protected = np.where(levels <= levels[position] * (1 + AGREEMENT), tasks, 0.0) * runs
+    kept = levels <= levels[position] * (1 + AGREEMENT)
+    kept &= tasks * len(n) > AGREEMENT * gamma  # what is less is next to nothing, all of it together
+    protected = np.where(kept, tasks, 0.0) * runs
     floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
     y = model.variable("y", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     if division == "tdm":

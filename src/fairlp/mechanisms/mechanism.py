@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -131,6 +131,11 @@ ONE_SIZE = Domain("tasks of one size", _sizes)
 
 #: What servers divide: their resources, or their time.
 Division = Literal["rdm", "tdm"]
+
+
+def division_named(name: str) -> Division:
+    """Return the division that is meant: of resources, or of time."""
+    return cast(Division, named(name, get_args(Division), "division"))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,12 @@ from ..errors import (
     nearest,
 )
 from ..formulations import normalisers
+from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.backends import register_solver, spelt
 from ..models.programs.certificate import Proof
+from ..models.programs.solution import Solution
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, Region, overuse, within_capacity
@@ -36,10 +38,6 @@ from .literature import Reference
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
 from .validation import Check, Compared, agreement, differences
-
-if TYPE_CHECKING:
-    from ..models.instances.instance import Instance
-    from ..models.programs.solution import Solution
 
 # Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods against each other.
 

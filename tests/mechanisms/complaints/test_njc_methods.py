@@ -20,7 +20,6 @@ from fairlp.mechanisms.complaints import rows as validation
 from fairlp.mechanisms.complaints.alpha_fairness import mean_level_gap, power_mean
 from fairlp.mechanisms.complaints.complaints import Requests
 from fairlp.mechanisms.complaints.market import eisenberg_gale
-from fairlp.mechanisms.table import find
 from fairlp.models.programs.backends import find_backend
 from fairlp.tolerances import AGREEMENT, CONVEX_POINT, MARKET, NOISE, VERIFIED
 from instances import random_instance
@@ -182,9 +181,9 @@ def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, how):
 
 def test_the_ends_of_alpha():
     least = fairlp.allocate(instance(), "alpha-fair", alpha=np.inf)
-    assert mean_level_gap(least, limit=find("drfh")) == 0.0
+    assert mean_level_gap(least) == 0.0
     worse = replace(least, tasks_array=least.tasks_array * [[0.5], [1], [1]])
-    assert mean_level_gap(worse, limit=find("drfh")) == np.inf
+    assert mean_level_gap(worse) == np.inf
     levels = least.levels.to_numpy()
     for model in (alpha_fair.alpha_fair(instance(), np.inf), alpha_fair.better(instance(), levels, np.inf)):
         assert model.solve().objective == pytest.approx(levels.min(), rel=1e-9)

@@ -366,3 +366,11 @@ def test_whoever_has_all_its_tasks_is_of_no_group():
     """A group is who is held back by one resource; a limit is none."""
     found = fill_server(np.ones((2, 1)), np.array([3.0]), np.ones(2), np.zeros(2), np.array([1.0, INF]))
     assert found.group.tolist() == [NO_GROUP, 0] and found.tasks.tolist() == [1, 2]
+
+
+def test_what_rounding_leaves_on_a_server_is_not_protected():
+    """Interior points leave 3e-13 of a task on a server, which no linear program could be held to."""
+    instance = Instance.from_arrays(
+        [[3, 1], [2, 2]], [[10, 3], [5, 10], [12, 9]], users=["ann", "bob"], task_limits=[np.inf, 0.1]
+    )
+    assert fairlp.validate(instance, "psdsf-tdm").agrees.all()

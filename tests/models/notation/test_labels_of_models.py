@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlp.errors import ModelError
+from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.notation.expressions import Index
 from fairlp.models.notation.model import Model
 
@@ -127,3 +127,58 @@ def test_complex_numbers_are_refused():
         Model("m").variable("x", R, upper=wrong)
     with pytest.raises(ModelError, match="variable 'x': the lower bound is not all numbers"):
         Model("m").variable("x", R, lower="many")
+
+
+@pytest.mark.parametrize(
+    "arcs",
+    [[("s", "t"), ("t", "u"), ("s", "u")], pd.MultiIndex.from_tuples([("s", "t"), ("t", "u"), ("s", "u")])],
+    ids=["tuples", "levels"],
+)
+def test_tuples_are_labels_of_one_index(arcs):
+    a, k = Index("a", arcs, "arc"), Index("k", ["x", "y"])
+    most = pd.Series([3.0, 2.0, 1.0], pd.MultiIndex.from_tuples(list(a)))
+    model = Model("flow")
+    flow = model.variable("f", a, upper=most.iloc[::-1])
+    each = model.variable("g", a, k, upper={(arc, one): 1.0 for arc in a for one in k})
+    model.constraint("cap", flow <= dict.fromkeys(a, 9.0))
+    model.maximize(flow @ most + each.sum())
+    solution = model.solve()
+    assert solution.objective == 9 + 4 + 1 + 6
+    assert solution.values["f"].to_dict() == dict(zip(a, [3, 2, 1], strict=True))
+    assert solution.values["g"]["y"][("s", "t")] == 1
+    assert solution.reduced_costs["f"][("t", "u")] == 2 and solution.duals["cap"].eq(0).all()
+    flow.fix({**solution.values["f"], ("t", "u"): 0.0})
+    again = model.solve(start=solution)
+    assert again.objective == 9 + 1 + 6 and again.values["f"][("t", "u")] == 0
+
+
+def test_a_mapping_may_have_a_tuple_for_each_element():
+    pairs = {(user, r): TABLE.loc[user, r] for r in reversed(list(R)) for user in N}
+    model = Model("m")
+    assert model.parameter("d", (N, R), pairs).values.tolist() == TABLE.to_numpy().tolist()
+    x = model.variable("x", N, R, upper=pairs)
+    model.maximize(x @ pairs)
+    assert model.solve().objective == (TABLE**2).to_numpy().sum()
+    with pytest.raises(ModelError, match="'memory'"):
+        model.parameter("e", (N, R), {("ann", "cpu"): 1.0, ("bob", "cpu"): 1.0})
+    with pytest.raises(ModelError, match="'cat'"):
+        model.parameter("e", (N, R), {**pairs, ("cat", "cpu"): 1.0})
+
+
+def test_a_start_by_labels_that_are_there_twice_is_refused():
+    model = Model("m")
+    y = model.variable("y", Index("i", ["a", "a", "b"]), integer=True, upper=[1, 2, 3])
+    model.maximize(y.sum())
+    with pytest.raises(ModelError, match="'y' has a label of two elements"):
+        model.solve(start=model.solve())
+
+
+def test_bounds_name_the_element():
+    i = Index("i", ["a", "b"])
+    x = Model("m").variable("x", i, upper=[3, 1])
+    with pytest.raises(ModelError, match=r"variable x\[b\]: a lower bound is above its upper bound, 2.0 > 1.0"):
+        x.set(lower=2)
+    with pytest.raises(ModelError, match=r"variable y\[a\]: the upper bound is NaN; expected a number or None"):
+        Model("m").variable("y", i, upper=[np.nan, 1])
+    with pytest.raises(UnknownNameError, match="has no definition 'x'"):
+        x.model.evaluate("x", np.zeros(2))

@@ -229,7 +229,10 @@ WRONG = {
     "free index in the objective": (lambda m, d, x: m.maximize(x), "free index 'n'"),
     "mask of a wrong shape": (lambda m, d, x: m.constraint("k", x <= 1, where=[True]), "expected bool"),
     "mask that is not bool": (lambda m, d, x: m.variable("y", N, where=[0, 1, 2]), "expected bool"),
-    "bounds crossed": (lambda m, d, x: m.variable("y", N, lower=2, upper=1), "above its upper bound"),
+    "bounds crossed": (
+        lambda m, d, x: m.variable("y", N, lower=2, upper=[3, 1, 3][: len(N)]),
+        r"variable y\[.*\]: a lower bound is above its upper bound, 2.0 > 1.0",
+    ),
     "bound is NaN": (lambda m, d, x: m.variable("y", N, lower=np.nan), "NaN"),
     "bound of a wrong shape": (lambda m, d, x: m.variable("y", N, lower=[1, 2]), "has shape"),
     "over other indices": (lambda m, d, x: m.constraint("k", x <= 1, over=(N,)), r"but over=\(n\) was given"),

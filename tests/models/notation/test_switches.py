@@ -268,3 +268,45 @@ def test_files_pyomo_and_sessions_have_the_same_rows(tmp_path):
         assert session.solve().objective == pytest.approx(3.5)
         x.set(upper=1)
         assert session.solve().objective == pytest.approx(1.75)
+
+
+def one_of_two(by_hand):
+    """A small model whose rows hold at 0 on both sides, where HiGHS leaves 3e-11; the optimum is 3."""
+    i, j = Index("i", ["u0", "u1"]), Index("j", [0, 1])
+    model = Model("m")
+    x, z = model.variable("x", i, j, lower=-2, upper=1), model.variable("z", i, binary=True)
+    model.constraint("cap", x.sum(i) <= [3, 0])
+    if by_hand:
+        on = model.variable("on", i, j, binary=True)
+        model.constraint("one", on.sum(j) <= 1)
+        model.constraint("up", x <= on)
+        model.constraint("low", -x <= 2 * on)
+    else:
+        model.sos1("s", x, j)
+    model.constraint("zz", x.sum(j) >= -3 + 2 * z)
+    model.maximize(x @ [[-1, 0], [1, 3]] - z.sum())
+    return model
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rounding_beside_rows_of_nothing_is_no_violation(solver, by_hand, tmp_path):
+    if not fairlp.solvers().loc[solver, "available"]:
+        pytest.skip(f"{solver} is not installed")
+    model = one_of_two(by_hand)
+    assert model.solve(solver).objective == pytest.approx(3)
+    for ending in ("mps", "lp"):
+        model.write(tmp_path / f"m.{ending}")
+        assert fairlp.read_program(tmp_path / f"m.{ending}").solve(solver).objective == pytest.approx(3)
+
+
+@given(SEEDS)
+@settings(max_examples=many(20))
+def test_a_solvers_tolerance_in_any_row_does_not_lose_the_optimum(seed):
+    """What is off by 1e-9 is put right at the same integers; what is off by far is no point of the program."""
+    rng = np.random.default_rng(seed)
+    solution = one_of_two(seed % 2 == 0).solve()
+    off = replace(solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)).checked(by_word=True)
+    assert off.status.is_optimal and off.objective == pytest.approx(3)
+    wrong = replace(solution, x=solution.x + rng.uniform(2, 9)).checked(by_word=True)
+    assert not wrong.status.is_optimal

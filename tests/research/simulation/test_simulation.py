@@ -351,3 +351,10 @@ def test_few_answers_are_kept_and_the_rest_found_anew(monkeypatch):
     whole = simulate(google_sample(3, seed=1), load(), "drfh", until=1800).users
     monkeypatch.setattr(allocators, "MOST_KEPT", 2)
     assert simulate(google_sample(3, seed=1), load(), "drfh", until=1800).users.equals(whole)
+
+
+def test_a_long_job_has_no_more_samples_than_a_short_one():
+    jobs = pd.DataFrame({"user": ["ann", "bob"], "arrival": [0, 5], "tasks": 1, "duration": [1e10, 1], "cpu": 1.0})
+    cluster = Instance.from_arrays([[1.0]], [[2.0]], resources=["cpu"])
+    result = simulate(cluster, Workload.of(jobs, ["cpu"]), "best-fit")
+    assert 500 < len(result.utilization) <= 1100

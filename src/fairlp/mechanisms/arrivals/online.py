@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,7 @@ from ...errors import InstanceError, require_known
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from .algorithms import LevelStack
-from .result import as_number, require_horizon
-
-if TYPE_CHECKING:
-    from .result import DynamicAllocation
+from .result import DynamicAllocation, as_number, require_horizon
 
 
 class Change:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,10 @@ import pandas as pd
 from ...errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError, require_known
 from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
+from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, Answer
-
-if TYPE_CHECKING:
-    from ...models.notation.model import Model
 
 # Who comes when: the order of arrival, what each step may give out, and the horizon.
 

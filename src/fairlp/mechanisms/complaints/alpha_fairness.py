@@ -25,8 +25,12 @@ from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import require_room
 from ..max_min.rounds import is_one_server
-from ..mechanism import Mechanism, MethodCall, Outcome, Tasks, run
+from ..mechanism import MethodCall, Outcome, Tasks, run
+from ..table import find
 from . import proportional
+
+#: What α-fairness tends to.
+LIMIT = "drfh"
 
 # The mean level that α-fairness maximises, and what any prices prove of it: a bound in closed form, for every α.
 
@@ -210,16 +214,17 @@ class _Priced(Tasks):
     of_caps: np.ndarray | None = None
 
 
-def optimum(call: MethodCall, *, limit: Mechanism) -> Outcome:
-    """The optimum through a solver: at 1 as proportional fairness, at ∞ by the rounds of ``limit``, a leximin."""
+def optimum(call: MethodCall) -> Outcome:
+    """The optimum through a solver: at 1 as proportional fairness, at ∞ by the rounds of DRFH, a leximin."""
     alpha = asked_alpha(call.parameters)
     if alpha == np.inf:
+        limit = find(LIMIT)
         method = limit.fastest(call.instance, {}, solving=call.solver != INTERIOR)
         return method.run(replace(call, mechanism=limit, parameters={}))
-    return _largest_mean(call, alpha, limit)
+    return _largest_mean(call, alpha)
 
 
-def _largest_mean(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks:
+def _largest_mean(call: MethodCall, alpha: float) -> Tasks:
     """Return the optimum at a finite α."""
     instance = call.instance
     if not runnable_users(instance).any():
@@ -235,12 +240,12 @@ def _largest_mean(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks:
             return found
     except SolverError as failure:
         error = failure
-    again = _without_held_back(call, alpha, limit)
+    again = _without_held_back(call, alpha)
     if again is not None and (found is None or _further(again) <= _further(found)):
         return again
-    served = _with_a_chance(instance, limit)
+    served = _with_a_chance(instance)
     if served is not instance:
-        found = _largest_mean(replace(call, instance=served), alpha, limit)
+        found = _largest_mean(replace(call, instance=served), alpha)
         return replace(found, notes=(*found.notes, _SHUT_OUT))
     if found is None:
         assert error is not None
@@ -248,7 +253,7 @@ def _largest_mean(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks:
     return found
 
 
-def _with_a_chance(instance: Instance, limit: Mechanism) -> Instance:
+def _with_a_chance(instance: Instance) -> Instance:
     """Return the instance without tasks of whoever guarantees of others leave none: whom max-min fairness gives none.
 
     Raises
@@ -260,7 +265,7 @@ def _with_a_chance(instance: Instance, limit: Mechanism) -> Instance:
         return instance
     require_room(instance, kept)
     able = runnable_users(instance)
-    totals = run(limit, instance).totals.to_numpy()
+    totals = run(find(LIMIT), instance).totals.to_numpy()
     none = able & (totals <= AGREEMENT * instance.gamma().sum(axis=1))
     return instance.derived(task_limits=np.where(none, 0.0, instance.task_limits)) if none.any() else instance
 
@@ -270,7 +275,7 @@ def _further(found: Tasks) -> float:
     return np.inf if found.gap is None else found.gap
 
 
-def _without_held_back(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks | None:
+def _without_held_back(call: MethodCall, alpha: float) -> Tasks | None:
     """Return the outcome with other units for users whom task limits hold back; None where there are none.
 
     What they are worth beside the others may be beyond a solver, and does not matter: they have all their tasks. Who
@@ -279,7 +284,7 @@ def _without_held_back(call: MethodCall, alpha: float, limit: Mechanism) -> Task
     instance = call.instance
     if alpha <= 1 or not np.isfinite(instance.task_limits).any():
         return None
-    fairest = run(limit, instance)
+    fairest = run(find(LIMIT), instance)
     totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), runnable_users(instance)
     full = able & (totals >= instance.task_limits * (1 - NOISE))
     if full[able].all():  # nobody wants more, whatever α
@@ -405,8 +410,8 @@ def verdict(shown: MeanLevelBound, accepted: float) -> Proof:
     return Proof(good, f"optimal, proved ({words})" if good else f"not proved: {words}")
 
 
-def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> Proof:
-    """Return whether an allocation is α-fair, by prices of a linear program of its own; at ∞ as ``limit`` proves it."""
+def prove(allocation: Allocation, exact: bool = False) -> Proof:
+    """Return whether an allocation is α-fair, by prices of a linear program of its own; at ∞ as DRFH proves it."""
     if exact:
         raise NotDefinedError("alpha-fair levels are not rational, so there is no exact certificate of them")
     missing = floors(allocation.instance) * (1 - VERIFIED) - allocation.totals.to_numpy()
@@ -415,12 +420,13 @@ def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> P
         return Proof(False, f"infeasible: user {user!r} has less than its queues guarantee it")
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
-        assert limit.prove is not None
-        return limit.prove(replace(allocation, mechanism=limit.name, parameters={}), False)
-    return verdict(_shown(allocation, alpha, limit), VERIFIED)
+        limit = find(LIMIT).prove
+        assert limit is not None
+        return limit(replace(allocation, mechanism=LIMIT, parameters={}), False)
+    return verdict(_shown(allocation, alpha), VERIFIED)
 
 
-def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Proof:
+def judge_proportional(allocation: Allocation) -> Proof:
     """Return whether tasks are α-fair at α = 1, users' weights being their entitlements.
 
     Then those of users entitled to nothing, by their weights, of what the others leave.
@@ -436,24 +442,24 @@ def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Proof:
         own = part.select_users(who).derived(entitlements=None)
         tasks_per_level = tasks_at_level_1(own, dominant(own))
         one = replace(allocation, instance=own, tasks_array=tasks[who], tasks_per_level=tasks_per_level)
-        found.append(verdict(_shown(one, DEFAULT, limit), VERIFIED))
+        found.append(verdict(_shown(one, DEFAULT), VERIFIED))
     words = proportional.elsewhere(instance, tasks, rest)[1] if rest.size else ""
     return next((one for one in (*found, Proof(not words, words)) if not one), found[0])
 
 
-def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:
+def mean_level_gap(allocation: Allocation) -> float:
     """Return how far the mean level of an α-fair allocation is from its maximum at most, by a linear program."""
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
         return 0.0 if allocation.certify().holds else float("inf")
-    return _shown(allocation, alpha, limit).gap
+    return _shown(allocation, alpha).gap
 
 
-def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> MeanLevelBound:
+def _shown(allocation: Allocation, alpha: float) -> MeanLevelBound:
     """Return what the prices of the linear program at these levels prove, or the allocation's own: any prices bound."""
     instance: Instance = allocation.instance
     if (runnable_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
-        instance = _with_a_chance(instance, limit)
+        instance = _with_a_chance(instance)
     if not runnable_users(instance).any():
         return MeanLevelBound(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
     small, servers = merge_servers(instance)

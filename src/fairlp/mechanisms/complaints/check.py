@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.problem import quotients
 from ...models.instances.requests import Requests
+from ...models.notation.expressions import Index
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, tasks_by_user
 from ..mechanism import run
@@ -31,9 +32,6 @@ from .all_fair import FairAllocations, FairSet, solutions
 from .complaints import ComplaintCheck, check_complaints
 from .methods import in_stages
 from .path import BEGIN, END, by_integration, by_newton
-
-if TYPE_CHECKING:
-    from ...models.notation.expressions import Index
 
 
 def check(

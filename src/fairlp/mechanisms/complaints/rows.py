@@ -20,7 +20,6 @@ from ..allocation import Allocation
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
-from ..table import find
 from ..validation import Check, Compared, agreement, in_floats
 from . import alpha_fairness, methods
 from . import proportional as ceei
@@ -82,7 +81,7 @@ def check_ceei(check: Check) -> Compared:
     return rows
 
 
-def check_alpha_fair(check: Check, *, limit: Mechanism) -> Compared:
+def check_alpha_fair(check: Check) -> Compared:
     """Check ``alpha-fair``: its methods and CLARABEL against each other, and each by the prices of a linear program."""
     methods = [method for method in check.mechanism.methods if method.is_exact_for(check.instance)]
     runs = {method.name: check.allocate(method=method.name) for method in methods}
@@ -92,7 +91,7 @@ def check_alpha_fair(check: Check, *, limit: Mechanism) -> Compared:
     rows = {}
     for method, found in runs.items():
         row = agreement(check.instance, found, reference)
-        gap = mean_level_gap(found, limit=limit)
+        gap = mean_level_gap(found)
         good = gap <= CONVEX_POINT and found.residual <= CONVEX_POINT
         rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
     return rows
@@ -146,10 +145,6 @@ CANDIDATES = Method("candidates", methods.by_candidates, cost="up to 2^R linear 
 TRAJECTORY = Method("trajectory", methods.by_integration, options=(), cost="O(NR²) a step, hundreds of steps")
 NEWTON = Method("newton", methods.by_newton, options=(), cost="O(NR²) a step, hundreds of steps")
 
-#: what α-fairness tends to
-DRFH = find("drfh")
-ALPHA_FAIR = partial(alpha_fairness.optimum, limit=DRFH)
-
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
 ROWS = (
@@ -181,7 +176,7 @@ ROWS = (
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         validate=check_ceei,
-        prove=partial(in_floats, judge=partial(alpha_fairness.judge_proportional, limit=DRFH)),
+        prove=partial(in_floats, judge=alpha_fairness.judge_proportional),
     ),
     Mechanism(
         "alpha-fair",
@@ -191,19 +186,19 @@ ROWS = (
         normalisers.dominant,
         (
             replace(
-                by_interior_points(ALPHA_FAIR),
+                by_interior_points(alpha_fairness.optimum),
                 options=None,
                 pays=None,
                 applies=lambda instance: not instance.tree.capped.any(),
                 needs="no caps of queues",
             ),
-            replace(CONVEX, run=ALPHA_FAIR, options=None),
+            replace(CONVEX, run=alpha_fairness.optimum, options=None),
         ),
         _MARKET,
         (NO_RATES,),
         options=("alpha",),
-        validate=partial(check_alpha_fair, limit=DRFH),
-        prove=partial(alpha_fairness.prove, limit=DRFH),
+        validate=check_alpha_fair,
+        prove=alpha_fairness.prove,
         compared=False,
     ),
 )

@@ -185,7 +185,9 @@ class Network:
         self.tasks[user] = self.known[user] = self._told[user] = 0.0
         self.market.limits[user] = 0.0
         self.quiet_since = self.now
-        self._withdraw(user)
+        for _, _, server, message in self._queue:  # the user is taken out of what is under way
+            if message is not None:
+                message[self.market.users[server] == user] = 0.0
 
     def enter(self, user: int) -> None:
         """Let a user in, with no tasks."""
@@ -252,12 +254,6 @@ class Network:
     def _put(self, time: float, server: int, message: np.ndarray | None) -> None:
         self._sent += 1
         heapq.heappush(self._queue, (time, self._sent, server, message))
-
-    def _withdraw(self, user: int) -> None:
-        """Take a user who left out of the messages that are under way."""
-        for _, _, server, message in self._queue:
-            if message is not None:
-                message[self.market.users[server] == user] = 0.0
 
 
 # Users who come and go: servers keep PS-DSF up, beside mechanisms solved anew (``fairlp.per_server.track``).

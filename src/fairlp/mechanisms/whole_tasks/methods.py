@@ -157,12 +157,8 @@ def precomputed_drf(call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, b
     return _shared(call, pool, tasks)
 
 
-def _exact_tasks(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
-    return precomputed.divisible(pool) if divisible else precomputed.precomputed(pool)
-
-
-def _floating_tasks(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
-    return precomputed.divisible(pool) if divisible else precomputed.algorithm_1(pool)
+def _tasks(whole: Callable[[Pool], np.ndarray], call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
+    return precomputed.divisible(pool) if divisible else whole(pool)
 
 
 def by_lp(call: MethodCall) -> Tasks:
@@ -182,8 +178,8 @@ def by_lp(call: MethodCall) -> Tasks:
     return replace(precomputed_drf(call, tasks_of=tasks_of), unproved=words)
 
 
-exact_floors = partial(precomputed_drf, tasks_of=_exact_tasks)
-floating_point = partial(precomputed_drf, tasks_of=_floating_tasks)
+exact_floors = partial(precomputed_drf, tasks_of=partial(_tasks, precomputed.precomputed))
+floating_point = partial(precomputed_drf, tasks_of=partial(_tasks, precomputed.algorithm_1))
 
 
 def leximin_milp(call: MethodCall) -> Tasks:

@@ -751,12 +751,4 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
 
 def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
     """Whether two tables hold the same, whatever the types of their columns."""
-    return (
-        list(a.columns) == list(b.columns)
-        and len(a) == len(b)
-        and all(
-            left == right or (pd.isna(left) and pd.isna(right))
-            for column in a.columns
-            for left, right in zip(a[column].tolist(), b[column].tolist(), strict=True)
-        )
-    )
+    return len(a) == len(b) and a.astype(object).equals(b.astype(object).set_axis(a.index))

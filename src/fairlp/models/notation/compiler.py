@@ -35,7 +35,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Indices, shape_of, symbols_of, union
+from .labels import Indices, axes_of, shape_of, symbols_of, union
 from .switches import Conditional
 
 if TYPE_CHECKING:
@@ -542,7 +542,7 @@ def blocks_of(variables: Iterable[Variable]) -> list[Block]:
     blocks: list[Block] = []
     start = 0
     for variable in variables:
-        axes = tuple((index.symbol, index.labels) for index in variable.indices)
+        axes = axes_of(variable.indices)
         blocks.append(Block(variable.name, axes, start, start + variable.size, variable.positions))
         start += variable.size
     return blocks

@@ -17,6 +17,7 @@ from .labels import (
     Fixed,
     Indices,
     aligned,
+    by_element,
     carries_labels,
     floats,
     labels_at,
@@ -706,6 +707,7 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
 def _numbers(value: Any, beside: Expression, what: str) -> tuple[Indices, np.ndarray]:
     """Return numbers beside an expression: those of its indices that they run over, and one array axis for each."""
     try:
+        value = by_element(value, beside.indices)
         axes = placed(value, beside.indices, what, ModelError)
         array = floats(aligned(value, axes, what, ModelError))
     except (TypeError, ValueError) as error:
@@ -937,7 +939,7 @@ class Variable(Expression):
         >>> x
         <Variable 0 ≤ x ≤ 3>
         """
-        from .tables import bounds
+        from .tables import bounds, require_ordered
 
         base = self.base
         low, high = base.__dict__["_bounds"]
@@ -945,8 +947,7 @@ class Variable(Expression):
             low = bounds(base.name, lower, None, base.indices, base.positions)[0]
         if upper is not ...:
             high = bounds(base.name, None, upper, base.indices, base.positions)[1]
-        if (low > high).any():
-            raise ModelError(f"variable {base.name!r}: a lower bound is above its upper bound")
+        require_ordered(base.name, low, high, base.indices, base.positions)
         base.__dict__["_bounds"] = low, high
         _tell_the_model(base)
 

@@ -61,7 +61,7 @@ class Index(Fixed):
     symbol : str
         The letter in formulas.
     labels : sequence
-        The labels, in order.
+        The labels, in order; tuples are labels, too.
     name : str
         What one label stands for ("user").
     whole : Index, optional
@@ -78,7 +78,8 @@ class Index(Fixed):
 
     def __init__(self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None) -> None:
         self.symbol, self.whole = symbol, whole
-        self.labels = labels if isinstance(labels, pd.Index) else pd.Index(list(labels))
+        labels = labels if isinstance(labels, pd.Index) else pd.Index(list(labels), tupleize_cols=False)
+        self.labels = labels.to_flat_index()
         self.name = name or symbol
 
     def alias(self, symbol: str) -> Index:
@@ -197,7 +198,7 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
         ...
     fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
     """
-    given = arranged(given, axes, what, error)
+    given = arranged(by_element(given, axes), axes, what, error)
     first, rest = (axes[0] if axes else None), axes[1:]
     known = [axis for axis in axes if axis is not None]
     if isinstance(given, pd.Series) and 1 < given.index.nlevels == len(axes) == len(known):
@@ -214,6 +215,16 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
         given = [entries[k] for k in order(list(given), first, what, error)]
     if isinstance(given, (list, tuple)) and any(carries_labels(entry) for entry in given):
         return [aligned(entry, rest, what, error) for entry in given]
+    return given
+
+
+def by_element(given: Any, axes: Axes) -> Any:
+    """Return a mapping from tuples as a Series: with a level for each axis, or flat where tuples are labels of one."""
+    if isinstance(given, Mapping) and given and all(isinstance(key, tuple) for key in given):
+        given = pd.Series(given)
+    levels = isinstance(given, pd.Series) and given.index.nlevels > 1
+    if levels and any(axis is not None and label in axis for axis in axes for label in given.index[:1]):
+        return given.set_axis(given.index.to_flat_index())
     return given
 
 
@@ -336,15 +347,14 @@ def _fits(
     if any(named):
         return named
     plain = [labels is None or is_default(labels, index) for index in beside]
-    common = [0 if alone else _in_common(labels, index) for alone, index in zip(plain, beside, strict=True)]
+    common = [
+        0 if labels is None or alone else size if labels.equals(index.labels) else int(labels.isin(index.labels).sum())
+        for alone, index in zip(plain, beside, strict=True)
+    ]
     found = [len(index) == size and (alone or k == size) for index, alone, k in zip(beside, plain, common, strict=True)]
     if labels is not None and beside and not any(found) and not all(plain):
         order(labels, beside[common.index(max(common))], what, error)
     return found
-
-
-def _in_common(labels: Any, index: Index) -> int:
-    return len(labels) if labels.equals(index.labels) else int(labels.isin(index.labels).sum())
 
 
 def _names_of(given: Any) -> list[Any]:
@@ -395,6 +405,11 @@ def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
 def symbols_of(indices: Iterable[Index]) -> list[str]:
     """Return the symbol of each index."""
     return [index.symbol for index in indices]
+
+
+def axes_of(indices: Iterable[Index]) -> tuple[tuple[str, pd.Index[Any]], ...]:
+    """Return the symbol and the labels of each index, as blocks of a program have them."""
+    return tuple((index.symbol, index.labels) for index in indices)
 
 
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:

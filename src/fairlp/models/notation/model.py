@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ModelError, require_known
 from ..programs.program import Program, Sense
 from .expressions import Expression, Parameter, Relation, Variable, as_expression
 from .labels import Index, free_name, shape_of, union
@@ -820,6 +820,7 @@ class Model(Declarations):
         """
         from .compiler import evaluate
 
+        require_known(name, self.definitions, f"model {self.name!r} has no definition {name!r}")
         return evaluate(self, self.definitions[name], x)
 
     def compile(self) -> Program:

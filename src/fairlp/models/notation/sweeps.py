@@ -15,6 +15,7 @@ from ..programs.backends import AnySolver, backend, checked, needs, solve_on, sp
 from ..programs.program import Block, Program
 from ..programs.solution import HOPELESS, LIMITS, Capability, Options, Session, Solution, Termination, imported_xarray
 from .expressions import Parameter
+from .labels import axes_of
 from .tables import handle
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def _elements(model: Model, solution: Solution, kind: str, name: str) -> dict[st
     program = solution.program
     if kind == "definition":
         assert solution.x is not None
-        axes = tuple((index.symbol, index.labels) for index in model.definitions[name].indices)
+        axes = axes_of(model.definitions[name].indices)
         values = np.asarray(model.evaluate(name, solution.x)).reshape(-1)
         return dict(zip(Block(name, axes, 0, len(values)).names(), values.tolist(), strict=True))
     block = program.column_block(name) if kind == "variable" else program.row_block(name)

@@ -18,6 +18,7 @@ from .labels import (
     Fixed,
     Indices,
     aligned,
+    axes_of,
     axes_text,
     carries_labels,
     floats,
@@ -146,7 +147,7 @@ class Constraint(Fixed):
         >>> model.constraint("k", model.variable("x") <= 4).block(7).slice
         slice(7, 8, None)
         """
-        axes = tuple((index.symbol, index.labels) for index in self.over)
+        axes = axes_of(self.over)
         return Block(self.name, axes, start, start + self.size, self.positions)
 
     def check(self) -> None:
@@ -275,11 +276,17 @@ def bounds(
     high = _bound(name, "upper bound", upper, np.inf, over, positions)
     if binary:
         low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
-    if (low > high).any():
-        raise ModelError(f"variable {name!r}: a lower bound is above its upper bound")
+    require_ordered(name, low, high, over, positions)
     low.setflags(write=False)
     high.setflags(write=False)
     return low, high
+
+
+def require_ordered(name: str, low: np.ndarray, high: np.ndarray, over: Indices, positions: np.ndarray | None) -> None:
+    """Raise where a lower bound is above the upper one."""
+    for k in np.flatnonzero(low > high)[:1].tolist():
+        which = _element(name, over, positions, k)
+        raise ModelError(f"variable {which}: a lower bound is above its upper bound, {low[k]} > {high[k]}")
 
 
 def fixed_values(variable: Variable, values: Any) -> np.ndarray:
@@ -299,10 +306,16 @@ def _bound(name: str, what: str, value: Any, default: float, over: Indices, posi
     size = math.prod(shape) if positions is None else len(positions)
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
     found = flat if positions is None or array.ndim == 0 else flat[positions]
-    if np.isnan(found).any() or (found == -default).any():
-        expected = "NaN; expected a number" if np.isnan(default) else f"NaN or {-default}; expected a number or None"
-        raise ModelError(f"variable {name!r}: a {what} is {expected}")
+    for k in np.flatnonzero(np.isnan(found) | (found == -default))[:1].tolist():
+        which, wrong = _element(name, over, positions, k), "NaN" if np.isnan(found[k]) else found[k]
+        expected = "a number" if np.isnan(default) else "a number or None"
+        raise ModelError(f"variable {which}: the {what} is {wrong}; expected {expected}")
     return found
+
+
+def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
+    """Return the name of the k-th element of a variable."""
+    return Block(name, axes_of(over), 0, 0, positions).name_of(k)
 
 
 #: What has a name in a model.

@@ -10,7 +10,10 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from ...errors import (
     FairlpError,
@@ -24,10 +27,6 @@ from ...registry import Registry
 from ...tolerances import VERIFIED
 from .program import Program
 from .solution import HOPELESS, Backend, Capability, Lowering, Options, Point, Solution, Termination, solution_at
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"

@@ -264,7 +264,7 @@ def certify(
     if not np.isfinite(x).all():
         return Certificate(np.inf, np.inf)
     magnitude = abs(program.A)
-    rhs = _finite_size(program.row_lower, program.row_upper)
+    rhs = finite_size(program.row_lower, program.row_upper)
     activity, size = program.A @ x, np.maximum(magnitude @ abs(x), rhs)
     whole = program.integrality > 0
     point = (
@@ -303,7 +303,7 @@ def certify(
     primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
     slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
     complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
-    ends = np.maximum(_finite_size(program.col_lower, program.col_upper), abs(x))
+    ends = np.maximum(finite_size(program.col_lower, program.col_upper), abs(x))
     noise = ROUNDING * float(terms @ ends + abs(row_part).sum())
     apart = abs(primal_value - dual_value)
     total = max(total, abs(dual_value))  # not the dual's own terms: those can cancel each other and be of any size
@@ -355,11 +355,9 @@ def switched_residual(program: Program, x: np.ndarray) -> float:
     The integers count as the whole numbers that they stand for, so that a tolerance times a big M excuses nothing.
     """
     at = np.concatenate([np.zeros(0, dtype=int), *(np.r_[program.row_block(name).slice] for name in program.switched)])
-    A, whole = program.A.tocsr()[at], program.integrality > 0
-    free, given = np.where(whole, 0.0, x), A @ np.where(whole, np.round(x), 0.0)
-    low, high = program.row_lower[at], program.row_upper[at]
-    noise = ROUNDING * (abs(A) @ abs(x) + _finite_size(low, high))
-    return _violation(A @ free, abs(A) @ abs(free), low - given - noise, high - given + noise)
+    left = at_integers(program, x)
+    A = left.A.tocsr()[at]
+    return _violation(A @ x, abs(A) @ abs(x), left.row_lower[at], left.row_upper[at])
 
 
 def at_integers(program: Program, x: np.ndarray) -> Program:
@@ -369,7 +367,8 @@ def at_integers(program: Program, x: np.ndarray) -> Program:
     free = program.A.copy()
     free.data = free.data * ~np.repeat(whole, np.diff(free.indptr))
     free.eliminate_zeros()
-    given, noise = program.A @ at, ROUNDING * (abs(program.A) @ abs(at))
+    given, size = program.A @ at, finite_size(program.row_lower, program.row_upper)
+    noise = ROUNDING * (abs(program.A) @ abs(x) + size)
     return program.replace(
         A=free,
         row_lower=program.row_lower - given - noise,
@@ -465,10 +464,9 @@ def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.nd
     return y, np.where(abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(y)), 0.0, price)
 
 
-def _finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the larger finite bound of each row, in size."""
-    low, high = (np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper))
-    return np.maximum(low, high)
+def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the larger size of two bounds, of which one that is infinite has none."""
+    return np.maximum(*(np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)))
 
 
 def _tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
@@ -493,10 +491,10 @@ def reach_of(program: Program) -> np.ndarray:
     below = program.col_lower < 0
     if below.any():
         by_rows = np.where(below, np.maximum(by_rows, _tightest(A, np.where(A.data > 0, lower, upper))), by_rows)
-    by_bounds = _finite_size(program.col_lower, program.col_upper)
+    by_bounds = finite_size(program.col_lower, program.col_upper)
     both = (by_rows > 0) & (by_bounds > 0)
     reach = np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
-    has_size = (abs(A) @ reach > 0) | (_finite_size(program.row_lower, program.row_upper) > 0)
+    has_size = (abs(A) @ reach > 0) | (finite_size(program.row_lower, program.row_upper) > 0)
     return np.where((reach == 0) & (abs(A).T @ has_size == 0), 1.0, reach)
 
 

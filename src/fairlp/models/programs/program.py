@@ -196,9 +196,12 @@ class Block:
         given = pd.Series(values, dtype=float)
         known: pd.Index[Any] = pd.MultiIndex.from_product([labels for _, labels in self.axes], names=symbols)
         known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
-        places = known.get_indexer(given.index)
-        if (places < 0).any() or given.index.has_duplicates:
-            wrong = given.index[(places < 0) | given.index.duplicated()][0]
+        known, named = known.to_flat_index(), given.index.to_flat_index()
+        if known.has_duplicates:
+            raise ModelError(f"{self.name!r} has a label of two elements; values by label do not say which is meant")
+        places = known.get_indexer(named)
+        if (places < 0).any() or named.has_duplicates:
+            wrong = named[(places < 0) | named.duplicated()][0]
             what = (
                 "more than once" if wrong in known else f"which is no label of it; {nearest(str(wrong), self.names())}"
             )
@@ -249,11 +252,6 @@ class LogTerms:
     def __post_init__(self) -> None:
         if not self.alpha.size:  # logarithms, unless something else is said
             object.__setattr__(self, "alpha", np.ones(len(self.weights)))
-
-    @property
-    def are_logs(self) -> bool:
-        """Whether all are logarithms."""
-        return bool((self.alpha == 1).all())
 
     def arguments(self, x: np.ndarray) -> np.ndarray:
         """Return z at a point."""

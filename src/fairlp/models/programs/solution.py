@@ -728,49 +728,48 @@ class Solution:
         """
         if self.x is None:
             return self
-        if self.program.switched and self.program.is_mip:
-            return self._as_switched(by_word)
-        certificate, optimal = self.verify(), self.status.is_optimal
+        answer = self._at_whole_numbers() if self.program.is_mip else self
+        if answer.x is None:
+            return answer
+        certificate, optimal = answer.verify(), answer.status.is_optimal
         feasible = certificate.primal_residual <= (MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED)
         if optimal and feasible and self.row_duals is None and by_word:
-            words = f"{self.status.message}; optimal by the solver's word"
-            return replace(self, status=replace(self.status, message=words))
+            words = f"{answer.status.message}; optimal by the solver's word"
+            return replace(answer, status=replace(answer.status, message=words))
         enough = VERIFIED if self.program.logs is None else CONVEX_POINT
         if certificate.is_within(enough) if optimal else feasible:
-            return self
+            return answer
         there = Point.FEASIBLE if feasible else Point.NONE
         what = "not proved optimal" if feasible else "not feasible"
-        termination = Termination.UNKNOWN if optimal else self.status.termination
-        status = Status(termination, there, Point.NONE, f"{self.status.message}; {what}: {certificate}")
-        x = self.x if feasible else None
-        return replace(self, status=status, x=x, row_duals=None, column_duals=None)
+        termination = Termination.UNKNOWN if optimal else answer.status.termination
+        status = Status(termination, there, Point.NONE, f"{answer.status.message}; {what}: {certificate}")
+        return replace(answer, status=status, x=answer.x if feasible else None, row_duals=None, column_duals=None)
 
-    def _as_switched(self, by_word: bool) -> Solution:
-        """Return the checked answer, with the rows that integers switch held to whole numbers.
+    def _at_whole_numbers(self) -> Solution:
+        """Return the answer with the rows that integers switch held to whole numbers, and the others to tolerances.
 
-        Where they hold only by a tolerance times a big M, the linear program that is left at these integers gives the
-        point. One that is worth less than the solver said is not called optimal.
+        Where they are not, the linear program that is left at these integers gives the point. One that is worth less
+        than the solver said is not called optimal.
         """
         from .backends import solve
         from .certificate import at_integers, switched_residual
 
         assert self.x is not None
-        plain, answer = self.program.replace(switched=()), self
-        if switched_residual(self.program, self.x) > VERIFIED:
-            words = f"{self.status.message}; a relation with a big M held by a tolerance only"
-            left = solve(at_integers(plain, self.x), "scipy", Options())
-            if left.x is None:
-                status = Status(Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it")
-                return replace(self, status=status, x=None)
-            answer = replace(self, x=left.x)
-            apart = abs(answer.objective - self.objective)
-            worth = max(abs(self.objective), float(abs(plain.c) @ abs(left.x)))
-            if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
-                status = Status(
-                    Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, f"{words}; what keeps it is worth less"
-                )
-                answer = replace(answer, status=status)
-        return replace(replace(answer, program=plain).checked(by_word), program=self.program)
+        held = self.verify().primal_residual <= MILP_TOLERANCES[-1]
+        if held and switched_residual(self.program, self.x) <= VERIFIED:
+            return self
+        words = f"{self.status.message}; a row with integers held by a tolerance only"
+        left = solve(at_integers(self.program, self.x), "scipy", Options())
+        if left.x is None:
+            status = Status(Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it")
+            return replace(self, status=status, x=None)
+        answer = replace(self, x=left.x)
+        apart = abs(answer.objective - self.objective)
+        worth = max(abs(self.objective), float(abs(self.program.c) @ abs(left.x)))
+        if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
+            status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, f"{words}; what keeps it is worth less")
+            return replace(answer, status=status)
+        return answer
 
     def require_point(self) -> np.ndarray:
         """Return the column values, or raise with the reason.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,11 @@ from ...api import formulate
 from ...errors import FileFormatError, InstanceError, SolverError, UnknownNameError, named
 from ...models.files.whole_files import home, write_text
 from ...models.instances.instance import Instance
+from ...models.notation.model import Model
+from ...models.programs.program import Program
 from ...progress import progress_bar
 from . import inventories, markets, numerics, whole  # noqa: F401  (they register entries)
 from .registry import REGISTRY, Made, Optimum, find, ordered
-
-if TYPE_CHECKING:
-    from ...models.notation.model import Model
-    from ...models.programs.program import Program
 
 #: Programs of more rows are not solved in rationals unasked.
 MOST_ROWS = 1_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from ...errors import FileFormatError
 from ...models.files.whole_files import home
 from ...models.instances.instance import Instance
 from .registry import Made, generator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ALIBABA = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
 _PAI = ("pai2020_machine_spec.csv",)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,14 +17,12 @@ from ..._version import __version__
 from ...errors import FileFormatError, InstanceError, UnknownNameError
 from ...models.files.whole_files import home, write_text
 from ...models.programs import backends
+from ...models.programs.backends import AnySolver
 from ...progress import progress_bar
 from ...tolerances import VERIFIED
 from .entry import Entry, chosen
 from .processes import SolverProcess
 from .profiles import Profile, profile
-
-if TYPE_CHECKING:
-    from ...models.programs.backends import AnySolver
 
 #: Seconds that a solver has for a program.
 TIME_LIMIT = 60.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._version import __version__
 from ...errors import FileFormatError, StudyError, UnknownNameError, named
@@ -22,15 +22,13 @@ from ...mechanisms.table import find
 from ...mechanisms.whole_tasks.placement import POLICIES, SLOTS
 from ...models.files.arrays import read_arrays, write_arrays
 from ...models.files.whole_files import home
+from ...models.instances.instance import Instance
 from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine
 from .fluid import Fluid
 from .result import SimulationResult
 from .workload import Workload
-
-if TYPE_CHECKING:
-    from ...models.instances.instance import Instance
 
 #: Events between two looks at the progress bar and, where a state is kept, two saved states.
 BATCH = 1000
@@ -108,8 +106,8 @@ def simulate(
     policy = find(policy).name if isinstance(policy, Mechanism) else policy
     if every is None:
         last = float(workload.jobs["arrival"].max()) if until is None else until
-        every = max(SHORTEST, last / MOST_SAMPLES)
         end = last + (float(workload.jobs["duration"].max()) if until is None else 0.0)
+        every = max(SHORTEST, end / MOST_SAMPLES)
         if 0 < end < FEWEST_SAMPLES * every:
             every = end / FEWEST_SAMPLES
     simulation = _simulation(cluster, workload, policy, slots, options, weights=weights, every=every)

@@ -22,21 +22,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...errors import require_known
 from ...examples import load
+from ...mechanisms.per_server.distributed import Tracking, track
 from ...models.instances.instance import Instance
 from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult
 from .workload import Workload
-
-if TYPE_CHECKING:
-    from ...mechanisms.per_server.distributed import Tracking
 
 #: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five classes too).
 SIZES = (5, 10, 20, 50)
@@ -325,8 +323,6 @@ def leaving_user(
     -------
     Tracking
     """
-    from ...mechanisms.per_server.distributed import track
-
     cluster = load("khamse-ashari-table-3") if cluster is None else cluster
     away = {cluster.users[-1]: (100.0, 250.0)} if away is None else away
     return track(cluster, away, until=until, **how)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,7 @@ import pandas as pd
 from ...errors import InstanceError
 from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
-
-if TYPE_CHECKING:
-    from ...models.instances.instance import Instance
+from ...models.instances.instance import Instance
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.core.groupby import DataFrameGroupBy
 
 from ...errors import UnknownNameError, nearest, require_known
 from ...models.files.whole_files import home
 from . import storage
 from .checks import points_of
 from .definition import Study
-
-if TYPE_CHECKING:
-    from pandas.core.groupby import DataFrameGroupBy
 
 #: Figures of a statistic over the runs of a point.
 FIGURES = ("mean", "sd", "min", "max", "count")

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from ...mechanisms.allocation import Allocation
 from ...models.instances.instance import Instance
 from ...registry import make_callable
 from ...tolerances import AGREEMENT
 from .functions import listing
-
-if TYPE_CHECKING:
-    from ...mechanisms.allocation import Allocation
 
 Allocations = Mapping[str, "Allocation"]
 Numbers = dict[str, float]

@@ -17,12 +17,12 @@ import pandas as pd
 
 from ...errors import SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import farkas, proves_infeasible, proves_unbounded
+from ...models.programs.certificate import farkas, finite_size, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import HOPELESS, Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import VERIFIED
 from .highs import Highs
-from .scaling import finite_size, largest_of
+from .scaling import largest_of
 
 #: Seconds that it may take to find that no whole numbers fit, and how much longer each question of the deletion filter:
 #: without the bounds of an integer it may have no end.
@@ -59,7 +59,8 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
     UnknownNameError
         For a weight of something that there is not.
     NoSolutionError
-        When no relaxation is possible with infinite weights.
+        When no relaxation is possible with infinite weights; of logarithms and powers that have no optimum over a
+        feasible region.
     """
     for name in weights or {}:
         if name not in {block.name for block in (*program.rows, *program.columns)}:
@@ -77,6 +78,8 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
     if without is not None:
         conflict = _conflict(program, whole, without, _TIMES * (perf_counter() - begin))
         return _infeasible(program, whole, conflict, weights or {})
+    if program.logs is not None:  # the table is of linear programs
+        solve(program, solver, Options()).require_optimal()
     return _unbounded(relaxed)
 
 

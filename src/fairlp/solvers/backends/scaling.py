@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...models.programs.certificate import finite_size
 from ...models.programs.program import Program
 from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
@@ -101,11 +102,6 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
 def _is_moderate(values: np.ndarray) -> bool:
     values = values[values > 0]
     return not values.size or bool(values.min() >= _MODERATE[0] and values.max() <= _MODERATE[1])
-
-
-def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the larger size of two bounds, of which one that is infinite has none."""
-    return np.maximum(*(np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)))
 
 
 def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:

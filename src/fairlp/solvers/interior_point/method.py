@@ -293,7 +293,9 @@ def _restore(iterate: Iterate) -> None:
 def _step(iterate: Iterate) -> Step:
     """Return the next point."""
     at, mean = iterate.at, iterate.mean
-    step = iterate.direction(_affine(iterate), mean, residuals=True)
+    # what takes all products to where they are at the optimum
+    optimal = Products(-at.x * at.z, -at.s * at.p, iterate.missing(at))
+    step = iterate.direction(optimal, mean, residuals=True)
     primal, dual = _length(iterate, at, step, "xsu"), _length(iterate, at, step, "zpv")
     ratio = iterate.products(at.add(step, primal, dual)) / iterate.terms / mean
     aim = mean * min(max(ratio, 0.0) ** 3, 1.0)
@@ -315,12 +317,6 @@ def _step(iterate: Iterate) -> Step:
     longest = max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT)) if iterate.problem.has_level else _BOUNDARY
     primal, dual = (length * (longest if length > _SHORT else _CAUTIOUS) for length in (primal, dual))
     return at.add(step, primal, dual)
-
-
-def _affine(iterate: Iterate) -> Products:
-    """Return what takes all products to where they are at the optimum."""
-    at = iterate.at
-    return Products(-at.x * at.z, -at.s * at.p, iterate.missing(at))
 
 
 def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:

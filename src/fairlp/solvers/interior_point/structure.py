@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -104,9 +104,10 @@ class Structure:
             pair = np.take_along_axis(pair, user, axis=1)
         allowed = pair >= 0
         region = Region(demands[kept], upper, None if allowed.all() else allowed, user=user)
-        rows = UserRows(np.searchsorted(kept, rows.user), rows.sign, rows.slope, rows.bound, rows.weight, rows.alpha)
+        rows = replace(rows, user=np.searchsorted(kept, rows.user))
         places = Places(pair, capacity, row, coefficient, level)
-        if not _is_open(region) or not _agrees(program, region, rows, places):
+        # the region has an interior where everything that somebody may use is there
+        if (region.capacities[region.used] <= 0).any() or not _agrees(program, region, rows, places):
             return None
         return cls._scaled(program, region, rows, places)
 
@@ -249,11 +250,6 @@ def _user_rows(
         pieces.append((inner.col[some], -1.0, 0.0, 0.0, logs.weights[at], logs.alpha[at], -1, inner.data[some]))
     arrays = [np.concatenate([np.broadcast_to(piece[k], len(piece[0])) for piece in pieces]) for k in range(8)]
     return UserRows(*arrays[:6]), arrays[6], arrays[7]
-
-
-def _is_open(region: Region) -> bool:
-    """Whether everything that somebody may use is there, so that the region has an interior."""
-    return bool((region.capacities[region.used] > 0).all())
 
 
 def _agrees(program: Program, region: Region, rows: UserRows, places: Places) -> bool:

@@ -148,7 +148,8 @@ def _leximin(
         own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
         rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
         if merge and left_out is None:
-            pool = (own.demands, own.pool) if _is_one_pool(own) else None
+            # everybody may run everywhere, and a task needs the same there
+            pool = (own.demands, own.pool) if own.rates is None and own.runnable().all() else None
             rounds = partial(rounds, shorter=Shorter(pool, kept_off))
         missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
         piece = _Piece.solved(own, formulation, rounds, where, missing)
@@ -168,11 +169,6 @@ def _leximin(
     result.prices = _prices(pieces, plain, servers)
     result.conclude(pieces, begin)
     return result
-
-
-def _is_one_pool(instance: Instance) -> bool:
-    """Whether everybody may run everywhere, and a task needs the same there."""
-    return instance.rates is None and bool(instance.runnable().all())
 
 
 def climb(

@@ -15,6 +15,7 @@ from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError
 from ...models.notation.arrays import assemble
 from ...models.notation.compiler import compile_rows
 from ...models.notation.expressions import Expression, Index
+from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values
 from ...models.programs.backends import AnySolver, find_backend, spelt
@@ -163,7 +164,7 @@ def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
     base = model.compile()
     triples, constant = compile_rows(levels, {block.name: block.start for block in base.columns}, over, None)
     slopes = assemble(triples, (len(constant), base.n_columns), "csc")
-    block = Block("levels", tuple((index.symbol, index.labels) for index in over), 0, len(constant))
+    block = Block("levels", axes_of(over), 0, len(constant))
     return with_levels(base, (slopes, constant, block), over, weights)
 
 
