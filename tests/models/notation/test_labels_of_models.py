@@ -182,3 +182,23 @@ def test_bounds_name_the_element():
         Model("m").variable("y", i, upper=[np.nan, 1])
     with pytest.raises(UnknownNameError, match="has no definition 'x'"):
         x.model.evaluate("x", np.zeros(2))
+
+
+def test_an_index_that_is_called_as_a_column_of_a_frame_keeps_its_labels():
+    value, upper = Index("value", ["p", "q"]), Index("upper", ["r"])
+    model = Model("m")
+    x = model.variable("x", value, upper, upper=[[1], [2]])
+    model.constraint("cap", x <= 3)
+    model.maximize(x.sum())
+    frame = model.solve().frame()
+    assert frame["value_"].tolist() == ["p", "q"] and frame["value"].tolist() == [1, 2]
+    assert frame["upper_"].tolist() == ["r", "r"] and frame["upper"].tolist() == [1, 2]
+    assert model.solve().ranges()["upper_"].tolist() == ["r", "r"]
+
+
+def test_a_point_of_another_length_is_refused():
+    model = Model("m")
+    model.define("total", model.variable("x", N).sum())
+    for x in (np.zeros(1), np.zeros(3), np.zeros((2, 1))):
+        with pytest.raises(ModelError, match=r"expected \(2,\): a number for each column"):
+            model.evaluate("total", x)

@@ -149,3 +149,15 @@ def test_frames_have_a_row_for_each_element():
         solution.frame("rows")
     assert len(solution.plot("fairness", color="gray").patches) == len(instance.users)
     assert len(solution.plot("t").patches) == 1
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_equality_that_others_fix_may_not_move(exact):
+    model = Model("m")
+    x, y = model.variable("x", lower=1, upper=1), model.variable("y")
+    model.constraint("sum", x + y == 2)
+    model.constraint("twice", 2 * x + 2 * y == 4)
+    model.constraint("fixed", x == 1)
+    model.maximize(x + y)
+    found = model.solve().ranges(exact=exact).set_index("constraint")
+    assert (found["lower"] == found["rhs"]).all() and (found["upper"] == found["rhs"]).all()

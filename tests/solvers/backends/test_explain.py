@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fairlp
 from fairlp import Index, Model, examples
+from fairlp.errors import ModelError
 from fairlp.models.programs import backends
 from fairlp.models.programs.certificate import proves_infeasible
 from fairlp.models.programs.solution import Termination
@@ -227,3 +228,14 @@ def test_a_direction_keeps_the_bounds_of_columns_that_only_cost():
     model.constraint("row", x + y + z >= 0)
     model.maximize(y - x + z)
     assert model.explain()["direction"].to_dict() == {"y": 1.0}
+
+
+def test_switched_rows_and_weights_below_nothing():
+    n = fairlp.Index("n", ["a", "b"])
+    model = fairlp.Model("m")
+    x = model.variable("x", n, lower=1, upper=3)
+    model.sos1("s", x, n)
+    assert {"s", "s_off[a]", "s_off[b]"} <= set(model.explain().query("in_conflict").index)
+    for weight in (-1, float("nan")):
+        with pytest.raises(ModelError, match="the weight of 's' is"):
+            model.explain(weights={"s": weight})

@@ -181,3 +181,37 @@ def test_a_block_that_mixes_whole_and_divisible_columns():
     model.maximize(table.sum())
     square = model.compile().replace(integrality=whole)
     assert build(square).problem.solve() == pytest.approx(4.5)
+
+
+def test_names_that_are_taken_are_read_back_where_they_went():
+    model = Model("m")
+    for name, most in (("x", 3), ("x_", 1), ("objective", 4), ("name", 5)):
+        n = Index(name, ["a", "b"])
+        model.constraint(name, model.variable(name, n, upper=most + 1) <= most)
+    model.maximize(sum(variable.sum() for variable in model.variables.values()))
+    for built in (model.to_pyomo(), model.to_pyomo().clone()):
+        built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+        SolverFactory("highs").solve(built)
+        found = model.read_back(built)
+        assert found.status.is_optimal and found.x.tolist() == [3, 3, 1, 1, 4, 4, 5, 5]
+        assert found.duals["name"].tolist() == [1, 1]
+
+
+def test_what_was_changed_after_it_was_built_is_no_optimum_of_the_model():
+    model = Model("m")
+    a, b = model.variable("a", upper=1), model.variable("b", upper=2)
+    c = model.parameter("c", (), 3.0)
+    model.constraint("cap", a + b <= c)
+    model.maximize(a + b)
+    highs, problem = model.to_highs(), model.to_cvxpy(parameters=["c"])
+    highs.setOptionValue("output_flag", False)
+    problem.param_dict["c"].value = 2.0
+    assert highs.run() and problem.solve() == pytest.approx(2)
+    assert model.read_back(highs).status.is_optimal
+    assert not model.read_back(problem).status.is_optimal  # the model could have 3
+    a.set(upper=0.5)
+    assert model.read_back(highs).x is None
+    a.set(upper=1)
+    highs.changeColCost(1, -1.0)
+    highs.run()
+    assert not model.read_back(highs).status.is_optimal

@@ -463,7 +463,10 @@ def _constants(found: LinearTerms, over: Indices, positions: np.ndarray | None) 
 
 def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     """Return the values of an expression at column values ``x``, one axis for each free index."""
-    starts = starts_of(model.compile().columns)
+    program = model.compile()
+    starts = starts_of(program.columns)
+    if np.shape(x) != (program.n_columns,):
+        raise ModelError(f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column")
 
     def linear(part: Expression) -> Labelled:
         triples, constant = compile_rows(part, starts, part.indices)

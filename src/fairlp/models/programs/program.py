@@ -212,19 +212,26 @@ class Block:
 
 
 def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return a frame with a row for each element: the name of its block, its labels, and numbers by position."""
+    """Return a frame with a row for each element: the name of its block, its labels, and numbers by position.
+
+    An index that is called as another column gets an underscore.
+    """
+
+    def free(symbol: str) -> str:
+        return symbol + "_" * (symbol in (kind, *numbers))
+
     parts = [
         pd.DataFrame(
             {
                 kind: block.name,
-                **block.columns(),
+                **{free(symbol): labels for symbol, labels in block.columns().items()},
                 **{name: values[block.slice] + 0 for name, values in numbers.items()},
             },
             index=range(block.start, block.stop),
         )
         for block in blocks
     ]
-    symbols = dict.fromkeys(symbol for block in blocks for symbol, _ in block.axes)
+    symbols = dict.fromkeys(free(symbol) for block in blocks for symbol, _ in block.axes)
     columns = [kind, *symbols, *numbers]
     parts = [part for part in parts if len(part)]
     return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)

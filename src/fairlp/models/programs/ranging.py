@@ -158,11 +158,15 @@ def _at(sides: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _of_inactive(program: Program, activity: np.ndarray) -> Ranges:
-    """Return the nearer side of each row as its right-hand side, which may move from the activity on."""
+    """Return the nearer side of each row as its right-hand side, which may move from the activity on.
+
+    That of an equality may not move: the rows that are active fix it.
+    """
     below, above = activity - program.row_lower, program.row_upper - activity
-    upper = above <= below
+    upper, fixed = above <= below, program.row_lower == program.row_upper
     side = np.where(upper, program.row_upper, program.row_lower)
-    return side, np.where(upper & np.isfinite(side), activity, -np.inf), np.where(upper, np.inf, activity)
+    low = np.where(fixed | (upper & np.isfinite(side)), activity, -np.inf)
+    return side, low, np.where(upper & ~fixed, np.inf, activity)
 
 
 def _steps(
@@ -209,7 +213,8 @@ def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
             side, ends = None, [-np.inf, np.inf]
         else:
             upper = low is None or (high is not None and high - value <= value - low)
-            side, ends = (high, [fraction(value), np.inf]) if upper else (low, [-np.inf, fraction(value)])
+            side, at_value = high if upper else low, fraction(value)
+            ends = [at_value if upper or low == high else -np.inf, at_value if low == high or not upper else np.inf]
         found.append((np.inf if side is None else fraction(side), *ends, fraction(dual)))
     return _objects(found, program.n_rows)
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedError, first_line, nearest, require_known
 from ...models.notation.model import Model
+from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
 from ...tolerances import ACCEPTED, AGREEMENT
@@ -232,11 +233,8 @@ def read_back(model: Model, problem: Any) -> Solution:
         duals = sign(program) * duals
     reduced = reduced_costs(program, x, duals) if x is not None and duals is not None else None
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
-    read = solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
-    # with constraints of the user's own, an optimum of the problem need not be one of the model
-    ends = (program.col_lower, program.col_upper)
-    bounds = sum(bool(np.isfinite(one[block.slice]).any()) for block in program.columns for one in ends)
-    return read if len(problem.constraints) == len(places) + bounds else read.checked()
+    # what the problem holds may have been changed: an optimum of it need not be one of the model
+    return checked(solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced), Options())
 
 
 _TERMINATION = {

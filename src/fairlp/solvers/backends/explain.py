@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import SolverError
+from ...errors import ModelError, SolverError
 from ...models.programs.backends import find_backend, solve
 from ...models.programs.certificate import farkas, finite_size, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
@@ -58,11 +58,15 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
         When the solver can tell neither.
     UnknownNameError
         For a weight of something that there is not.
+    ModelError
+        For a weight below 0.
     NoSolutionError
         When no relaxation is possible with infinite weights; of logarithms and powers that have no optimum over a
         feasible region.
     """
-    for name in weights or {}:
+    for name, weight in (weights or {}).items():
+        if not weight >= 0:
+            raise ModelError(f"the weight of {name!r} is {weight}; expected a number from 0 on, or infinite")
         if name not in {block.name for block in (*program.rows, *program.columns)}:
             program.row_block(name)  # raises, with the nearest names
     whole = solver if Capability.MILP in find_backend(solver).capabilities else "highs"
@@ -146,6 +150,7 @@ def _without(program: Program, gone: np.ndarray) -> Program:
         integrality=np.where(real, 0, program.integrality).astype(np.uint8),
         rows=(Block("row", (("row", pd.RangeIndex(kept)),), 0, kept),),
         levels="",
+        switched=(),
     )
 
 

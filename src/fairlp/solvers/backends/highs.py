@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
+from ...models.programs import backends
 from ...models.programs.certificate import certify, dual_bound, proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import (
@@ -79,10 +80,8 @@ def read_back(model: Model, highs: Any) -> Solution:
     if termination not in (Termination.OPTIMAL, *LIMITS):
         x = duals = reduced = None
     words = highs.modelStatusToString(raw)
-    read = solution_at(program, termination, words, "highs", x, duals, reduced)
-    # with rows or columns of the user's own, an optimum of the object need not be one of the model
-    same = (highs.getNumCol(), highs.getNumRow()) == (program.n_columns, program.n_rows)
-    return read if same else read.checked()
+    # what the object holds may have been changed: an optimum of it need not be one of the model
+    return backends.checked(solution_at(program, termination, words, "highs", x, duals, reduced), Options())
 
 
 # Bases of HiGHS as masks: which columns and rows are basic.

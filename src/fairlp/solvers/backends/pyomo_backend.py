@@ -48,30 +48,38 @@ from .base import BaseBackend, Raw, each_row, given, installed, reduced_costs
 Binding = dict[str, int]
 
 
+#: Kinds of what a model has names for.
+_SET, _COLUMNS, _ROWS = "index", "variable", "constraint"
+
+
 def lower(model: Model) -> Any:
     """Return a Pyomo model that a person can go on working with.
 
     Indices become ordered Sets (of the labels), parameters Params, variables Vars (over the elements that exist),
-    constraints Constraints and the objective ``objective``. Built element by element: O(nonzeros) in Python, as Pyomo
-    works; for large models solve with the default back end instead.
+    constraints Constraints and the objective ``objective``; what has a name that is taken gets an underscore. Built
+    element by element: O(nonzeros) in Python, as Pyomo works; for large models solve with the default back end instead.
     """
     import pyomo.environ as pyo
 
     built = pyo.ConcreteModel(name=model.name)
+    built.fairlp_names = names = {}  # kind and name in the model → name of the component
+
+    def add(kind: str, name: str, component: Any) -> Any:
+        names[kind, name] = free_name(name, dir(built))
+        built.add_component(names[kind, name], component)
+        return component
+
     for index in model.indices:
-        built.add_component(index.symbol, pyo.Set(initialize=list(index.labels), ordered=True))
+        add(_SET, index.symbol, pyo.Set(initialize=list(index.labels), ordered=True))
     for name, parameter in model.parameters.items():
-        built.add_component(free_name(name, built.component_map()), _parameter(pyo, built, parameter))
-    variables: dict[str, Any] = {}
-    for name, variable in model.variables.items():
-        variables[name] = _variable(pyo, built, variable)
-        built.add_component(free_name(name, built.component_map()), variables[name])
+        add("parameter", name, _parameter(pyo, built, parameter))
+    variables = {name: add(_COLUMNS, name, _variable(pyo, built, one)) for name, one in model.variables.items()}
     build = _Builder(pyo, variables)
     for name, row in model.constraints.items():
-        built.add_component(free_name(name, built.component_map()), _constraint(pyo, build, row))
+        add(_ROWS, name, _constraint(pyo, build, row))
     if model.objective is not None:
         sense = pyo.maximize if model.sense == "max" else pyo.minimize
-        built.objective = pyo.Objective(expr=build(model.objective, {}), sense=sense)
+        add("objective", "objective", pyo.Objective(expr=build(model.objective, {}), sense=sense))
     return built
 
 
@@ -85,7 +93,7 @@ def read_back(model: Model, built: Any) -> Solution:
     program = model.compile()
     x = np.full(program.n_columns, np.nan)
     for block in program.columns:
-        component = _component(built, block.name)
+        component = _component(built, _COLUMNS, block.name)
         if component is None:
             raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
         x[block.slice] = [np.nan if one.value is None else one.value for one in _members(component, block)]
@@ -95,7 +103,7 @@ def read_back(model: Model, built: Any) -> Solution:
     if found is not None and suffix is not None and not program.is_mip:
         duals = np.zeros(program.n_rows)
         for block in program.rows:
-            rows = _members(_component(built, block.name), block)
+            rows = _members(_component(built, _ROWS, block.name), block)
             duals[block.slice] = [suffix.get(row, 0.0) for row in rows]
         # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
         duals = _oriented(program, found, duals)
@@ -113,10 +121,9 @@ def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
     return duals if first <= second else -duals
 
 
-def _component(built: Any, name: str) -> Any:
-    """Return the component that :func:`lower` made for a name (an index and a parameter may share a letter)."""
-    found = built.component(f"{name}_")
-    return found if found is not None else built.component(name)
+def _component(built: Any, kind: str, name: str) -> Any:
+    """Return the component that :func:`lower` made for what has a name (a variable and a constraint may share one)."""
+    return built.component(getattr(built, "fairlp_names", {}).get((kind, name), name))
 
 
 def _members(component: Any, block: Block) -> list[Any]:
@@ -198,7 +205,9 @@ def _key(indices: Indices, place: Iterable[int]) -> Any:
 def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
     """Return the Set of each index; a part of an index has one of its own."""
     return [
-        getattr(built, index.symbol) if index.whole is None else pyo.Set(initialize=list(index.labels), ordered=True)
+        _component(built, _SET, index.symbol)
+        if index.whole is None
+        else pyo.Set(initialize=list(index.labels), ordered=True)
         for index in indices
     ]
 
