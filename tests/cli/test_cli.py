@@ -462,6 +462,7 @@ def here_newcomers(tmp_path):
     instance = fairlp.examples.load("two-servers")
     instance.write("two.yaml")
     instance.write("two.json")
+    instance.write("two")
     fairlp.formulate(instance, "drfh").write("two.mps")
     (tmp_path / "runs.csv").write_text("user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8")
     (tmp_path / "jobs.csv").write_text("user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8")
@@ -478,6 +479,8 @@ def here_newcomers(tmp_path):
         ("solve two.mps -o two.mps", "two.mps", "--output"),
         ("audit two.yaml --allocation runs.csv -o runs.csv", "runs.csv", "--output"),
         ("simulate two.yaml jobs.csv --save-jobs jobs.csv", "jobs.csv", "--save-jobs"),
+        ("allocate two -o two/users.csv", "two/users.csv", "--output"),
+        ("simulate two jobs.csv --save-jobs two/users.csv", "two/users.csv", "--save-jobs"),
     ],
 )
 def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_newcomers):

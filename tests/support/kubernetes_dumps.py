@@ -63,6 +63,7 @@ def flavors(*entries):
 def written(folder, *items, name="dump.json"):
     """The folder, with a List of objects in it."""
     text = json.dumps({"apiVersion": "v1", "items": list(items), "kind": "List", "metadata": {"resourceVersion": ""}})
+    folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     return folder
 

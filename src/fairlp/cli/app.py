@@ -72,6 +72,8 @@ MOVED = {
 }
 #: Parameters of commands that name a file which is written.
 _WRITTEN = frozenset({"output", "plot", "proof", "results", "save_jobs", "write"})
+#: Endings of files that nothing is read from, though they may stand in a folder that is read.
+_SHOWN = frozenset({".html", ".pdf", ".png", ".svg"})
 #: What is raised when the command line is not understood; typer has no name of its own for it.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -268,13 +270,16 @@ def _open_standard_streams() -> None:
 
 
 def _keep_what_is_read(given: dict[str, Any]) -> None:
-    """Raise where an answer would replace a file that the command reads."""
-    files = {name: home(value) for name, value in given.items() if isinstance(value, str | Path)}
-    files = {name: path for name, path in files.items() if os.path.isfile(path)}
-    for name in _WRITTEN & files.keys():
-        if any(os.path.samefile(files[name], files[other]) for other in files.keys() - _WRITTEN):
+    """Raise where an answer would replace a file that the command reads, by itself or in a folder."""
+    paths = {name: home(value) for name, value in given.items() if isinstance(value, str | Path)}
+    paths = {name: path for name, path in paths.items() if os.path.exists(path)}
+    files = {name: path for name, path in paths.items() if name in _WRITTEN and os.path.isfile(path)}
+    for name, file in files.items():
+        folders = () if file.suffix in _SHOWN else file.resolve().parents
+        read = [path for other, path in paths.items() if other not in _WRITTEN]
+        if any(os.path.samefile(path, one) for path in read for one in (file, *folders)):
             raise FileFormatError(
-                f"{str(files[name])!r} is what this command reads, and its answer would replace it; choose another "
+                f"{str(file)!r} is what this command reads, and its answer would replace it; choose another "
                 f"file for --{name.replace('_', '-')}"
             )
 

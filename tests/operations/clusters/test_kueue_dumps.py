@@ -226,3 +226,28 @@ def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, mo
     assert headline(found)[-1].startswith("Fair is what h-drf-counted gives: Kubernetes itself promises no shares")
     with pytest.raises(SolverError, match="planted"):
         ShareComparison.of(subject, "kueue")
+
+
+def test_what_is_there_twice_counts_once(tmp_path):
+    """Dumps that overlap: the first of each name counts, and the others are told."""
+    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})], weight=2)]
+    items += [workload("A", "A", 3), workload("B", "A", 2, admitted("A", 2))]
+    once = fairlp.snapshot(written(tmp_path / "once", *items))
+    items += queue("A", [group({"default": {"cpu": nominal(1)}})], weight=5) + items[3:]
+    twice = fairlp.snapshot(written(tmp_path / "twice", *items))
+    assert twice.instance.equals(once.instance) and fair(twice) == fair(once)
+    for kind, count in (("ClusterQueue", 1), ("LocalQueue", 1), ("Workload", 2)):
+        assert len(said(twice, f"there is an earlier {kind} of this name")) == count
+
+
+def test_what_a_workload_cannot_have_is_left_out(tmp_path):
+    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})]), workload("A", "A", 3)]
+    broken = [workload("B", "A", -3), workload("C", "A", 1), workload("D", "A", 1)]
+    broken[1]["status"] = {"admission": {"clusterQueue": "A", "podSetAssignments": ["*"]}}
+    broken[2]["status"] = admitted("A", 1)
+    broken[2]["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]["cpu"] = "x"
+    found = fairlp.snapshot(written(tmp_path, *items, *broken))
+    assert list(found.instance.users) == ["ml/A"]
+    assert said(found, "count is -3") == [("Workload 'job-B'", "left out")]
+    assert said(found, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
+    assert said(found, "'x' is no quantity") == [("Workload 'job-D'", "left out")]

@@ -480,3 +480,10 @@ def test_powered_down_nodes_are_not_there(tmp_path):
 def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
     with pytest.raises(InstanceError, match="tasks run on 'x7', which is none of the 1 nodes"):
         read(tmp_path, [node("n1")], [job(1, nodes="x7")], SSHARE)
+
+
+@pytest.mark.parametrize("count", [-2, 0.5, 4294967294, 1e299])
+def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
+    found = read(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
+    assert [where for where, _ in said(found, "its node_count is")] == ["jobs: 2"]
+    assert found.instance.task_limits.tolist() == [1]

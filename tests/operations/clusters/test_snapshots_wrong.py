@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -238,3 +239,13 @@ def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
     assert found.instance.task_limits.sum() == len(pods)
     told = found.not_understood["what"]  # all that there is to tell: too much in use, and memory that nobody asks for
     assert (told.str.contains("are in use, of") | (told == "nodes have it, but nobody asks for it")).all()
+
+
+def test_the_kind_of_a_list_may_stand_behind_its_entries(tmp_path):
+    for name, kind, items in (("nodes", "NodeList", [node("n1")]), ("pods", "PodList", [pod("a", on="n1"), pod("b")])):
+        entries = [{key: value for key, value in one.items() if key not in ("kind", "apiVersion")} for one in items]
+        document = {"apiVersion": "v1", "items": entries, "kind": kind}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    found = fairlp.snapshot(tmp_path)
+    assert list(found.instance.servers) == ["n1"] and found.not_understood.empty
+    assert len(found.instance.users) == 1 and found.instance.task_limits.tolist() == [2]

@@ -174,6 +174,8 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
         ({"duration": ["long"]}, "duration long"),
         ({"duration": [np.nan]}, "expected a number"),
         ({"tasks": [10**400]}, "expected a number"),
+        ({"tasks": [1e19]}, r"job 0 has 1e\+19 tasks; expected a whole number below 2\^53"),
+        ({"user": [None]}, "job 0 has no user"),
     ):
         with pytest.raises(InstanceError, match=words):
             Workload.of(pd.DataFrame({**good, **change}), ["cpu"])
@@ -358,3 +360,19 @@ def test_a_long_job_has_no_more_samples_than_a_short_one():
     cluster = Instance.from_arrays([[1.0]], [[2.0]], resources=["cpu"])
     result = simulate(cluster, Workload.of(jobs, ["cpu"]), "best-fit")
     assert 500 < len(result.utilization) <= 1100
+
+
+def test_users_of_a_file_may_be_called_as_missing_values_are(tmp_path):
+    path = tmp_path / "jobs.csv"
+    head = "user,arrival,tasks,duration,cpu\n"
+    path.write_text(head + "NA,0,1,1,1\nnan,0,1,1,1\nNone,0,1,1,1\n", encoding="utf-8")
+    assert Workload.read_csv(path).users == ("NA", "nan", "None")
+    for rows, words in (
+        (",0,1,1,1\n", "job 0 has no user"),
+        ("a,0,1,1,1,9\n", "a row has more cells than there are columns"),
+        ("a,0,nan,1,1\n", "has tasks nan"),
+        ("a,0,,1,1\n", "has tasks nan"),
+    ):
+        path.write_text(head + rows, encoding="utf-8")
+        with pytest.raises((InstanceError, FileFormatError), match=words):
+            Workload.read_csv(path)

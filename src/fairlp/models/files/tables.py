@@ -84,7 +84,10 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
     _known(table["user"], users, "user", where)
     if {"server", "tasks"} <= set(table.columns):
         _known(table["server"], servers, "server", where)
-        wide = table.pivot_table(index="user", columns="server", values="tasks", aggfunc="sum")
+        tasks = as_numbers(table["tasks"])
+        for k in np.flatnonzero(~np.isfinite(tasks))[:1]:
+            raise _no_number(where, table["user"][k], table["server"][k], table["tasks"][k])
+        wide = table.assign(tasks=tasks).pivot_table(index="user", columns="server", values="tasks", aggfunc="sum")
     else:
         for twice in table["user"][table["user"].duplicated()]:
             raise FileFormatError(f"{where!r} has user {twice!r} twice")
@@ -94,19 +97,27 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
     bad = np.argwhere(~np.isfinite(numbers.to_numpy(dtype=float)) & wide.notna().to_numpy(dtype=bool))
     if len(bad):
         row, column = bad[0]
-        user, server, value = wide.index[row], wide.columns[column], repr(wide.iloc[row, column])[:80]
-        raise FileFormatError(f"{where!r}: tasks of user {user!r} on {server!r} are {value}; expected a finite number")
+        raise _no_number(where, wide.index[row], wide.columns[column], wide.iloc[row, column])
     numbers.index = [users[str(user)] for user in numbers.index]
     numbers.columns = [servers[str(server)] for server in numbers.columns]
     whole: pd.DataFrame = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
     return whole
 
 
+def _no_number(where: str, user: object, server: object, value: object) -> FileFormatError:
+    words = f"{where!r}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}"
+    return FileFormatError(f"{words}; expected a finite number")
+
+
 def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
     """Return a table of a CSV file; an error says why it cannot be read as one."""
     try:
         text = read_text(path)
-        return pd.read_csv(io.StringIO(each_cell(text, unguarded) if "'" in text else text), dtype=types)
+        cells = io.StringIO(each_cell(text, unguarded) if "'" in text else text)
+        table = pd.read_csv(cells, dtype=types, keep_default_na=False, na_values=[""])
+        if not isinstance(table.index, pd.RangeIndex):
+            raise ValueError("a row has more cells than there are columns")
+        return table
     except (ValueError, OverflowError, csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
 

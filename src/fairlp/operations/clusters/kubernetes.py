@@ -94,18 +94,27 @@ def objects(file: Path) -> Iterator[Record]:
     if not is_json(text):
         raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
     rest: Record = {}
+    early = []  # entries that may learn their kind from what stands behind them
     for key, value in members(text, file):
         if key == "items":
-            if isinstance(value, dict) and "kind" not in value and str(rest.get("kind", "")).endswith("List"):
-                value = {"kind": str(rest["kind"]).removesuffix("List"), "apiVersion": rest.get("apiVersion"), **value}
-            if value != []:
-                yield value
+            if isinstance(value, dict) and "kind" not in value and "kind" not in rest:
+                early.append(value)
+            elif value != []:
+                yield _of_list(value, rest)
         elif key == END:
+            yield from (_of_list(value, rest) for value in early)
             if rest and not str(rest.get("kind", "List")).endswith("List"):
                 yield rest
-            rest = {}
+            rest, early = {}, []
         else:
             rest[key] = value
+
+
+def _of_list(value: Any, rest: Record) -> Any:
+    """Return an entry with the kind of its list, where it has none."""
+    if isinstance(value, dict) and "kind" not in value and str(rest.get("kind", "")).endswith("List"):
+        return {"kind": str(rest["kind"]).removesuffix("List"), "apiVersion": rest.get("apiVersion"), **value}
+    return value
 
 
 class KubernetesReader:
@@ -116,6 +125,7 @@ class KubernetesReader:
         self.note = self.cluster.notes.add
         self.pods: dict[tuple[str, str], Pod] = {}
         self.same: dict[Any, Any] = {}  # what many pods have alike is kept once
+        self._seen: set[tuple[str, str, str, str]] = set()  # objects by group, kind, namespace and name
         self.queued = False  # whether there are queues other than namespaces
         self.taints: dict[str, Taints] = {}
         notes = self.cluster.notes
@@ -144,7 +154,11 @@ class KubernetesReader:
                 if take is None:
                     self.note(file, where, f"objects of kind {kind!r} ({version}) are not read", "left out")
                 else:
+                    own = group, kind, namespace_of(given), name_of(given)
+                    if group and own in self._seen:
+                        raise Odd(f"there is an earlier {kind} of this name")
                     take(given, file)
+                    self._seen.add(own)
             except Odd as error:
                 self.note(file, where, str(error), "left out")
 

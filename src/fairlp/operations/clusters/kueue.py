@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
@@ -112,7 +112,7 @@ class Kueue:
         self._flavors: dict[str, _Flavor] = {}
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
-        self._admitted: list[tuple[str, list[Any], tuple[str, str] | None, list[Pod]]] = []
+        self._admitted: list[tuple[str, list[tuple[str, str, Fraction]], tuple[str, str] | None, list[Pod]]] = []
         self.kinds: dict[str, Take] = {
             "ClusterQueue": self._cluster_queue,
             "Cohort": self._cohort,
@@ -188,15 +188,22 @@ class Kueue:
             since = part(given, "metadata", "creationTimestamp", kind=str)
             labels = {_QUEUE_NAMES[0]: queue}
             count = part(one, "count", kind=int, default=1)
+            if count < 0:
+                raise Odd(f"count is {count}; expected a number from 0 on")
             priority = part(given, "spec", "priority", kind=int)
             pods.append(
                 Pod(file, name, namespace, owner, demand, place, "", since, labels, {}, "", count, gate, priority)
             )
         admission = mapping_at(given, "status", "admission")
         if admission:  # its quota is taken, and its pods are there or to come
-            sets = list_at(admission, "podSetAssignments")
+            used = []
+            for one in list_at(admission, "podSetAssignments"):
+                flavors = mapping_at(one, "flavors")
+                for resource, value in mapping_at(one, "resourceUsage").items():
+                    if resource in flavors:
+                        used.append((resource, str(flavors[resource]), quantity(value)))
             came = (namespace, owner) if kind == _DIRECT else None
-            self._admitted.append((text_at(admission, "clusterQueue"), sets, came, pods))
+            self._admitted.append((text_at(admission, "clusterQueue"), used, came, pods))
         elif kind != "Pod":
             self._waiting += pods
 
@@ -347,16 +354,12 @@ class Kueue:
 
     def _usage(self, cluster: Cluster) -> None:
         """Put what admitted Workloads use on the queues."""
-        for queue, sets, _, _ in self._admitted:
+        for queue, used, _, _ in self._admitted:
             if queue not in self._queues:
                 continue
-            used = cluster.admitted.setdefault(self._path(queue), {})
-            for one in sets:
-                flavors = mapping_at(one, "flavors")
-                for resource, value in mapping_at(one, "resourceUsage").items():
-                    if resource in flavors:
-                        column = self._column(resource, str(flavors[resource]))
-                        add_amounts(used, {column: amount(resource, quantity(value))})
+            total = cluster.admitted.setdefault(self._path(queue), {})
+            for resource, flavor, own in used:
+                add_amounts(total, {self._column(resource, flavor): amount(resource, own)})
 
     def bar(self, cluster: Cluster) -> None:
         """Put caps of 0 on what ClusterQueues do not cover; what pods run with nevertheless is left out of quotas."""

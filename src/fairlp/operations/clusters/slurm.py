@@ -563,6 +563,8 @@ class SlurmReader:
         texts = (text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"])
         total = tres(next(filter(None, texts), ""))
         count = int(number(given.get("node_count")) or total.get("node", 0) or 1)
+        if not 1 <= count <= _MOST:
+            raise Odd(f"its node_count is {count}; expected a number from 1 to {_MOST}")
         for resource in sorted(UNCOUNTED & set(total)):
             del total[resource]
         if not total:

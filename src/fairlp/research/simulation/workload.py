@@ -14,6 +14,7 @@ from ...errors import InstanceError
 from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
 from ...models.instances.instance import Instance
+from ...models.instances.problem import LARGEST_WHOLE
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
@@ -75,10 +76,15 @@ class Workload:
                 job, value = table.index[bad[0]], str(table[name].iloc[bad[0]])[:80]
                 raise InstanceError(f"job {job!r} has {name} {value}; expected a number, not negative")
             table[name] = values
-        parts = table["tasks"] % 1 != 0
-        if parts.any():
-            k = int(parts.to_numpy().argmax())
-            raise InstanceError(f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole number")
+        nobody = np.flatnonzero(table["user"].isna())
+        if nobody.size:
+            raise InstanceError(f"job {table.index[nobody[0]]!r} has no user; expected a name")
+        wrong = (table["tasks"] % 1 != 0) | (table["tasks"] >= LARGEST_WHOLE)
+        if wrong.any():
+            k = int(wrong.to_numpy().argmax())
+            raise InstanceError(
+                f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole number below 2^53"
+            )
         nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
         if nothing.any():
             raise InstanceError(f"tasks of job {table.index[int(nothing.argmax())]!r} demand nothing")
