@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp.errors import InstanceError
+from fairlp.errors import FairlpError, InstanceError
 from fairlp.operations.clusters import slurm
 from fairlp.operations.clusters.cluster import Odd
 from fairlp.operations.clusters.slurm import array_tasks, gres, hosts, number, tres, wanted
@@ -487,3 +487,13 @@ def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
     found = read(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
     assert [where for where, _ in said(found, "its node_count is")] == ["jobs: 2"]
     assert found.instance.task_limits.tolist() == [1]
+
+
+def test_parentheses_without_end_and_a_file_of_nothing(tmp_path):
+    assert wanted("((a))") == {frozenset({"a"})}
+    with pytest.raises(Odd, match="has more than 100 parentheses"):
+        wanted("(" * 5000 + "a" + ")" * 5000)
+    written(tmp_path, [node("n1")], [job(1)], accounts="\ufeff")
+    with pytest.raises(FairlpError):
+        fairlp.snapshot(tmp_path / "accounts.txt", scheduler="slurm")
+    assert fairlp.snapshot(tmp_path).instance.task_limits.tolist() == [1]

@@ -249,3 +249,12 @@ def test_the_kind_of_a_list_may_stand_behind_its_entries(tmp_path):
     found = fairlp.snapshot(tmp_path)
     assert list(found.instance.servers) == ["n1"] and found.not_understood.empty
     assert len(found.instance.users) == 1 and found.instance.task_limits.tolist() == [2]
+
+
+@pytest.mark.parametrize("value", ["+-+1", "9" * 5000, "1.5"])
+def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
+    line = {"key": "size", "operator": "Gt", "values": [value]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [line]}]}}}  # fmt: skip
+    found = read(tmp_path, node("n1", {"size": value}), pod("run", on="n1"), pod("odd", owner=None, affinity=affinity))
+    assert len(found.not_understood)

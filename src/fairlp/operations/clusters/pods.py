@@ -120,8 +120,11 @@ def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Require
     return None if empty else tuple(found)
 
 
+_WHOLE = re.compile("[+-]?[0-9]{1,18}")
+
+
 def _whole(values: Sequence[str]) -> bool:
-    return len(values) == 1 and values[0].lstrip("+-").isdecimal()
+    return len(values) == 1 and _WHOLE.fullmatch(values[0]) is not None
 
 
 def _tolerations(spec: Record) -> tuple[Toleration, ...]:

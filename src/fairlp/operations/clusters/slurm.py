@@ -221,7 +221,7 @@ class Accounts:
 
     def read_table(self, text: str, file: str) -> None:
         """Take in what ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
-        lines = text.splitlines()
+        lines = text.splitlines() or [""]
         headers = [header.strip() for header in lines[0].split("|")]
         flat = len({len(line) - len(line.lstrip(" ")) for line in lines[1:]}) == 1
         if flat and not {"ParentName", "Par Name"} & set(headers):
@@ -380,7 +380,7 @@ def _share_as_text(value: Any) -> str:
 _TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
 #: A disjunction of conjunctions of features.
 Wanted = frozenset[frozenset[str]]
-_MOST_TERMS = 1000
+_MOST_TERMS, _MOST_NESTED = 1000, 100
 
 
 class NodeRequest(NamedTuple):
@@ -414,6 +414,8 @@ def wanted(text: str) -> Wanted | None:
         return None
     if any(letter in text for letter in "[]*,!"):
         raise Odd(f"constraint {shown(text)} counts nodes or asks that all have the same")
+    if text.count("(") > _MOST_NESTED:
+        raise Odd(f"constraint {shown(text)} has more than {_MOST_NESTED} parentheses")
     tokens = deque([*_TOKEN.findall(text), ""])
     found = _either(tokens, text)
     if tokens[0]:

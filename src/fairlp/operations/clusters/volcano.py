@@ -92,7 +92,7 @@ class Volcano:
 
     def queue_of(self, pod: Pod) -> str | None:
         """Return the path of the queue that a pod is in, None where it is in none."""
-        named = next((pod.annotations[key] for key in _QUEUE_NAMES if pod.annotations.get(key)), None)
+        named = next((str(pod.annotations[key]) for key in _QUEUE_NAMES if pod.annotations.get(key)), None)
         if named is None:
             groups = [(pod.namespace, str(pod.annotations[key])) for key in _GROUP_NAMES if key in pod.annotations]
             named = next((self._groups[group] for group in groups if group in self._groups), None)
@@ -103,7 +103,7 @@ class Volcano:
         if named not in self._queues:
             self._note(*pod.where, f"Queue {named!r} is not there", "it counts as one in no queue")
             return None
-        return self._path(str(named))
+        return self._path(named)
 
     def _path(self, name: str) -> str:
         if name not in self._paths:
