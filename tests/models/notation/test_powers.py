@@ -114,3 +114,24 @@ def test_a_parameter_that_changes_is_compiled_anew():
     model["w"].set([1, 1, 1])
     assert model.solve("interior-point").values["x"].to_numpy() == pytest.approx([2, 2, 2])
     assert fairlp.power is power
+
+
+def test_powers_and_logarithms_of_parameters_are_numbers():
+    n = Index("n", ["a", "b"])
+    model = Model("m")
+    c, x = model.parameter("c", n, [2.0, 3.0]), model.variable("x", n, upper=1)
+    model.constraint("cap", (c**2 * x).sum() <= 9)
+    model.maximize((c**2).sum() + ((log(c) + power(c, 0.5)) * x).sum() + (c**2 * log(x + c)).sum())
+    for values in ([2.0, 3.0], [1.0, 2.0]):
+        c.set(values)
+        found = model.solve()
+        again = Model("numbers")
+        y, number = again.variable("x", n, upper=1), np.array(values)
+        again.constraint("cap", (number**2 * y).sum() <= 9)
+        again.maximize(
+            ((np.log(number) + number**0.5) * y).sum() + (number**2 * log(y + number)).sum() + (number**2).sum()
+        )
+        assert found.objective == pytest.approx(again.solve().objective, rel=1e-7)
+    c.set([0.0, 2.0])
+    with pytest.raises(ModelError, match=r"log\(c\[n\]\) is not finite everywhere"):
+        model.compile()

@@ -170,10 +170,13 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
             return mapped_numbers(parts[0], node)
         case Abs():
             return Labelled(node.indices, abs(parts[0].over(node.indices)))
-        case Log():
-            return Labelled(node.indices, np.log(parts[0].over(node.indices)))
-        case Power():
-            return Labelled(node.indices, parts[0].over(node.indices) ** node.exponent)
+        case Log() | Power():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                argument = parts[0].over(node.indices)
+                found = np.log(argument) if isinstance(node, Log) else argument**node.exponent
+            if node.degree == 0 and not np.isfinite(found).all():
+                raise ModelError(f"{node} is not finite everywhere; expected numbers above 0")
+            return Labelled(node.indices, found)
     raise ModelError(f"{node} has variables where numbers are expected")
 
 

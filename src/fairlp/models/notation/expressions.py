@@ -528,15 +528,12 @@ class Abs(Expression):
 
 
 class Log(Expression):
-    """Natural logarithm of a linear expression; allowed in objectives, times a weight."""
-
-    degree = 2
+    """Natural logarithm of a linear expression, allowed in objectives, times a weight; or of numbers."""
 
     def __init__(self, argument: Expression) -> None:
         if argument.degree > 1:
             raise ModelError("a logarithm of a logarithm or of a power is not supported")
-        self.argument = argument
-        self.indices = argument.indices
+        self.argument, self.indices, self.degree = argument, argument.indices, 2 * argument.degree
 
 
 def log(expression: Expression) -> Log:
@@ -560,9 +557,8 @@ def log(expression: Expression) -> Log:
 
 
 class Power(Expression):
-    """A linear expression to a power below 1, or its square; allowed in objectives, times a weight."""
+    """A linear expression to a power below 1, or its square, allowed in objectives, times a weight; or numbers."""
 
-    degree = 2
     _names = Expression._names | {"exponent"}
 
     def __init__(self, argument: Expression, exponent: float) -> None:
@@ -576,7 +572,7 @@ class Power(Expression):
                 "only squares are supported, log(…) is what powers tend to at 0)"
             )
         self.argument, self.exponent = argument, float(exponent)
-        self.indices = argument.indices
+        self.indices, self.degree = argument.indices, 2 * argument.degree
 
 
 def power(expression: Expression, exponent: float) -> Power:
@@ -616,7 +612,10 @@ class Relation(Fixed):
                 "e <= b and -e <= b); >= and == are not convex, and need integers"
             )
         if max(left.degree, right.degree) > 1:
-            raise ModelError("a constraint must be linear; logarithms and powers belong in the objective")
+            raise ModelError(
+                "a constraint must be linear; logarithms and powers belong in the objective, and an absolute value stands "
+                "alone, as abs(e) <= b"
+            )
         self.left, self.comparison, self.right = left, comparison, right
         self.indices = union(left.indices, right.indices)
 
