@@ -612,10 +612,8 @@ class Relation(Fixed):
                 "e <= b and -e <= b); >= and == are not convex, and need integers"
             )
         if max(left.degree, right.degree) > 1:
-            raise ModelError(
-                "a constraint must be linear; logarithms and powers belong in the objective, and an absolute value stands "
-                "alone, as abs(e) <= b"
-            )
+            words = "logarithms and powers belong in the objective, and an absolute value stands alone (abs(e) <= b)"
+            raise ModelError(f"a constraint must be linear; {words}")
         self.left, self.comparison, self.right = left, comparison, right
         self.indices = union(left.indices, right.indices)
 
