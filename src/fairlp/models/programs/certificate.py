@@ -354,7 +354,9 @@ def switched_residual(program: Program, x: np.ndarray) -> float:
 
     The integers count as the whole numbers that they stand for, so that a tolerance times a big M excuses nothing.
     """
-    at = np.concatenate([np.zeros(0, dtype=int), *(np.r_[program.row_block(name).slice] for name in program.switched)])
+    if not program.switched:
+        return 0.0
+    at = np.concatenate([np.r_[program.row_block(name).slice] for name in program.switched])
     left = at_integers(program, x)
     A = left.A.tocsr()[at]
     return _violation(A @ x, abs(A) @ abs(x), left.row_lower[at], left.row_upper[at])

@@ -229,7 +229,7 @@ def fill(rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
 
     At most one round for each row and each task limit, and segments between kinks, each O(NR).
     """
-    history: History = []
+    history = []
     while segment.active.any():
         t = rows.reach(segment)
         stops = segment.full(t) | (segment.active & rows.ended(segment.asked(t)))
@@ -279,7 +279,7 @@ def fill_at_constant_rates(
     [0.5, 0.75, 0.5]
     """
     levels = np.zeros(len(rate))
-    history: History = []
+    history = []
     cap = limits / rate
     order = np.argsort(cap, kind="stable")
     consumption = demands * rate[:, None]  # of each user, at level 1
