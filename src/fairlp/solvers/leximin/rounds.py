@@ -666,8 +666,8 @@ class TreeRounds(Rounds):
 
         Nor do those of a row beside what its numbers could be.
         """
-        if certificate.gap is None or solution.x is None:
-            return False
+        if certificate.is_optimal or certificate.gap is None or solution.x is None:
+            return certificate.is_optimal
         if certificate.gap * abs(solution.x[self.t]) <= SOLVER_TIGHTEST:
             certificate = replace(certificate, gap=0.0)
         program, activity = solution.program, solution.program.A @ solution.x
