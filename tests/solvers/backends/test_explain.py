@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fairlp
 from fairlp import Index, Model, examples
-from fairlp.errors import ModelError
+from fairlp.errors import ModelError, NoSolutionError
 from fairlp.models.programs import backends
 from fairlp.models.programs.certificate import proves_infeasible
 from fairlp.models.programs.solution import Termination
@@ -239,3 +239,15 @@ def test_switched_rows_and_weights_below_nothing():
     for weight in (-1, float("nan")):
         with pytest.raises(ModelError, match="the weight of 's' is"):
             model.explain(weights={"s": weight})
+
+
+def test_bounds_of_every_conflict_may_give_way_where_rows_may_not():
+    n = fairlp.Index("n", ["ann", "bob"])
+    model = fairlp.Model("m")
+    x = model.variable("x", n, upper=2)
+    model.constraint("c", x >= 3)
+    found = model.explain(weights={"c": np.inf})
+    assert found["relax_by"].drop(["c[ann]", "c[bob]"], errors="ignore").to_dict() == {"x[ann]": 1, "x[bob]": 1}
+    assert found.loc[found["kind"] == "constraint", "relax_by"].eq(0).all()
+    with pytest.raises(NoSolutionError):
+        model.explain(weights={"c": np.inf, "x": np.inf})

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, SolverError
+from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
 from ...models.programs.certificate import farkas, finite_size, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
@@ -223,7 +223,10 @@ def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Ma
     m, n = program.n_rows, program.n_columns
     rows, columns, whole = conflict[:m], conflict[m : m + n], conflict[m + n :]
     low, high = program.whole_bounds()
-    give = _relaxation(program, columns | (low > high), solver, weights)
+    try:
+        give = _relaxation(program, columns | (low > high), solver, weights)
+    except NoSolutionError:  # rows that may not give way are in other conflicts, too
+        give = _relaxation(program, (program.col_lower != 0) | np.isfinite(program.col_upper), solver, weights)
     entries = []
     sides = (
         ("constraint", program.rows, program.row_lower, program.row_upper, rows, give[:m]),
