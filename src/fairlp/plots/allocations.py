@@ -123,7 +123,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     needed = 1.0 if allocation.effort is None else allocation.effort
     tasks = (allocation.tasks_array * needed) @ member
     layers, rest = _layers(allocation, tasks, capacity)
-    figure, axes = style.panels(ax, len(instance.resources), size)
+    axes = style.panels(ax, len(instance.resources), size)
     for r, (axis, resource) in enumerate(zip(axes, map(str, instance.resources), strict=True)):
         _stacked_bars(axis, [(user, used[:, r], look) for user, used, look in layers], capacity[:, r])
         if len(rest) and size <= _NUMBERED:
@@ -132,8 +132,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
         axis.set(title=f"{resource} [{unit}]" if unit else resource, ylim=(0, 1.0), ylabel=style.CAPACITY_USED)
         style.name_bars(axis, labels, what)
     style.share_names(axes)
-    style.legend(figure, axes, ax, "user", reverse=True)
-    return figure
+    return style.legend(axes, ax, "user", reverse=True)
 
 
 def plot_shares(found: Found, *, ax: Any = None) -> Any:
@@ -153,15 +152,14 @@ def plot_shares(found: Found, *, ax: Any = None) -> Any:
     """
     frame = _frame(found, "shares")
     few = len(frame) <= _BARS
-    figure, (axis,) = style.panels(ax, 1, len(frame) * frame.shape[1] if few else 0)
+    (axis,) = style.panels(ax, 1, len(frame) * frame.shape[1] if few else 0)
     if few:
         style.grouped_bars(axis, frame)
         style.name_bars(axis, [str(user) for user in frame.index], "user")
     else:
         _rising_curves(axis, frame)
     axis.set(ylabel=style.SHARE, ylim=(0, None))
-    style.legend(figure, [axis], ax, "mechanism")
-    return figure
+    return style.legend([axis], ax, "mechanism")
 
 
 def plot_utilization(found: Found, *, ax: Any = None) -> Any:
@@ -179,12 +177,11 @@ def plot_utilization(found: Found, *, ax: Any = None) -> Any:
     matplotlib.figure.Figure
     """
     frame = _frame(found, "utilization")
-    figure, (axis,) = style.panels(ax, 1, len(frame) * frame.shape[1])
+    (axis,) = style.panels(ax, 1, len(frame) * frame.shape[1])
     style.grouped_bars(axis, frame)
     style.name_bars(axis, [str(resource) for resource in frame.index], "resource")
     axis.set(ylim=(0, 1.0), ylabel=style.CLUSTER_USED)
-    style.legend(figure, [axis], ax, "mechanism")
-    return figure
+    return style.legend([axis], ax, "mechanism")
 
 
 def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = None, **options: Any) -> Any:
@@ -223,8 +220,7 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     plot_utilization(used, ax=bottom)
     bottom.get_legend().remove()
     top.get_legend().remove()
-    style.legend(figure, [top], None, "mechanism")
-    return figure
+    return style.legend([top], None, "mechanism")
 
 
 def _layers(
@@ -374,7 +370,7 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     parts = table[resources].to_numpy() / instance.pool
     order = largest_first(parts.max(axis=1))
     own = order if len(order) <= _COLOURED + 1 else order[:_COLOURED]
-    figure, (axis,) = style.panels(ax, 1, len(resources))
+    (axis,) = style.panels(ax, 1, len(resources))
     layers = [(str(table.index[v]) or "(root)", parts[v], style.bar(k)) for k, v in enumerate(own)]
     if len(order) > len(own):
         rest = order[len(own) :]
@@ -382,5 +378,4 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     top = _stacked_bars(axis, layers, np.ones(len(resources)))
     axis.set(ylim=(0, max(1.0, float(top.max()))), ylabel=style.CLUSTER_USED)
     style.name_bars(axis, resources, "resource")
-    style.legend(figure, [axis], ax, "queue", reverse=True)
-    return figure
+    return style.legend([axis], ax, "queue", reverse=True)

@@ -31,7 +31,7 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
     """
     import numpy as np
 
-    figure, (axis,) = style.panels(ax, 1, 8)
+    (axis,) = style.panels(ax, 1, 8)
     solved = ratios.to_numpy(dtype=float)
     finite = solved[np.isfinite(solved)]
     last = max(float(finite.max(initial=1.0)) * 1.2, 2.0)
@@ -50,11 +50,9 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
         xlim=(1.0, last),
         ylim=(-0.02, 1.02),
     )
-    style.tidy(axis)
     if ax is None:  # a line of the legend for each solver
-        figure.set_figheight(max(figure.get_figheight(), 1.0 + 0.24 * ratios.shape[1]))
-    style.legend(figure, [axis], ax, "solver")
-    return figure
+        axis.figure.set_figheight(max(axis.figure.get_figheight(), 1.0 + 0.24 * ratios.shape[1]))
+    return style.finished(axis, ax, "solver")
 
 
 # The figure of a frontier: efficiency across, fairness up, and where mechanisms lie.
@@ -78,7 +76,7 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
     -------
     matplotlib.figure.Figure
     """
-    figure, (axis,) = style.panels(ax, 1, 6)
+    (axis,) = style.panels(ax, 1, 6)
     own, *others = style.places(["alpha-fair", *markers.index])
     look = style.line(0, colour=own)
     axis.plot(points["total_share"], points["smallest_level"], marker=".", zorder=2, label="α-fair", **look)
@@ -91,9 +89,7 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
         colour = style.COLOURS[place % len(style.COLOURS)]
         axis.plot([row["total_share"]], [row["smallest_level"]], label=str(label), color=colour, **look)
     axis.set(xlabel="total of all dominant shares", ylabel="smallest level: share per weight", ylim=(0, None))
-    style.tidy(axis)
-    style.legend(figure, [axis], ax, "by α, and others")
-    return figure
+    return style.finished(axis, ax, "by α, and others")
 
 
 def plot_means(means: pd.DataFrame, errors: pd.DataFrame, what: str, *, ax: Any = None) -> Any:
@@ -112,7 +108,7 @@ def plot_means(means: pd.DataFrame, errors: pd.DataFrame, what: str, *, ax: Any 
     -------
     matplotlib.figure.Figure
     """
-    figure, (axis,) = style.panels(ax, 1, 6)
+    (axis,) = style.panels(ax, 1, 6)
     across = means.index
     for k, (column, place) in enumerate(
         zip(means, style.places(str(name).split(".")[-1] for name in means), strict=True)
@@ -120,9 +116,7 @@ def plot_means(means: pd.DataFrame, errors: pd.DataFrame, what: str, *, ax: Any 
         look = style.line(k, colour=place)
         axis.errorbar(across, means[column], errors[column], marker=".", capsize=3, label=column, **look)
     axis.set(xlabel=str(across.name), ylabel=f"{what}: mean ± standard error")
-    style.tidy(axis)
-    style.legend(figure, [axis], ax, "statistic")
-    return figure
+    return style.finished(axis, ax, "statistic")
 
 
 # Figures of users who come and go, and of methods that converge.
@@ -169,7 +163,7 @@ def plot_tracking(
     ):
         for one in given:
             require_known(one, list(known), f"no {what} is called {one!r}")
-    figure, axes = style.panels(ax, len(servers), 5)
+    axes = style.panels(ax, len(servers), 5)
     times = found.utilization.index.to_numpy()
     for server, axis in zip(servers, axes, strict=True):
         _shade(axis, found)
@@ -181,8 +175,7 @@ def plot_tracking(
         style.open_frame(axis)
     for axis in axes[1:]:
         axis.set_ylabel("")
-    style.legend(figure, axes, ax, "mechanism")
-    return figure
+    return style.legend(axes, ax, "mechanism")
 
 
 def plot_convergence(
@@ -209,15 +202,13 @@ def plot_convergence(
     import numpy as np
     import pandas as pd
 
-    figure, (axis,) = style.panels(ax, 1, 12)
+    (axis,) = style.panels(ax, 1, 12)
     for k, (name, given) in enumerate(series.items()):
         values = given.dropna() if isinstance(given, pd.Series) else pd.Series(given, index=range(1, len(given) + 1))
         values = values[values > 0]
         axis.plot(values.index.to_numpy(), values.to_numpy(dtype=np.float64), label=str(name), **style.line(k))
     axis.set(yscale="log", xlabel=xlabel, ylabel=ylabel)
-    style.tidy(axis)
-    style.legend(figure, [axis], ax, "method")
-    return figure
+    return style.finished(axis, ax, "method")
 
 
 def _shade(axis: Any, found: Tracking) -> None:

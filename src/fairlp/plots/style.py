@@ -107,18 +107,18 @@ def width_for(bars: int) -> float:
     return min(max(7.5, 3.5 + 0.28 * bars), 16.0)
 
 
-def panels(ax: Any, count: int, bars: int) -> tuple[Any, list[Any]]:
-    """Return the figure and its axes: those given, or new ones, side by side while they are narrow."""
+def panels(ax: Any, count: int, bars: int) -> list[Any]:
+    """Return the axes of a figure: those given, or new ones, side by side while they are narrow."""
     if ax is not None:
         axes = list(ax.flat) if hasattr(ax, "flat") else list(ax) if isinstance(ax, list | tuple) else [ax]
         if len(axes) != count:
             raise InstanceError(f"{len(axes)} axes were given; expected {count}, one for each panel")
-        return axes[0].figure, axes
+        return axes
     if count * bars <= 16:
         figure = new_figure(max(4.0 + 1.4 * count + 0.3 * bars * count, 6.5), 4.2)
-        return figure, list(figure.subplots(1, count, squeeze=False).flat)
+        return list(figure.subplots(1, count, squeeze=False).flat)
     figure = new_figure(width_for(bars), 1.4 + 2.8 * count)
-    return figure, list(figure.subplots(count, 1, squeeze=False).flat)
+    return list(figure.subplots(count, 1, squeeze=False).flat)
 
 
 def places(names: Iterable[Any]) -> list[int]:
@@ -213,13 +213,24 @@ def share_names(axes: list[Any]) -> None:
             upper.tick_params(labelbottom=False)
 
 
-def legend(figure: Any, axes: list[Any], given: Any, title: str, reverse: bool = False) -> None:
-    """Put the legend outside the axes: of the figure, which makes room, if none were given, else right of the last."""
+def finished(axis: Any, given: Any, title: str) -> Any:
+    """Tidy the only axis of a figure, put the legend beside it, and return the figure."""
+    tidy(axis)
+    return legend([axis], given, title)
+
+
+def legend(axes: list[Any], given: Any, title: str, reverse: bool = False) -> Any:
+    """Put the legend outside the axes, and return their figure.
+
+    It is of the figure, which makes room, if no axes were given, else right of the last.
+    """
+    figure = axes[0].figure
     handles, names = axes[0].get_legend_handles_labels()
     names = shortened(names, _LONGEST)
-    how: dict[str, Any] = {"title": title, "frameon": False, "reverse": reverse}
+    how = {"title": title, "frameon": False, "reverse": reverse}
     if given is None:
         figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
         figure.legend(handles, names, loc="outside right upper", **how)
     else:
         axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)
+    return figure

@@ -85,7 +85,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
     -------
     matplotlib.figure.Figure
     """
-    figure, (axis,) = style.panels(ax, 1, 8)
+    (axis,) = style.panels(ax, 1, 8)
     for k, column in enumerate(found.columns):
         label = "tasks completed" if column == "tasks" else f"{column} used" if column != "overall" else "all used"
         look = {"marker": "o", "markersize": 4, **style.line(k)}
@@ -93,9 +93,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
     if best is not None:
         axis.axvline(best, color=style.OTHERS, linewidth=1, zorder=0, label=f"{best} slots")
     axis.set(xlabel="slots of the largest server", ylabel="fraction", ylim=(0, 1))
-    style.tidy(axis)
-    style.legend(figure, [axis], ax, "")
-    return figure
+    return style.finished(axis, ax, "")
 
 
 def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
@@ -111,16 +109,14 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
     matplotlib.figure.Figure
         Fractions are of all jobs that arrived, so that a curve ends below 1 where jobs did not end.
     """
-    figure, (axis,) = style.panels(ax, 1, 8)
+    (axis,) = style.panels(ax, 1, 8)
     times = found.completion()
     for k, (policy, colour) in enumerate(zip(times.columns, style.places(times.columns), strict=True)):
         ended = np.sort(times[policy].dropna().to_numpy())
         part, look = np.arange(1, len(ended) + 1) / len(times), style.line(k, colour=colour)
         axis.step(ended, part, where="post", label=str(policy), **look)
     axis.set(xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1))
-    style.tidy(axis)
-    style.legend(figure, [axis], ax, "policy")
-    return figure
+    return style.finished(axis, ax, "policy")
 
 
 def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots", ax: Any = None) -> Any:
@@ -139,7 +135,7 @@ def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots"
     matplotlib.figure.Figure
         The number of jobs stands at each bar.
     """
-    figure, (axis,) = style.panels(ax, 1, len(found))
+    (axis,) = style.panels(ax, 1, len(found))
     heights = found["reduction"].fillna(0).to_numpy()
     bars = axis.bar(range(len(found)), heights, 0.7, edgecolor="white", **style.bar(0))
     axis.bar_label(bars, [f"{jobs} jobs" for jobs in found["jobs"]], padding=2, size="small")
@@ -148,7 +144,7 @@ def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots"
     axis.set(xlabel="tasks of the job", ylabel="mean reduction of completion time [fraction]", title=what)
     axis.margins(y=0.15)
     style.tidy(axis)
-    return figure
+    return axis.figure
 
 
 def plot_completion_ratios(
@@ -200,7 +196,7 @@ def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
 
 def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any, others: Sequence[Any] = ()) -> Any:
     """Draw a panel of lines for each table, columns over time; ``others`` are columns without a look of their own."""
-    figure, axes = style.panels(ax, len(tables), 5)
+    axes = style.panels(ax, len(tables), 5)
     end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
     top = 1.02 if not others else min(1.1 * max(float(table.max().max()) for table in tables.values()), 1.02)
@@ -214,8 +210,7 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
         axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, top), xlim=(0, end / scale))
         style.tidy(axis)
     axes[0].set_ylabel(ylabel)
-    style.legend(figure, axes, ax, title)
-    return figure
+    return style.legend(axes, ax, title)
 
 
 def _area(tasks: np.ndarray) -> np.ndarray:
@@ -231,7 +226,7 @@ def _examples(tasks: np.ndarray) -> list[float]:
 
 def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any) -> Any:
     """Draw a bubble for each user, and the diagonal."""
-    figure, (axis,) = style.panels(ax, 1, 4)
+    (axis,) = style.panels(ax, 1, 4)
     submitted = np.maximum(tasks.to_numpy(dtype=float), 1.0)
     axis.plot((0, 1), (0, 1), color="#999999", linewidth=0.8)
     look = {"color": style.COLOURS[0], "alpha": 0.5, "linewidth": 0}
@@ -243,4 +238,4 @@ def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any)
     axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     axis.set(xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]")
     style.tidy(axis)
-    return figure
+    return axis.figure
