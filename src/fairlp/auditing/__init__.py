@@ -82,7 +82,7 @@ def audit(
     asked = [properties] if isinstance(properties, str) else properties
     names = None if asked is None else [known(name) for name in asked]
     few = len(instance.users) <= MOST_RERUN_USERS
-    rows: dict[str, Finding] = {}
+    rows = {}
     last, mechanism = allocation, None
     if isinstance(allocation, DynamicAllocation):  # its order of arrival is part of its mechanism
         last = allocation.last

@@ -358,7 +358,7 @@ def blockers(
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     tdm = division == "tdm"
     names = ["time"] if tdm else list(instance.resources)
-    rows: list[tuple[Any, ...]] = []
+    rows = []
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
     for i, who in enumerate(market.users):
         if not who.size:

@@ -360,7 +360,7 @@ def _spelt(options: Mapping[str, Any]) -> str:
 
 def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any]:
     """Return a counterexample as it is kept in counterexamples.json, with who claims that there is none."""
-    entry: dict[str, Any] = {
+    entry = {
         "mechanism": mechanism,
         "property": property,
         "demands": instance.demands.tolist(),

@@ -149,7 +149,7 @@ def strategy_proof(case: AuditCase) -> Finding:
 def _structured(instance: Instance, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield lies that have paid somewhere: one resource scaled, another user's demand, fewer servers."""
     users = rng.permutation(len(instance.users)).tolist()
-    per_user: list[list[tuple[np.ndarray, np.ndarray]]] = []
+    per_user = []
     for n in users:
         true, where = instance.demands[n], instance.eligible[n]
         demands = [changed(true, r, true.max() * factor) for factor in PADS for r in np.flatnonzero(true == 0)]

@@ -191,7 +191,7 @@ def what_if(
     found = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
 
     shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(index={"": "(root)"})
-    lines: list[Any] = ["shares are dominant shares of the cluster as it is, in percent; the largest changes first"]
+    lines = ["shares are dominant shares of the cluster as it is, in percent; the largest changes first"]
     if "would_go" in found:
         go = found["would_go"][(found["would_go"] > 0) & (found.index != "")]
         names = ", ".join(

@@ -85,7 +85,7 @@ def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, 
     >>> read_options(["threads=4", "extra.presolve=off"], 2.5)
     {'time_limit': 2.5, 'threads': 4, 'extra': {'presolve': 'off'}}
     """
-    found: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+    found = {} if time_limit is None else {"time_limit": time_limit}
     extra: dict[str, Any] = {}
     for pair in pairs or ():
         name, equals, text = pair.partition("=")

@@ -176,9 +176,9 @@ def frontier(
     """
     find_defined(MECHANISM, instance)
     wanted = sorted({0.0, np.inf, *map(checked, _listed(alphas))})
-    allocations: dict[float, Allocation] = {}
-    failed: dict[float, str] = {}
-    beside: dict[str, np.ndarray] = {}
+    allocations = {}
+    failed = {}
+    beside = {}
     with warnings.catch_warnings(), in_series():
         for alpha in wanted:
             try:
@@ -262,7 +262,7 @@ def _gap(found: Allocation) -> float:
     if found.gap is not None:
         return found.gap
     verdict = found.certify()
-    return verdict.gap if verdict.holds else float("inf")
+    return verdict.gap if verdict.holds else np.inf
 
 
 def _smallest(levels: np.ndarray) -> float:

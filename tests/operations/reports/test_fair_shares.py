@@ -13,7 +13,7 @@ from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.operations.reports.share_comparison import Blocking, ShareComparison
 from fairlp.operations.reports.subject import Classes, Subject, chosen, subject_of
 from fairlp.tolerances import SATURATED
-from kubernetes_dumps import flavors, kueue, node, pod, written
+from kubernetes_dumps import flavors, kueue, node, pod, thing, written
 
 
 def shared():
@@ -277,3 +277,27 @@ def test_only_who_holds_it_where_one_may_run_holds_it():
     found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
     assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
     assert found.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}
+
+
+def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_queues(tmp_path):
+    """A namespace of 2 cores whose excluded user runs on both: nothing is owed to the other, who waits."""
+    quota = thing("ResourceQuota", "q", {"hard": {"requests.cpu": "2"}}, namespace="web")
+    items = [node("n1", allocatable={"cpu": "10"}), quota]
+    items += [pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)]
+    items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
+    left = subject_of(fairlp.snapshot(written(tmp_path, *items))).without(["web/a"])
+    assert ShareComparison.of(left).fair.totals.to_dict() == {"web/b": 0}
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[10]],
+        users=["a", "b"],
+        queue=["q/x", "q/y"],
+        queues={"q": {"guarantee": [3], "cap": [8]}, "q/y": {"guarantee": [2]}},
+    )
+    queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
+    assert queues.guarantees[:, 0].tolist() == [0, 1, 0, 2] and queues.caps[:, 0].tolist() == [
+        np.inf,
+        6,
+        np.inf,
+        np.inf,
+    ]

@@ -126,3 +126,8 @@ def test_whose_running_tasks_would_go():
     now = Subject(one, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
     found = fairlp.what_if(now, weights={"b": 2.0})
     assert found["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and found["would_go"].tolist() == [5, 0]
+
+
+def test_more_servers_than_can_be_counted_are_refused():
+    with pytest.raises(InstanceError, match="add_servers has 10{20} for 'server1'"):
+        fairlp.what_if(fairlp.examples.load("two-servers"), add_servers={"server1": 10**20})

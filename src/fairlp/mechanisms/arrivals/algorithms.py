@@ -108,8 +108,8 @@ def stack(needs: Table, parts: Table) -> Steps:
     """
     rows, available = _rows(needs), _rows(parts)
     groups = LevelStack(len(rows[0]))
-    levels: list[Number] = []
-    first: list[int] = []
+    levels = []
+    first = []
     for need, part in zip(rows, available, strict=True):
         level, position = groups.push(need, part)
         levels.append(level)
@@ -138,8 +138,8 @@ def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
     """
     demand, available = _columns(needs), np.asarray(parts)
     x = np.zeros_like(demand[0])
-    levels: list[Number] = []
-    first: list[int] = []
+    levels = []
+    first = []
     for k in range(1, len(x) + 1):
         d, had, part = demand[:, :k], x[:k], available[k - 1]
         beta = d.sum(axis=1)
@@ -185,8 +185,8 @@ def water_filling(needs: Table, parts: Table) -> Steps:
     """
     demand, available = _columns(needs), np.asarray(parts)
     x = np.zeros_like(demand[0])
-    levels: list[Number] = []
-    first: list[int] = []
+    levels = []
+    first = []
     for k in range(1, len(x) + 1):
         d, level = demand[:, :k], x[:k]
         left = available[k - 1] - _use(d, level)

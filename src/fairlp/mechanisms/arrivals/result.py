@@ -162,7 +162,7 @@ def cautious_bound(result: DynamicAllocation) -> float:
     if (weights != weights[0]).any():
         return 1 / resources
     users = result.schedule.horizon / float(weights[0])
-    worst: float = max(k * (users - k + 1) for k in range(1, resources + 1))
+    worst = max(k * (users - k + 1) for k in range(1, resources + 1))
     return users / worst
 
 
@@ -191,7 +191,7 @@ def properties(result: DynamicAllocation, steps: Sequence[int] | None = None) ->
     names = list(result.instance.users.labels[result.schedule.order])
     resources = list(result.instance.resources)
     demand = result.needs / result._weights[:, None]
-    rows: list[dict[str, object]] = []
+    rows = []
     for step in range(1, len(levels) + 1) if steps is None else steps:
         here = levels[step - 1, :step]
         before = levels[step - 2, : step - 1] if step > 1 else here[:0]
@@ -711,7 +711,7 @@ class DynamicAllocation(Answer):
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        written: list[Path] = []
+        written = []
         for step in range(1, len(self.level_array) + 1) if steps is None else steps:
             written += self.model(step).write(place / f"{self.files}-step-{step:04d}{suffix}", **options)
         return written

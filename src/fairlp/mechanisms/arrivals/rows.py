@@ -156,8 +156,8 @@ class _Steps:
         """
         if not warm:
             self.session.restart()
-        failure: SolverError | None = None
-        closest: tuple[float, Solution] | None = None
+        failure = None
+        closest = None
         for other in (None, False, True):
             if other is not None:
                 self.session.restart(other)

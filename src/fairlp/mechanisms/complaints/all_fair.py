@@ -73,7 +73,7 @@ def _describe(candidates: Candidates, mask: np.ndarray) -> Polytope:
     """Explore the polytope of the chosen set by linear programs."""
     requests = candidates.requests
     count = len(requests.entitlements)
-    points: list[np.ndarray] = []
+    points = []
 
     def extreme(direction: np.ndarray) -> np.ndarray:
         solution = candidates.maximize(direction)

@@ -83,7 +83,7 @@ class MeanLevelBound:
         if np.isnan(self.mean) or self.mean == self.bound == 0:
             return 0.0
         if not self.mean > 0 or np.isnan(self.bound):
-            return float("inf")
+            return np.inf
         return max(0.0, self.bound / self.mean - 1.0)
 
 
@@ -124,7 +124,7 @@ def proof(
             break
         held = held & ~dear
     if held.all():
-        return MeanLevelBound(float("nan"), float("nan"), 0.0, prices * 0.0)
+        return MeanLevelBound(np.nan, np.nan, 0.0, prices * 0.0)
     off = 0.0
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,7 +194,7 @@ def _of_others(
     if mean == 0 and left <= LEVEL_ROUNDING * spent:
         left = 0.0
     index = power_mean((cost / part)[~held], part[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
-    bound = left / index if index > 0 else float("inf")
+    bound = left / index if index > 0 else np.inf
     if held.any():  # what those miss of their limits, beyond the rounding of sums
         missing = np.where(held, np.maximum(end * (1 - LEVEL_ROUNDING) - level, 0.0), 0.0)
         short = missing > 0  # of whoever misses nothing, it may be beyond floats what more would be worth
@@ -232,8 +232,8 @@ def _largest_mean(call: MethodCall, alpha: float) -> Tasks:
         return Tasks(nothing, gap=0.0, certificate=Proof(True, "nobody can run anything"))
     if alpha == 1 and not have_limits(instance):
         return _certified(call, _proportional(call), alpha)
-    error: SolverError | None = None
-    found: Tasks | None = None
+    error = None
+    found = None
     try:
         found = _certified(call, _through_solver(call, alpha), alpha)
         if not found.unproved:
@@ -451,17 +451,17 @@ def mean_level_gap(allocation: Allocation) -> float:
     """Return how far the mean level of an α-fair allocation is from its maximum at most, by a linear program."""
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
-        return 0.0 if allocation.certify().holds else float("inf")
+        return 0.0 if allocation.certify().holds else np.inf
     return _shown(allocation, alpha).gap
 
 
 def _shown(allocation: Allocation, alpha: float) -> MeanLevelBound:
     """Return what the prices of the linear program at these levels prove, or the allocation's own: any prices bound."""
-    instance: Instance = allocation.instance
+    instance = allocation.instance
     if (runnable_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
         instance = _with_a_chance(instance)
     if not runnable_users(instance).any():
-        return MeanLevelBound(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
+        return MeanLevelBound(np.nan, np.nan, 0.0, np.zeros(instance.capacities.shape))
     small, servers = merge_servers(instance)
     model = better(small, allocation.levels.to_numpy(), alpha)
     solution = model.solve().require_optimal()

@@ -351,7 +351,7 @@ def certify_fair(
         holds,
         f"bottlenecks {', '.join(map(str, check.bottlenecks)) or 'none'}; overuse {overuse:.1e}, complaint "
         f"{check.complaint:.1e}, optimality {figure(conditions)}, gap {figure(gap)}",
-        float("nan") if gap is None else gap,
+        np.nan if gap is None else gap,
         bottlenecks=check.bottlenecks,
         prices=named,
         overuse=overuse,
@@ -370,4 +370,4 @@ def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, who: np.ndarray)
         # term by term: the values themselves may be large beside their difference
         terms = e * np.log(best / x[who]) - p * best
     value = float(prices.sum() + terms.sum())
-    return abs(value) if np.isfinite(value) else float("inf")
+    return abs(value) if np.isfinite(value) else np.inf

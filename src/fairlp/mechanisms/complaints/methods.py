@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -113,7 +112,7 @@ def in_stages(requests: Requests, optimum: Optimum, tolerance: float) -> tuple[n
 
 def _best_of(call: MethodCall) -> tuple[Requests, Criterion]:
     """Return the requests and the criterion; one that does not exist ends it here."""
-    criterion: Any = call.parameters.get("criterion")
+    criterion = call.parameters.get("criterion")
     criterion = UTILIZATION if criterion is None else criterion
     requests = Requests.of(call.instance)
     coefficients(requests, criterion)

@@ -121,7 +121,7 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
     field = _Field(r, e, limited)
     x, s, y = field.start()
     c, steps = BEGIN, 0
-    kept: list[tuple[float, np.ndarray, np.ndarray]] = []
+    kept = []
     while True:
         for _ in range(_CORRECTIONS):
             missing = c * e - field.gradient(x, s, y)

@@ -131,7 +131,7 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     prices = None
     if solution.row_duals is not None:
         prices = prices_of(instance, model, solution.row_duals)
-    unknown = float("inf")
+    unknown = np.inf
     conditions = unknown if proof.dual_residual is None else proof.dual_residual
     gap = unknown if proof.gap is None else proof.gap
     words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"

@@ -117,7 +117,7 @@ def algorithm_1(
     The paper leaves convergence open. The rounds say how much a sweep changed, and how many updates it took.
     """
     tasks = separate_start(market) if start is None else start.copy()
-    sweeps: list[tuple[float, int]] = []
+    sweeps = []
     totals = tasks.sum(axis=1)
     for _ in range(most_sweeps):
         change, updates = 0.0, 0

@@ -347,7 +347,7 @@ def best_response(
     """
     n_users, n_servers = market.shape
     tasks = np.zeros((n_users, n_servers)) if start is None else start.copy()
-    sweeps: list[tuple[float, int]] = []
+    sweeps = []
     best, failures, gap, due = np.inf, 0, 2, FIRST_SWEEPS
     for number in range(most_sweeps):
         forward = failures % 2 == 0  # the other way round breaks a dance of two states

@@ -61,7 +61,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     room = np.maximum(market.limits - totals, 0.0)
     infeasibility = _infeasibility(market, tasks, totals)
     violation = 0.0
-    found: list[tuple[float, int, int, float, float]] = []
+    found = []
     for i, who in enumerate(market.users):
         if not who.size:
             continue

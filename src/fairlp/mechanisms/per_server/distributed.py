@@ -420,9 +420,9 @@ def _follow(
     moments: Sequence[float],
 ) -> tuple[list[Sample], list[float], list[Action]]:
     """Let the servers act from moment to moment, users come and go; return what ran, the distances and the actions."""
-    solved: dict[tuple[str, bytes], _Running] = {}
-    samples: list[Sample] = []
-    distances: list[float] = []
+    solved = {}
+    samples = []
+    distances = []
     actions: list[Action] = []
     coming = [event for event in events if event[0] > 0]
     multiple = effort(instance)

@@ -184,7 +184,7 @@ def inferred(cells: Sequence[str]) -> list[Any]:
     ([1, None, 3], [1.0, 2.5], [True, False], ['007', 'x'])
     """
     given = [cell.strip() for cell in cells]
-    kinds: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
+    kinds = (
         (_INT, int),
         (_FLOAT, float),
         (_FLAG, lambda cell: cell.lower() == "true"),
@@ -197,7 +197,7 @@ def inferred(cells: Sequence[str]) -> list[Any]:
 
 def _about(path: Path) -> dict[str, Any]:
     """Return what ``fairlp.json`` says, or what holds without it."""
-    found: dict[str, Any] = {"fairlp": VERSION, "name": "", "rows": {}}
+    found = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
         return found
     text = read_text(path)
@@ -220,7 +220,7 @@ def _about(path: Path) -> dict[str, Any]:
 
 def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> list[Any]:
     """Return for each user its condition, or its servers in ``eligible.csv``."""
-    entries: list[Any] = users["eligible"].tolist() if "eligible" in users else [None] * len(users)
+    entries = users["eligible"].tolist() if "eligible" in users else [None] * len(users)
     for user, server, _ in table.pairs(labels, None):
         if isinstance(entries[user], str):
             table.fail(1, f"user {labels['user'][user]!r} also has a condition in {USERS}; expected one of the two")
@@ -234,7 +234,7 @@ class _Csv:
     def __init__(self, path: Path, sizes: dict[str, Any]) -> None:
         self.path = path
         text = read_text(path)
-        rows: list[list[str]] = []
+        rows = []
         self.lines: list[int] = []
         reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
         line = 1
@@ -293,7 +293,7 @@ class _Csv:
 
     def frame(self, what: str) -> pd.DataFrame:
         """Return the table as :func:`from_frames` takes it."""
-        columns: dict[str, pd.Series[Any]] = {what: pd.Series(self.labels(what), dtype=object)}
+        columns = {what: pd.Series(self.labels(what), dtype=object)}
         for header, cells in self.cells.items():
             name = header.removesuffix(":text")
             if header in (what, f"{what}:int"):
@@ -334,7 +334,7 @@ class _Csv:
                     self.fail(line, f"{what} {label!r} is unknown; {nearest(label, place)}")
             columns.append([place[label] for label in given])
         values = self.numbers(value, blank=False) if value else [1.0] * len(self.lines)
-        seen: set[tuple[int, int]] = set()
+        seen = set()
         for user, server, line in zip(*columns, self.lines, strict=True):
             if (user, server) in seen:
                 self.fail(line, f"user {labels['user'][user]!r} and server {labels['server'][server]!r} occur twice")

@@ -128,7 +128,7 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
     True
     """
     users = _user_columns(instance)
-    servers: dict[Any, Any] = dict(_resource_columns(instance, instance.capacities, "server"))
+    servers = dict(_resource_columns(instance, instance.capacities, "server"))
     if (instance.counts != 1).any():
         servers["count"] = instance.counts
     names = {str(resource) for resource in instance.resources}
@@ -369,7 +369,7 @@ def _units(
 
 
 def _user_columns(instance: Instance) -> dict[Any, Any]:
-    users: dict[Any, Any] = dict(_resource_columns(instance, instance.demands, "user"))
+    users = dict(_resource_columns(instance, instance.demands, "user"))
     if instance.weights.ndim == 2:
         users |= _family_columns("weight:", instance.resources, instance.weights)
     elif (instance.weights != 1).any():

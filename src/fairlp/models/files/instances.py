@@ -200,7 +200,7 @@ def _where(error: Exception) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    found = {}
     for key, value in pairs:
         if key in found:
             raise ValueError(f"key {key!r} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)")
@@ -232,7 +232,7 @@ class _Loader(_BaseLoader):
     yaml_implicit_resolvers = {}  # noqa: RUF012
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
+        seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable):
@@ -272,8 +272,8 @@ def _measure_yaml(text: str) -> None:
 
     A list of two aliases of a list of two aliases of … doubles with every line; what aliases stand for is counted.
     """
-    open_: list[tuple[str | None, int]] = []  # lists and mappings around: the anchor of each, and values so far
-    sizes: dict[str, int] = {}  # values of each anchor
+    open_ = []  # lists and mappings around: the anchor of each, and values so far
+    sizes = {}  # values of each anchor
     repeated = size = 0
     for event in yaml.parse(text, Loader=_BaseLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -418,7 +418,7 @@ def _attribute_records(frame: pd.DataFrame, labels: Iterable[Any], what: str) ->
 
 
 def _distinct(labels: Iterable[Any], what: str) -> None:
-    seen: set[str] = set()
+    seen = set()
     for name in map(str, labels):
         if name in seen:
             raise FileFormatError(f"{what} have two names that are written {name!r}; rename one to write a file")
@@ -514,7 +514,7 @@ class _Document:
         for k, row in enumerate(rows):
             where = f"{key}[{k}]"
             given = self.record(row, where, names[:count], names[count:])
-            record: Record = {}
+            record = {}
             for name in names:
                 if name in given:
                     record[name] = fields[name](self, given[name], f"{where}.{name}")
@@ -642,7 +642,7 @@ class _Document:
         """Return what the document says of its queues, by path; None where it has none."""
         if "queues" not in self.document:
             return None
-        found: dict[str, Record] = {}
+        found = {}
         for record in self.records("queues"):
             path, where = record.pop("queue"), record.pop("where")
             if path in found:

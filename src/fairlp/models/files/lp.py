@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array
 
 from ...errors import require_known
 from ..programs.program import Program, Sense
@@ -396,7 +396,7 @@ class _LpReader:
         if self.glpk and not offset:
             offset = float(self.glpk[1])
             self.source.warn("written by GLPK, which gives the objective's constant in a comment that others ignore")
-        entries: csc_array[Any] = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
+        entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
         entries.eliminate_zeros()  # of a variable that occurs twice, SciPy has added the coefficients
         if not np.isfinite(entries.data).all():
             line = int(row_lines[entries.indices[~np.isfinite(entries.data)][0]])

@@ -184,7 +184,7 @@ def _separate(names: list[str], changed: np.ndarray) -> None:
 
 def explained(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray) -> NameMap:
     """Return block, labels and human name of every changed element, by file name."""
-    mapping: NameMap = {}
+    mapping = {}
     start = 0
     for block in blocks:
         which = np.flatnonzero(changed[start : start + len(block)])

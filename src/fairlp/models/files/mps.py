@@ -174,7 +174,7 @@ class _Sections:
     def _find(self, titles: list[int]) -> None:
         """Check the titles, note the lines of each section, and read what stands before the rows."""
         title, beyond, number, last = "", 0, 1, 0
-        senses: list[tuple[int, bytes]] = []
+        senses = []
         for start, stop in pairwise([*titles, len(self.text)]):
             number, last = number + self.text.count(b"\n", last, start), start
             begin = self.text.index(b"\n", start) + 1

@@ -302,7 +302,7 @@ def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
     """Return block and labels of every name, or the name alone where it stands for itself."""
     if split and not entries and all(map(_NUMBERED.fullmatch, names)):
         split = False  # numbers whose side file is lost
-    keys: list[_Key] = [tuple(name.split(".")) for name in names] if split else [(None, name) for name in names]
+    keys = [tuple(name.split(".")) for name in names] if split else [(None, name) for name in names]
     for i, name in enumerate(names if entries else ()):
         if entry := entries.get(name):
             key = (entry["block"], *entry["labels"])
@@ -349,7 +349,7 @@ def _families(keys: list[_Key]) -> Iterator[tuple[str | None, int]]:
 
 def _blocks(what: str, keys: list[_Key]) -> tuple[Block, ...]:
     """Return the blocks of rows or columns; one with whole names where labels would not be unique."""
-    blocks: list[Block] = []
+    blocks = []
     start = 0
     for (name, _), group in groupby(_families(keys)):
         stop = start + len(list(group))

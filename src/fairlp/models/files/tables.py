@@ -100,7 +100,7 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
         raise _no_number(where, wide.index[row], wide.columns[column], wide.iloc[row, column])
     numbers.index = [users[str(user)] for user in numbers.index]
     numbers.columns = [servers[str(server)] for server in numbers.columns]
-    whole: pd.DataFrame = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
+    whole = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
     return whole
 
 

@@ -275,7 +275,7 @@ def _exchange(draft: Path, place: Path, names: Iterable[str]) -> None:
     """Move the files of a draft into a folder, and the older ones of the same names out; all of them or none."""
     old = draft / "old"
     old.mkdir()
-    moved: list[tuple[Path, Path]] = []
+    moved = []
     try:
         for name in names:
             for source, target in ((place / name, old / name), (draft / name, place / name)):

@@ -739,7 +739,7 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
     found = {}
     for noun, what in (("user", "demands"), ("server", "capacities")):
         if f"{noun}s" in changes:
-            frame: pd.DataFrame = getattr(instance, f"{noun}_attributes")
+            frame = getattr(instance, f"{noun}_attributes")
             carried = changes[f"{noun}s"]
             if carried is None:
                 given = arranged(changes.get(what), named_axes(what), f"the table of {what}", InstanceError)

@@ -147,7 +147,7 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     """
     largest = instance.demands.max(axis=1)
     # what differs by this many powers of two is not merged: its factor would be beyond floats
-    parts: list[np.ndarray] = [np.rint(np.frexp(largest)[1] / _FAR) + 0.0, *_canonical(instance.demands, largest, -1)]
+    parts = [np.rint(np.frexp(largest)[1] / _FAR) + 0.0, *_canonical(instance.demands, largest, -1)]
     if instance.has_constraints:
         parts.append(np.packbits(instance.eligible, axis=1))
     if instance.rates is not None:

@@ -15,7 +15,7 @@ from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
 from .problem import relative
-from .quotas import KINDS, Quotas, Said, parted, quotas_of
+from .quotas import KINDS, Quotas, parted, quotas_of
 
 #: The path of the tree's root.
 ROOT = ""
@@ -162,7 +162,7 @@ class Queues:
 
     def table(self, resources: Index) -> pd.DataFrame:
         """Return the queues as a table: weight, and columns such as ``guarantee:<resource>`` where there are any."""
-        columns: dict[str, Any] = {"weight": self.weights}
+        columns = {"weight": self.weights}
         for word, amounts, given in (
             ("guarantee", self.guarantees, self.guarantees > 0),
             ("cap", self.caps, self.capped),
@@ -367,7 +367,7 @@ def _row(path: str, given: Any, resources: Index) -> Row:
             raise InstanceError(
                 f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected {most}{none}"
             )
-    said: Said = {}
+    said = {}
     for kind in KINDS:
         what = f"{kind} of queue {path!r}"
         amounts = _mapping(given.get(kind), what).items()
@@ -422,7 +422,7 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
     if not table.columns.is_unique:
         raise InstanceError("the table of queues has a column twice; expected each once")
     for path, cells in zip(table.index, table.to_dict("records"), strict=True):
-        record: dict[str, Any] = {}
+        record = {}
         for header, value in cells.items():
             column = str(header)
             if value is None or (isinstance(value, float) and np.isnan(value)):

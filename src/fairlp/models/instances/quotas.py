@@ -145,7 +145,7 @@ class Lanes:
         asked = instance.demands > 0
         kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)
         ways = [_ways(quotas, there, *np.split(kind, [listed.shape[1]])) for kind in kinds]
-        found: list[tuple[int, np.ndarray, np.ndarray]] = []
+        found = []
         for n, kind in enumerate(of.ravel()):
             own = [(n, columns, where & runs[n]) for columns, where in ways[kind] if (where & runs[n]).any()]
             found += own or [(n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))]

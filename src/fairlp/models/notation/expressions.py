@@ -995,7 +995,7 @@ class Element(Expression):
         """The numbers of elements of a parameter, read-only."""
         if isinstance(self.base, Variable):
             raise ModelError(f"{self} is unknown; a solution has the values of variable {self.name!r}")
-        found: np.ndarray = np.asarray(self.base.values[tuple(slice(None) if p is None else p for p in self.places)])
+        found = np.asarray(self.base.values[tuple(slice(None) if p is None else p for p in self.places)])
         found.setflags(write=False)
         return found
 

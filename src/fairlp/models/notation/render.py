@@ -84,7 +84,7 @@ def symbol(name: str, tex: bool) -> str:
 
 def indexed(node: Expression, tex: bool) -> str:
     """Return a name with its indices: ``d[n,r]``; labels stand for themselves, and so do places (``d[ann,r−1]``)."""
-    shown: dict[str, str] = {}
+    shown = {}
     while isinstance(node, Along):
         shown[node.index.symbol] = _signs(node.shown, tex)
         node = node.body
@@ -291,7 +291,7 @@ def model_text(model: Model) -> str:
         lines.append("  defining")
         lines += [f"    {name} = {text(expression)}" for name, expression in model.definitions.items()]
     lines.append("  with")
-    entries: list[tuple[str, str]] = []
+    entries = []
     for variable in model.variables.values():
         where = variable.where
         scope = "" if where is None else f"   {subsets.scope(variable.indices, where)}"

@@ -88,8 +88,8 @@ def sweep(
     axes = [_steps(one, part) for one, part in zip(swept, given, strict=True)]
     xarray, reader = imported_xarray() if grid else None, _reader(model, read)
     before = [one.stored for one in swept]
-    rows: list[dict[str, Any]] = []
-    last: tuple[int, ...] = (-1,) * len(swept)
+    rows = []
+    last = (-1,) * len(swept)
     try:
         with ModelSession(model, solver, options or {}) as session:
             for place in product(*(range(len(steps)) for steps, _ in axes)):
@@ -293,7 +293,7 @@ def _elements(model: Model, solution: Solution, kind: str, name: str) -> dict[st
 def _row(solution: Solution, reader: Reader) -> dict[str, Any]:
     """Return one row of the table."""
     status = solution.status
-    row: dict[str, Any] = {"objective": np.nan, "status": status.termination.value}
+    row = {"objective": np.nan, "status": status.termination.value}
     if status.is_optimal:
         row["objective"] = solution.objective
         row |= reader(solution)

@@ -584,7 +584,7 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
     for name in old:
         del model._absolutes[name]
         _drop(model, "variable", name)
-    made: dict[int, Variable] = {}
+    made = {}
 
     def stand_in(node: Expression) -> Expression | None:
         if not isinstance(node, Abs) or not node.degree:
@@ -649,7 +649,7 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     if isinstance(name, str):
         return (*model.kind_of(name), model[name])
     # the one over other symbols is the same
-    found: Any = name.base if isinstance(name, (Parameter, Variable)) else name
+    found = name.base if isinstance(name, (Parameter, Variable)) else name
     if not isinstance(found, (Constraint, Parameter, Variable, Subset)):
         kind = type(name).__name__
         raise ModelError(f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or subset")

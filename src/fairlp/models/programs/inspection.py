@@ -25,7 +25,7 @@ def statistics(program: Program, scaled: bool = False) -> pd.DataFrame:
     """
     given = _scaled(program) if scaled else program
     columns = np.repeat(np.arange(given.n_columns), np.diff(given.A.indptr))
-    table: dict[tuple[str, str], dict[str, float]] = {}
+    table = {}
     for kind, blocks, line, bounds, costs, integers in (
         ("constraint", given.rows, given.A.indices, (given.row_lower, given.row_upper), np.zeros(given.n_rows), None),
         ("variable", given.columns, columns, (given.col_lower, given.col_upper), given.c, given.integrality),
@@ -100,7 +100,7 @@ def _numbers(program: Program, rows: pd.Index[Any], columns: pd.Index[Any]) -> p
     """Return the numbers of a program by part, row and column, as far as these rows and columns go."""
     row, column = np.array([*program.row_names, ""], object), np.array([*program.column_names, ""], object)
     every, each = np.arange(program.n_rows), np.arange(program.n_columns)
-    parts: list[tuple[str, Any, Any, Any]] = [
+    parts = [
         ("coefficient", row[program.A.indices], column[np.repeat(each, np.diff(program.A.indptr))], program.A.data),
         ("offset", row[-1:], column[-1:], [program.offset]),
         *((what, row[every], "", getattr(program, what)) for what in ("row_lower", "row_upper")),

@@ -96,7 +96,7 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
         if facts.share_comparison.subject.tasks is not None
         else {"fair": "fair_share"}
     )
-    columns: dict[str, Any] = {"name": [str(label) for label in part.index]}
+    columns = {"name": [str(label) for label in part.index]}
     rows = pd.concat([pd.DataFrame(columns | {"kind": k, "share": part[c].to_numpy()}) for k, c in kinds.items()])
     y = alt.Y("name:N", sort=columns["name"], title=None, axis=alt.Axis(labelLimit=360))
     bars = alt.Chart(rows).mark_bar().encode(

@@ -14,7 +14,6 @@ from ...auditing import audit
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
 from ...mechanisms.allocation import Allocation
-from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
 from ...mechanisms.validation import by_rounds
 from ...models.instances.instance import Instance
@@ -141,7 +140,7 @@ class Facts:
     def compared(self) -> dict[str, Allocation | None]:
         """What runs now, where that is known, what is fair, and what other mechanisms give, by name."""
         comparison = self.share_comparison
-        names: list[str | Mechanism] = list(self.mechanisms or ())
+        names = list(self.mechanisms or ())
         if not names:
             rows = [row for row in TABLE.values() if row.compared and row.undefined(comparison.instance) is None]
             names = [

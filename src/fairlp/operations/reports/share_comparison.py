@@ -248,7 +248,7 @@ class ShareComparison:
         instance, share = self.instance, self.share_of_a_task
         kept = self._floors
         rows = [self._held_by_users(n) for n in range(len(instance.users))]
-        columns: dict[str, Any] = {
+        columns = {
             "queue": list(instance.queue or [""] * len(instance.users)),
             "tasks": self.has,
             "fair_tasks": self.fair_tasks,
@@ -275,7 +275,7 @@ class ShareComparison:
         guarantee = (tree.guarantees / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has nobody to borrow from
         rows = [self._held_by_queues(v) for v in range(len(tree))]
-        columns: dict[str, Any] = {
+        columns = {
             "level": tree.depths,
             "users": below.sum(axis=1).astype(int),
             "weight": tree.weights,

@@ -182,6 +182,10 @@ class Subject:
             capacities = np.maximum(capacities - used / instance.counts[:, None], 0.0)
             excluded = excluded.add(pd.Series(used.sum(axis=0), index=list(instance.resources)), fill_value=0.0)
         left = instance.select_users(kept).replace(capacities=capacities)
+        if left.queues is not None and tasks is not None:  # it counts for the guarantees and caps of its queues, too
+            held = instance.tree.below[:, out] @ (tasks[out].sum(axis=1)[:, None] * instance.demands[out])
+            guarantees, caps = (np.maximum(one - held, 0.0) for one in (left.queues.guarantees, left.queues.caps))
+            left = left.derived(queues=replace(left.queues, guarantees=guarantees, caps=caps))
         return replace(
             self,
             instance=left,

@@ -12,6 +12,7 @@ from ...api import allocate
 from ...errors import InstanceError, UnknownNameError, nearest, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
+from ...models.instances.problem import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
 from ...tolerances import AUDIT
 from .subject import Classes, Given, chosen, require_user_or_queue, subject_of
@@ -46,7 +47,7 @@ def _with_servers(instance: Instance, more: Mapping[str, int]) -> Instance:
     counts = np.array(instance.counts)
     rows = {str(name): i for i, name in enumerate(instance.servers)}
     for name, count in more.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count < LARGEST_WHOLE:
             raise InstanceError(f"add_servers has {count!r} for {name!r}; expected a whole number of at least 1")
         if str(name) in classes.names:
             row = int(np.flatnonzero(classes.of == classes.names.index(str(name)))[0])

@@ -108,7 +108,7 @@ def shares_3a(run: Run) -> ItemAnswer:
 def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: str = "") -> ItemAnswer:
     """Return one column of Table I: promised properties on random instances, missing ones by counterexamples."""
     instances, lies = run.of(FEW, MANY), run.of(FEW_LIES, MANY_LIES)
-    numbers: list[Number] = []
+    numbers = []
     said: list[str] = []
     wrong: list[str] = []
     witness, by_one = "", "broken by an instance"

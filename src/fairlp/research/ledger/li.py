@@ -226,7 +226,7 @@ def theorem_2(instance: Instance) -> Told:
 def worst_case(run: Run) -> ItemAnswer:
     """The instance for m = 2 … 8, drawn beside 1/m."""
     numbers: list[Number] = []
-    ours: list[float] = []
+    ours = []
     sizes = range(2, 9)
     for m in sizes:
         found = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)

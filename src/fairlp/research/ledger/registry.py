@@ -244,7 +244,7 @@ Draw = Callable[[np.random.Generator], Any]
 def over(run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY, why: str = "") -> ItemAnswer:
     """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
     rng, count = run.rng, run.of(few, many)
-    broken: list[str] = []
+    broken = []
     done = 0
     with progress_bar(run.key, count, 0, run.progress) as advance:
         for _ in range(20 * count):

@@ -238,7 +238,7 @@ def chosen(
             needy = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
             raise InstanceError(f"{name!r} is generated and needs no data; {needy} do")
     wanted = ordered() if entries is None else [one if isinstance(one, Entry) else find(one).name for one in entries]
-    found: dict[str, Entry] = {}
+    found = {}
     missing = {}
     for one in wanted:
         name = one.name if isinstance(one, Entry) else one

@@ -247,7 +247,7 @@ def run(
         raise InstanceError(f"memory is {memory}; expected GiB above 0")
     found, missing = chosen(entries, size, seed)
     settings = {"size": size, "seed": seed, "time_limit": time_limit, "repeat": repeat}
-    rows: list[SolverResult] = []
+    rows = []
     complete = True
     try:
         with ExitStack() as ends, progress_bar("library", len(found) * len(own), 0, progress) as done:

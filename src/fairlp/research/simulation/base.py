@@ -212,7 +212,7 @@ class Simulation(ABC):
 
     def _sample(self, until: float, closed: bool) -> None:
         """Write down what goes on at every sample time before ``until`` (and at it): nothing changed since."""
-        seen: Sample | None = None
+        seen = None
         while self.next_sample < until or (closed and self.next_sample <= until):
             seen = seen or self.observe()
             self.samples.append(seen)
@@ -236,8 +236,8 @@ def _eligible(workload: Workload, cluster: Instance) -> list[np.ndarray | None] 
     if "eligible" not in workload.jobs.columns:
         return None
     columns = Columns(cluster.server_attributes, cluster.capacities, cluster.resources)
-    known: dict[Any, np.ndarray | None] = {}
-    found: list[np.ndarray | None] = []
+    known = {}
+    found = []
     for job, condition in workload.jobs["eligible"].items():
         if condition not in known and not is_missing(condition):
             allowed = evaluate(str(condition), columns, f"job {job!r}")

@@ -163,7 +163,7 @@ class Engine(Simulation):
 
     def _end_tasks(self) -> set[int]:
         """End the tasks that end now; return the servers that have more room."""
-        freed: set[int] = set()
+        freed = set()
         while self.events and self.events[0][0] == self.now:
             _, _, server, job = heapq.heappop(self.events)
             kind, user = int(self.kind[job]), int(self.user[job])

@@ -120,7 +120,7 @@ def statistics_of(given: Any, labels: Plain) -> tuple[dict[str, Any], ...]:
         given = [given]
     if not isinstance(given, list | tuple):
         raise StudyError(f"statistics are {given!r}; expected a list")
-    found: dict[str, dict[str, Any]] = {}
+    found = {}
     for k, entry in enumerate(given):
         how = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
         if "name" not in how:

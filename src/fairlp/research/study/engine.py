@@ -42,7 +42,7 @@ def run(
         return how.result(definition, how.complete({}, None))
     target = _checked(path)
     number = {key: k for k, key in enumerate(study.keys)}
-    done: storage.Finished = {}
+    done = {}
     if target.exists():
         table, told = storage.read(target)
         storage.same(told, storage.stamp(definition), target)

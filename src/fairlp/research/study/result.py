@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.core.groupby import DataFrameGroupBy
 
 from ...errors import UnknownNameError, nearest, require_known
 from ...models.files.whole_files import home
@@ -190,7 +189,7 @@ class Result:
 
         known, points = self.statistics, self.points
         wanted = [statistics] if isinstance(statistics, str) else list(statistics)
-        names: list[str] = []
+        names = []
         for one in wanted:
             own = [name for name in known if name == one or name.startswith(f"{one}.")]
             names += own
@@ -201,8 +200,8 @@ class Result:
         if across not in points:
             raise UnknownNameError(f"the study has no parameter {across!r}; {nearest(str(across), list(points))}")
         others = [name for name in varying if name != across]
-        means: dict[str, pd.Series[float]] = {}
-        errors: dict[str, pd.Series[float]] = {}
+        means = {}
+        errors = {}
         for values, runs in self.frame.groupby(others) if others else [((), self.frame)]:
             of = [f"{name} {value}" for name, value in zip(others, values, strict=True)]
             groups = runs.groupby(across)[names]
@@ -214,7 +213,7 @@ class Result:
     def _figure(self, name: str) -> pd.DataFrame:
         """Return one figure of all statistics, points × statistics."""
         with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers have no standard deviation
-            groups: DataFrameGroupBy[Any, Any] = self.frame.groupby("point")[self.statistics]
+            groups = self.frame.groupby("point")[self.statistics]
             made = groups.std() if name == "sd" else groups.agg(name)
         points = self.points
         made = made.reindex(points.index)  # no statistic, no rows: every run has failed

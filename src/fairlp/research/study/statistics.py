@@ -37,7 +37,7 @@ def summary(instance: Instance, allocations: Allocations, *, of: str | Sequence[
     -------
     dict of str to float
     """
-    found: Numbers = {}
+    found = {}
     for label in _labels(allocations, of):
         allocation = allocations[label]
         shares = _shares(instance, allocation)
@@ -116,7 +116,7 @@ def jains_index(levels: np.ndarray) -> float:
         NaN where nobody has anything.
     """
     squares = float((levels**2).sum())
-    return float(levels.sum()) ** 2 / (len(levels) * squares) if squares > 0 else float("nan")
+    return float(levels.sum()) ** 2 / (len(levels) * squares) if squares > 0 else np.nan
 
 
 def seconds(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:

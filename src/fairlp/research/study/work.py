@@ -77,7 +77,7 @@ class Work:
 
     def values(self, instance: Instance, allocations: dict[str, Allocation]) -> dict[str, float]:
         """Return the numbers of all statistics, by column."""
-        found: dict[str, float] = {}
+        found = {}
         for label, function, arguments in self.statistics:
             numbers_of = function(instance, allocations, **keywords(arguments))
             if not isinstance(numbers_of, Mapping):

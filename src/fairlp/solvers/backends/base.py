@@ -177,7 +177,7 @@ class ProgramChange:
 
     def of(self, program: Program) -> Program:
         """Return the program with what is new."""
-        parts: dict[str, Any] = {}
+        parts = {}
         for name, bounds in (("row", self.rows), ("col", self.columns)):
             if bounds is not None:
                 at, *ends = bounds

@@ -75,7 +75,7 @@ class Numbers:
         """Return some of the numbers: an array, or an expression in parameters."""
         import cvxpy as cp
 
-        found: Any = self.rest[positions]
+        found = self.rest[positions]
         for parameter, slopes in self.parts:
             if slopes[positions].nnz:
                 found = slopes[positions] @ cp.vec(parameter, order="C") + found
@@ -197,7 +197,7 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
     for block, variable in zip(program.columns, flat, strict=True):
         constraints += _bounds(program, block, variable)
     costs = entries + 2 * program.n_rows
-    objective: Any = numbers.at(np.array([len(numbers.rest) - 1]))[0] + sum(
+    objective = numbers.at(np.array([len(numbers.rest) - 1]))[0] + sum(
         numbers.at(costs + np.arange(block.start, block.stop)) @ variable
         for block, variable in zip(program.columns, flat, strict=True)
         if program.c[block.slice].any()
@@ -247,7 +247,7 @@ _TERMINATION = {
 
 
 def _variable(cp: Any, block: Block, program: Program) -> Any:
-    shape: tuple[int, ...] = (len(block),) if block.positions is not None or not block.axes else block.shape
+    shape = (len(block),) if block.positions is not None or not block.axes else block.shape
     whole = program.integrality[block.slice] > 0
     if whole.any() and not whole.all():  # a block of a file may be mixed
         return cp.Variable(shape, name=block.name, integer=np.nonzero(whole.reshape(shape)))
@@ -256,7 +256,7 @@ def _variable(cp: Any, block: Block, program: Program) -> Any:
 
 def _concave(cp: Any, logs: LogTerms, program: Program, flat: list[Any]) -> Any:
     """Return the logarithms (exponential cones) and powers (power cones) of the objective."""
-    parts: list[Any] = []
+    parts = []
     for alpha in np.unique(logs.alpha):
         some = np.flatnonzero(logs.alpha == alpha)
         inner = _times(logs.A[some], program, flat) + logs.constant[some]
@@ -384,7 +384,7 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
         raise ModelError("there are no levels; expected at least one expression")
     if not isinstance(levels, dict):
         return list(range(count)), list(given.values())
-    labels: list[Any] = []
+    labels = []
     for label, one in given.items():
         places = [",".join(map(str, place)) for place in np.ndindex(one.shape)]
         labels += [f"{label}[{place}]" for place in places] if one.ndim else [label]

@@ -475,7 +475,7 @@ def configured(options: Options, solver: str) -> Any:
 
     highs = highspy.Highs()
     primal, dual = options.tolerances()
-    settings: dict[str, Any] = {
+    settings = {
         "output_flag": options.verbose,
         "solver": solver,
         "primal_feasibility_tolerance": primal,

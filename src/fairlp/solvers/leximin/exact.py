@@ -154,7 +154,7 @@ class ExactRounds:
             proof = self.solve(self.program.c)
             if not proof.holds:
                 return proof, Fraction(0)
-            t: Fraction = min(proof.x[self.t], segment.end)
+            t = min(proof.x[self.t], segment.end)
             with_more = rising & (segment.base + segment.rate * t < segment.has) & self.tree
             if not with_more.any():
                 return proof, t
