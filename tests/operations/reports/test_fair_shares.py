@@ -291,13 +291,10 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
         [[1], [1]],
         [[10]],
         users=["a", "b"],
+        resources=["r"],
         queue=["q/x", "q/y"],
-        queues={"q": {"guarantee": [3], "cap": [8]}, "q/y": {"guarantee": [2]}},
+        queues={"q": {"guarantee": {"r": 3}, "cap": {"r": 8}}, "q/y": {"guarantee": {"r": 2}}},
     )
     queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
-    assert queues.guarantees[:, 0].tolist() == [0, 1, 0, 2] and queues.caps[:, 0].tolist() == [
-        np.inf,
-        6,
-        np.inf,
-        np.inf,
-    ]
+    assert queues.guarantees[:, 0].tolist() == [0, 1, 2, 0]
+    assert queues.caps[:, 0].tolist() == [np.inf, 6, np.inf, np.inf]

@@ -129,5 +129,5 @@ def test_whose_running_tasks_would_go():
 
 
 def test_more_servers_than_can_be_counted_are_refused():
-    with pytest.raises(InstanceError, match="add_servers has 10{20} for 'server1'"):
+    with pytest.raises(InstanceError, match=r"add_servers has 10{20} for 'server1'"):
         fairlp.what_if(fairlp.examples.load("two-servers"), add_servers={"server1": 10**20})
