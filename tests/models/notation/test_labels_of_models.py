@@ -202,3 +202,10 @@ def test_a_point_of_another_length_is_refused():
     for x in (np.zeros(1), np.zeros(3), np.zeros((2, 1))):
         with pytest.raises(ModelError, match=r"expected \(2,\): a number for each column"):
             model.evaluate("total", x)
+
+
+def test_a_mapping_of_mappings_may_have_tuples_as_labels():
+    a, k = Index("a", [("s", "t"), ("t", "u")]), Index("k", ["x", "y"])
+    for inner in ({"y": 2.0, "x": 1.0}, [1.0, 2.0], pd.Series({"y": 2.0, "x": 1.0})):
+        given = {("t", "u"): inner, ("s", "t"): inner}
+        assert Model("m").parameter("p", (a, k), given).values.tolist() == [[1, 2], [1, 2]]

@@ -220,8 +220,9 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
 
 def by_element(given: Any, axes: Axes) -> Any:
     """Return a mapping from tuples as a Series: with a level for each axis, or flat where tuples are labels of one."""
-    if isinstance(given, Mapping) and given and all(isinstance(key, tuple) for key in given):
-        given = pd.Series(given)
+    if isinstance(given, Mapping):
+        key, value = next(iter(given.items()), (None, None))
+        given = pd.Series(given) if isinstance(key, tuple) and np.isscalar(value) else given
     levels = isinstance(given, pd.Series) and given.index.nlevels > 1
     if levels and any(axis is not None and label in axis for axis in axes for label in given.index[:1]):
         return given.set_axis(given.index.to_flat_index())

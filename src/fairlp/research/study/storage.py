@@ -90,7 +90,7 @@ class Journal:
 
     def append(self, key: str, outcome: Ran) -> None:
         """Write a finished run, so that it stays even if the process is killed now."""
-        entry: dict[str, Any] = {"key": key, "run": outcome.run, "values": outcome.values}
+        entry = {"key": key, "run": outcome.run, "values": outcome.values}
         self._write(entry if outcome.error is None else {**entry, "error": outcome.error})
 
     def remove(self) -> None:
@@ -154,7 +154,7 @@ def table(definition: Plain, finished: Iterable[Ran]) -> Any:
     points = points_of(definition["grid"])
     rows = sorted(finished, key=lambda outcome: (outcome.point, outcome.run))
     keys = [key_of(point) for point in points]
-    columns: dict[str, Any] = {"point": pa.array([row.point for row in rows], pa.int64())}
+    columns = {"point": pa.array([row.point for row in rows], pa.int64())}
     for name in parameters(points):
         values = _texts([point.get(name) for point in points])
         columns[name] = pa.array([values[row.point] for row in rows])
