@@ -68,7 +68,7 @@ class Notes:
 
     def table(self) -> pd.DataFrame:
         """Return the lines as a table."""
-        rows: list[tuple[str, str, str, str]] = []
+        rows = []
         for (file, what, done), places in self._places.items():
             rows += [(file, where, what, done) for where in places]
             more = self._counts[file, what, done] - len(places)
