@@ -64,7 +64,7 @@ def audit(
     UnknownNameError
         For a property or division that does not exist.
     InstanceError
-        For an allocation whose labels or shape do not fit, or ``tries`` below 0.
+        When labels or shape of the allocation do not fit, or ``tries`` is negative.
 
     Examples
     --------

@@ -43,7 +43,7 @@ from .sources import END, is_json, members
 
 # The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that may not be set.
 
-#: Hosts of one list, and tasks of one array, at most.
+#: Hosts of one list, tasks of one array, and nodes of one job, at most.
 _MOST = 1_000_000
 _MEMORY: dict[str, int | Fraction] = {
     "": 1,

@@ -76,9 +76,9 @@ class Workload:
                 job, value = table.index[bad[0]], str(table[name].iloc[bad[0]])[:80]
                 raise InstanceError(f"job {job!r} has {name} {value}; expected a number, not negative")
             table[name] = values
-        nobody = np.flatnonzero(table["user"].isna())
-        if nobody.size:
-            raise InstanceError(f"job {table.index[nobody[0]]!r} has no user; expected a name")
+        unnamed = table["user"].isna()
+        if unnamed.any():
+            raise InstanceError(f"job {table.index[unnamed][0]!r} has no user; expected the user's name")
         wrong = (table["tasks"] % 1 != 0) | (table["tasks"] >= LARGEST_WHOLE)
         if wrong.any():
             k = int(wrong.to_numpy().argmax())
