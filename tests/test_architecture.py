@@ -170,7 +170,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 312_643, "files of src": 245}
+CEILINGS = {"syntax nodes of src": 312_634, "files of src": 245}
 
 
 def test_files_are_of_one_reading():

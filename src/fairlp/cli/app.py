@@ -274,9 +274,9 @@ def _keep_what_is_read(given: dict[str, Any]) -> None:
     paths = {name: home(value) for name, value in given.items() if isinstance(value, str | Path)}
     paths = {name: path for name, path in paths.items() if os.path.exists(path)}
     files = {name: path for name, path in paths.items() if name in _WRITTEN and os.path.isfile(path)}
+    read = [path for name, path in paths.items() if name not in _WRITTEN]
     for name, file in files.items():
         folders = () if file.suffix in _SHOWN else file.resolve().parents
-        read = [path for other, path in paths.items() if other not in _WRITTEN]
         if any(os.path.samefile(path, one) for path in read for one in (file, *folders)):
             raise FileFormatError(
                 f"{str(file)!r} is what this command reads, and its answer would replace it; choose another "

@@ -306,7 +306,7 @@ def test_a_range_without_variables_is_kept_or_not_in_pyomo(most, feasible):
 
 def test_parts_of_pyomo_that_share_a_name_are_told_apart():
     pytest.importorskip("pyomo")
-    from fairlp.models.notation.labels import free_name
+    from fairlp.models.programs.program import free_name
 
     taken = {"n", "n_"}
     assert free_name("n", taken) == "n__" and free_name("m", taken) == "m"

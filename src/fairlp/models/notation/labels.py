@@ -6,7 +6,7 @@ masks of a model.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import permutations
 from typing import Any, Protocol
 
@@ -219,7 +219,7 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
 
 
 def by_element(given: Any, axes: Axes) -> Any:
-    """Return a mapping from tuples as a Series: with a level for each axis, or flat where tuples are labels of one."""
+    """Return a mapping with tuples as keys as a Series of several levels, or of one where the tuples are labels."""
     if isinstance(given, Mapping):
         key, value = next(iter(given.items()), (None, None))
         given = pd.Series(given) if isinstance(key, tuple) and np.isscalar(value) else given
@@ -348,14 +348,15 @@ def _fits(
     if any(named):
         return named
     plain = [labels is None or is_default(labels, index) for index in beside]
-    common = [
-        0 if labels is None or alone else size if labels.equals(index.labels) else int(labels.isin(index.labels).sum())
-        for alone, index in zip(plain, beside, strict=True)
-    ]
+    common = [0 if alone else _in_common(labels, index) for alone, index in zip(plain, beside, strict=True)]
     found = [len(index) == size and (alone or k == size) for index, alone, k in zip(beside, plain, common, strict=True)]
     if labels is not None and beside and not any(found) and not all(plain):
         order(labels, beside[common.index(max(common))], what, error)
     return found
+
+
+def _in_common(labels: Any, index: Index) -> int:
+    return len(labels) if labels.equals(index.labels) else int(labels.isin(index.labels).sum())
 
 
 def _names_of(given: Any) -> list[Any]:
@@ -416,13 +417,6 @@ def axes_of(indices: Iterable[Index]) -> tuple[tuple[str, pd.Index[Any]], ...]:
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
     """Return the labels at a place, for a message: ``ann, s1``."""
     return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))
-
-
-def free_name(name: str, taken: Container[str]) -> str:
-    """Return a name that is not taken: the given one, or with ``_`` behind it."""
-    while name in taken:
-        name += "_"
-    return name
 
 
 def axes_text(indices: Sequence[Index]) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ...errors import ModelError, require_known
-from ..programs.program import Program, Sense
+from ..programs.program import Program, Sense, free_name
 from .expressions import Expression, Parameter, Relation, Variable, as_expression
-from .labels import Index, free_name, shape_of, union
+from .labels import Index, shape_of, union
 from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
+from ..programs.program import free_name
 from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
-from .labels import Index, Indices, free_name, symbols_of, union
+from .labels import Index, Indices, symbols_of, union
 
 if TYPE_CHECKING:
     from .model import Declarations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +45,13 @@ class BlockView(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}:\n{self[name]}" for name in self)
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the given one, or with ``_`` behind it."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 Sense = Literal["min", "max"]
@@ -142,8 +149,7 @@ class Block:
         found = np.full(len(self), missing, dtype=values.dtype)
         if len(self.axes) != len(other.axes):
             return found
-        flat = np.arange(len(self)) if self.positions is None else self.positions
-        axes = zip(np.unravel_index(flat, self.shape) if self.axes else (), self.axes, other.axes, strict=True)
+        axes = zip(np.unravel_index(self.flat, self.shape) if self.axes else (), self.axes, other.axes, strict=True)
         places = [theirs.get_indexer(mine)[at] for at, (_, mine), (_, theirs) in axes]
         there = np.all([at >= 0 for at in places], axis=0) & np.ones(len(self), dtype=bool)
         place = np.zeros(len(self), dtype=np.intp)
@@ -216,22 +222,19 @@ def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) 
 
     An index that is called as another column gets an underscore.
     """
-
-    def free(symbol: str) -> str:
-        return symbol + "_" * (symbol in (kind, *numbers))
-
+    taken = (kind, *numbers)
     parts = [
         pd.DataFrame(
             {
                 kind: block.name,
-                **{free(symbol): labels for symbol, labels in block.columns().items()},
+                **{free_name(symbol, taken): labels for symbol, labels in block.columns().items()},
                 **{name: values[block.slice] + 0 for name, values in numbers.items()},
             },
             index=range(block.start, block.stop),
         )
         for block in blocks
     ]
-    symbols = dict.fromkeys(free(symbol) for block in blocks for symbol, _ in block.axes)
+    symbols = dict.fromkeys(free_name(symbol, taken) for block in blocks for symbol, _ in block.axes)
     columns = [kind, *symbols, *numbers]
     parts = [part for part in parts if len(part)]
     return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)

@@ -15,11 +15,10 @@ import pandas as pd
 
 from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
-from .program import BlockView, Program, tidy
+from .program import Block, BlockView, Program, free_name, tidy
 
 if TYPE_CHECKING:
     from .certificate import Certificate, Proof
-    from .program import Block
 
 # Answers for notebooks and other libraries: as HTML, with all text escaped, and as an xarray Dataset.
 
@@ -95,9 +94,7 @@ def _array(xarray: Any, block: Block, x: np.ndarray, names: set[str]) -> Any:
     dense[slice(None) if block.positions is None else block.positions] = x[block.slice]
     coordinates = {}
     for symbol, labels in block.axes:
-        while symbol in names:
-            symbol += "_"
-        coordinates[symbol] = np.asarray(labels)
+        coordinates[free_name(symbol, names)] = np.asarray(labels)
     return xarray.DataArray(dense.reshape(block.shape), coords=coordinates, dims=list(coordinates), name=block.name)
 
 
@@ -728,11 +725,17 @@ class Solution:
         """
         if self.x is None:
             return self
-        answer = self._at_whole_numbers() if self.program.is_mip else self
-        if answer.x is None:
-            return answer
-        certificate, optimal = answer.verify(), answer.status.is_optimal
-        feasible = certificate.primal_residual <= (MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED)
+        certificate, answer = self.verify(), self
+        most = MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED
+        if self.program.is_mip:
+            from .certificate import switched_residual
+
+            if certificate.primal_residual > most or switched_residual(self.program, self.x) > VERIFIED:
+                answer = self._at_whole_numbers()
+                if answer.x is None:
+                    return answer
+                certificate = answer.verify()
+        feasible, optimal = certificate.primal_residual <= most, answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
             words = f"{answer.status.message}; optimal by the solver's word"
             return replace(answer, status=replace(answer.status, message=words))
@@ -746,18 +749,14 @@ class Solution:
         return replace(answer, status=status, x=answer.x if feasible else None, row_duals=None, column_duals=None)
 
     def _at_whole_numbers(self) -> Solution:
-        """Return the answer with the rows that integers switch held to whole numbers, and the others to tolerances.
+        """Return the answer at a point of the linear program that is left at these integers, in which all rows hold.
 
-        Where they are not, the linear program that is left at these integers gives the point. One that is worth less
-        than the solver said is not called optimal.
+        One that is worth less than the solver said is not called optimal.
         """
         from .backends import solve
-        from .certificate import at_integers, switched_residual
+        from .certificate import at_integers
 
         assert self.x is not None
-        held = self.verify().primal_residual <= MILP_TOLERANCES[-1]
-        if held and switched_residual(self.program, self.x) <= VERIFIED:
-            return self
         words = f"{self.status.message}; a row with integers held by a tolerance only"
         left = solve(at_integers(self.program, self.x), "scipy", Options())
         if left.x is None:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedError, first_line, nearest, require_known
 from ...models.notation.model import Model
 from ...models.programs.backends import checked
-from ...models.programs.program import Block, LogTerms, Program
+from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
 from ...tolerances import ACCEPTED, AGREEMENT
 from .base import BaseBackend, Raw, given, installed, reduced_costs, sign
@@ -484,9 +484,7 @@ def _blocks_of(variables: Sequence[Any], size: int) -> tuple[Block, ...]:
 
 def unused(name: str, blocks: Sequence[Block]) -> str:
     """Return a name that no block has."""
-    while name in {block.name for block in blocks}:
-        name += "_"
-    return name
+    return free_name(name, {block.name for block in blocks})
 
 
 _LP = frozenset({Capability.LP, Capability.DUALS})

@@ -106,7 +106,7 @@ def _conflict(program: Program, solver: str, found: Solution, seconds: float = _
     answer with row multipliers only those rows and bounds stay that they need. Bounds of 0 are not asked about.
     """
     m, n = program.n_rows, program.n_columns
-    plain = (program.col_lower == 0) & np.isposinf(program.col_upper)
+    plain = _plain(program)
     gone = np.concatenate([np.zeros(m + n, dtype=bool), program.integrality == 0])
 
     def needed(found: Solution, gone: np.ndarray) -> np.ndarray:
@@ -134,6 +134,11 @@ def _conflict(program: Program, solver: str, found: Solution, seconds: float = _
         elif part.size > 1:
             waiting += np.array_split(part, 2)
     return np.asarray(~gone & asked)
+
+
+def _plain(program: Program) -> np.ndarray:
+    """Return which columns are at least 0, and no more is said of them. Bool."""
+    return np.asarray((program.col_lower == 0) & np.isposinf(program.col_upper))
 
 
 def _without(program: Program, gone: np.ndarray) -> Program:
@@ -226,7 +231,7 @@ def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Ma
     try:
         give = _relaxation(program, columns | (low > high), solver, weights)
     except NoSolutionError:  # rows that may not give way are in other conflicts, too
-        give = _relaxation(program, (program.col_lower != 0) | np.isfinite(program.col_upper), solver, weights)
+        give = _relaxation(program, ~_plain(program), solver, weights)
     entries = []
     sides = (
         ("constraint", program.rows, program.row_lower, program.row_upper, rows, give[:m]),

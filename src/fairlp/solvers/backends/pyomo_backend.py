@@ -36,10 +36,10 @@ from ...models.notation.expressions import (
     SumOver,
     Variable,
 )
-from ...models.notation.labels import Indices, free_name, shape_of, symbols_of
+from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Block, Program, free_name
 from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
 from .base import BaseBackend, Raw, each_row, given, installed, reduced_costs
 

@@ -128,6 +128,12 @@ class Propagation:
         return float(found) if np.isfinite(found) else 1.0
 
 
+def beyond_rows(program: Program, x: np.ndarray) -> np.ndarray:
+    """Return by how much a point violates each row; 0 where it does not."""
+    activity = program.A @ x
+    return np.asarray(np.maximum(np.maximum(program.row_lower - activity, activity - program.row_upper), 0.0))
+
+
 def own_error(solution: Solution, gap: float, rows: np.ndarray, floor: np.ndarray, given: np.ndarray) -> float:
     """Return by how much the level of a program's answer may be off, to first order, were its floors exact.
 
@@ -136,8 +142,7 @@ def own_error(solution: Solution, gap: float, rows: np.ndarray, floor: np.ndarra
     """
     program, x, duals = solution.program, solution.x, solution.row_duals
     assert x is not None and duals is not None
-    price, activity = abs(duals), program.A @ x
-    violated = np.maximum(np.maximum(program.row_lower - activity, activity - program.row_upper), 0.0)
+    price, violated = abs(duals), beyond_rows(program, x)
     violated += ROUNDING * (abs(program.A) @ abs(x))
     of_floors = price[rows] @ (given + ROUNDING * abs(floor))
     return float(price @ violated + of_floors + gap * abs(solution.objective))
@@ -670,9 +675,9 @@ class TreeRounds(Rounds):
             return certificate.is_optimal
         if certificate.gap * abs(solution.x[self.t]) <= SOLVER_TIGHTEST:
             certificate = replace(certificate, gap=0.0)
-        program, activity = solution.program, solution.program.A @ solution.x
+        program = solution.program
         reach = np.maximum(reach_of(program), np.arange(len(solution.x)) == self.t)
-        off = np.maximum(program.row_lower - activity, activity - program.row_upper)
+        off = beyond_rows(program, solution.x)
         if (off <= SOLVER_TIGHTEST * (abs(program.A) @ reach)).all() and (solution.x >= 0).all():
             certificate = replace(certificate, primal_residual=0.0)
         return certificate.is_optimal
