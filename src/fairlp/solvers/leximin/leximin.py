@@ -209,15 +209,27 @@ def _climb(
     """Return what leaves reach at the rates of a tree, where pairs may be left out."""
     begin, result = perf_counter(), LeximinResult.nothing(instance)
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
-    small = small.derived(task_limits=np.where(small.task_limits > 0, np.inf, 0.0))  # segments end at limits
     missing = None if left_out is None else left_out.of_users(servers)
-    piece = _Piece.solved(small, formulation, rounds, np.arange(len(small.servers)), missing)
+    in_segments = partial(_within_segments, formulation)
+    piece = _Piece.solved(small, in_segments, rounds, np.arange(len(small.servers)), missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = (one.shape for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
     result.prices = _prices([piece], small, servers)
     result.conclude([piece], begin)
     return result
+
+
+def _within_segments(formulation: Formulation, instance: Instance) -> Model:
+    """Return the model without what the rounds see to themselves: segments end at limits, and begin at guarantees.
+
+    The limits stay in the instance: what a queue guarantees depends on them.
+    """
+    model = formulation(instance)
+    for name in ("limit", "guarantee"):
+        if name in model.constraints:
+            model.remove(name)
+    return model
 
 
 def _pool(instance: Instance) -> Rows:
