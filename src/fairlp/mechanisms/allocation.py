@@ -22,6 +22,7 @@ from ..models.instances.problem import effort, quotients, relative
 from ..models.notation.labels import Index, aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.certificate import NO_PROOF, Proof
+from ..solvers.leximin.prices import RoundPrices
 from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
 
 # What allocations use of capacities: how far over they are, and scaled down where rounding brought them over.
@@ -206,6 +207,9 @@ class Allocation(Answer):
         Rows of the mechanism's own feasible region, as of :class:`~fairlp.mechanisms.mechanism.Mechanism`.
     state : Series or None
         What a mechanism that remembers wants to know next time, by user (``karma``: credits); give it as ``state=``.
+    round_prices : RoundPrices or None
+        Prices of every program of the rounds, of capacities and caps: :meth:`certify` finds in them why users could not
+        have more. None where no programs were solved, or from a solver without duals.
     """
 
     instance: Instance
@@ -227,6 +231,7 @@ class Allocation(Answer):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     region: Region | None = field(default=None, repr=False)
     state: pd.Series[float] | None = None
+    round_prices: RoundPrices | None = field(default=None, repr=False)
 
     @property
     def matrix(self) -> Any:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
     from ..models.programs.certificate import Proof
+    from ..solvers.leximin.prices import RoundPrices
     from .validation import Check
 
 # What an instance must be for a mechanism to be defined: one small check each, named in the table.
@@ -406,6 +407,7 @@ class Tasks:
     tasks: np.ndarray
     tasks_per_level: np.ndarray | None = None
     prices: np.ndarray | None = None
+    round_prices: RoundPrices | None = None
     rounds: pd.DataFrame | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
@@ -430,6 +432,7 @@ class Tasks:
             if self.tasks_per_level is None
             else self.tasks_per_level,
             prices_array=self.prices,
+            round_prices=self.round_prices,
             times=times,
             rounds=self.rounds,
             gap=self.gap,

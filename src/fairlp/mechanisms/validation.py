@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.instances.problem import relative
 from ..models.programs.backends import AnySolver, spelt
-from ..models.programs.certificate import ExactProof, Proof
-from ..tolerances import AGREEMENT, ROUNDING
+from ..models.programs.certificate import Proof
+from ..tolerances import AGREEMENT
 from .allocation import Allocation, no_certificate
 from .mechanism import Mechanism, run
 from .table import find, find_defined, refuse_options_of_others
@@ -108,32 +108,6 @@ def agreement(instance: Instance, found: Allocation, reference: Allocation) -> d
     }
 
 
-__all__ = ["Check", "agreement", "differences", "validate"]
-
-
-# Is an allocation what its mechanism says? Proved without the method that made it.
-
-#: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that has them.
-Rationals = Callable[[Mechanism, Instance, str], tuple[Proof, np.ndarray]]
-
-
-def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationals) -> Proof:
-    """Return whether a max-min allocation has the levels of the leximin, by linear programs or in rationals."""
-    mechanism = find(allocation.mechanism)
-    allocation = replace(allocation, tasks_per_level=mechanism.tasks_per_level(allocation.instance))
-    if exact:
-        found, _ = rationals(mechanism, allocation.instance, str(allocation.parameters.get("count") or "total"))
-        if not found.holds:
-            return Proof(False, f"not proved: {found.message}", levels=found.levels)
-        expected = np.array([0.0 if level is None else float(level) for level in found.levels])
-        return _agreement(allocation, expected, replace(found, exact=_claimed(found.exact, allocation)))
-    reference = run(mechanism, allocation.instance, method="lp", **allocation.parameters)
-    if reference.unproved:
-        return Proof(False, reference.unproved)
-    how = Proof(True, f"by linear programs, gap {reference.gap or 0:.1e}")
-    return _agreement(allocation, reference.levels.to_numpy(), how)
-
-
 def in_floats(allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], Proof]) -> Proof:
     """Return what is proved of an allocation by a mechanism that has no proof in rationals."""
     if exact:
@@ -141,20 +115,4 @@ def in_floats(allocation: Allocation, exact: bool = False, *, judge: Callable[[A
     return judge(allocation)
 
 
-def _claimed(proof: ExactProof | str, allocation: Allocation) -> ExactProof | str:
-    """Return a proof of the levels of this allocation."""
-    if isinstance(proof, str):
-        return proof
-    own = allocation.levels.to_numpy().tolist()
-    return replace(proof, levels=tuple(replace(one, claimed=has) for one, has in zip(proof.levels, own, strict=True)))
-
-
-def _agreement(allocation: Allocation, expected: np.ndarray, how: Proof) -> Proof:
-    """Return the verdict on levels that ought to be the expected ones, which ``how`` proves."""
-    own = allocation.levels.to_numpy()
-    difference = differences(own, expected)
-    if allocation.instance.tree.guarantees.any():  # what they come to is rounded to a float
-        apart = abs(own - expected) * allocation.tasks_per_level
-        difference[apart <= ROUNDING * allocation.instance.gamma().sum(axis=1)] = 0.0
-    names = [f"user {user!r}" for user in allocation.instance.users]
-    return how.compared("optimal", names, own, expected, difference)
+__all__ = ["Check", "agreement", "differences", "in_floats", "validate"]

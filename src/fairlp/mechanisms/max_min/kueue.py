@@ -19,8 +19,10 @@ from ...models.trees.quotas import QuotaSegment
 from ...solvers.leximin.leximin import LeftOut, climb, with_fewer_pairs
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
-from ..allocation import no_certificate
-from ..mechanism import Mechanism, MethodCall, Tasks
+from ..allocation import Allocation, no_certificate
+from ..mechanism import MethodCall, Tasks, run
+from ..table import find
+from ..validation import differences
 from .methods import outcome
 
 
@@ -114,6 +116,14 @@ def share_quotas(call: MethodCall) -> Tasks:
     return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told))
 
 
-def no_rationals(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:
-    """Raise: rounds along a tree of quotas are not solved in rationals."""
-    raise no_certificate(mechanism.name, True)
+def prove(allocation: Allocation, exact: bool) -> Proof:
+    """Return whether an allocation has the levels that the programs give once more."""
+    if exact:
+        raise no_certificate(allocation.mechanism, exact)
+    reference = run(find(allocation.mechanism), allocation.instance, method="lp", **allocation.parameters)
+    if reference.unproved:
+        return Proof(False, reference.unproved)
+    levels, right = (answer.levels.to_numpy() for answer in (allocation, reference))
+    names = [f"user {user!r}" for user in allocation.instance.users]
+    verdict = Proof(True, f"by linear programs, gap {reference.gap or 0:.1e}")
+    return verdict.compared("optimal", names, levels, right, differences(levels, right))

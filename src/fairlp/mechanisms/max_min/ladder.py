@@ -25,8 +25,9 @@ from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, Tasks
-from ..validation import Rationals, differences
+from ..validation import differences
 from .methods import count_of, rounds_table
+from .proof import Rationals
 
 
 def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:

@@ -278,6 +278,7 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
     return Tasks(
         tasks,
         prices=result.prices,
+        round_prices=result.round_prices,
         rounds=rounds_table(instance, result.rounds, tasks),
         gap=result.gap,
         notes=tuple(_notes(result)),

@@ -19,7 +19,6 @@ from ..mechanism import (
     Method,
 )
 from ..own import compare_methods, prove, solve_model
-from ..validation import by_rounds
 from . import kueue, rounds
 from .ladder import of_leximin, of_tree, settled
 from .methods import (
@@ -32,6 +31,7 @@ from .methods import (
     separate_lp,
     with_limits,
 )
+from .proof import by_rounds
 
 _LP = settled(leximin_lp)
 LP = Method("lp", _LP, cost="one LP a round", solves=True)
@@ -198,7 +198,7 @@ ROWS = (
         ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
-        prove=partial(by_rounds, rationals=of_tree),
+        prove=partial(by_rounds, rationals=of_tree, counted=False),
         at_level_1=hierarchical.at_level_1,
         along_tree=True,
     ),
@@ -211,7 +211,7 @@ ROWS = (
         (Method("lp", kueue.share_quotas, cost="a few LPs a round; a round for each queue at most", solves=True),),
         ("Pareto-optimal if no resource has several flavors (ours)", "caps kept (ours)"),
         (NO_RATES, ONE_WEIGHT, QUOTAS),
-        prove=partial(by_rounds, rationals=kueue.no_rationals),
+        prove=kueue.prove,
         along_tree=True,
         region=within_quotas,
     ),
@@ -232,7 +232,7 @@ ROWS = (
         ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
-        prove=partial(by_rounds, rationals=partial(of_tree, counted=True)),
+        prove=partial(by_rounds, rationals=partial(of_tree, counted=True), counted=True),
         at_level_1=hierarchical.at_level_1,
         along_tree=True,
     ),

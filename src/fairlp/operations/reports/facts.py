@@ -15,7 +15,7 @@ from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.table import TABLE
-from ...mechanisms.validation import by_rounds
+from ...mechanisms.max_min.proof import by_rounds
 from ...models.instances.instance import Instance
 from ...models.instances.problem import largest_first
 from .share_comparison import ShareComparison

@@ -28,12 +28,12 @@ from ...models.instances.merging import (
     select,
 )
 from ...models.instances.problem import effort
-from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import AGREEMENT, SOLVER_TIGHTEST
+from .prices import RoundPrices, prices_of, prices_of_caps
 from .rounds import KeptOff, LevelRounds, Members, Rounds, Shorter, Tightest, TreeRounds, tightest
 
 #: How often pairs that were left out are taken in again, before all are.
@@ -49,6 +49,7 @@ class LeximinResult:
 
     ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
     ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
+    ``round_prices`` the prices of all programs (None from a back end without duals),
     ``gap`` the largest duality gap of any program solved (None from a back end without duals), ``merged`` the users and
     servers of the program and how many there were before merging; ``uncertain`` the part of itself that a level may be
     off by rounding that grew from round to round.
@@ -58,6 +59,7 @@ class LeximinResult:
     levels: np.ndarray
     rounds: History = field(default_factory=list)
     prices: np.ndarray | None = None
+    round_prices: RoundPrices | None = None
     gap: float | None = 0.0
     programs: int = 0
     times: dict[str, float] = field(default_factory=dict)
@@ -137,12 +139,12 @@ def _leximin(
     plain = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
     everything = np.arange(len(small.users)), np.arange(len(small.servers))
     apart = list(components(plain)) if merge else []
-    todo: list[tuple[np.ndarray, np.ndarray, list[KeptOff]]] = [
-        (*one, []) for one in (apart if len(apart) > 1 else [everything])
+    todo: list[tuple[np.ndarray, np.ndarray, list[KeptOff], int | None]] = [
+        (*group, [], None) for group in (apart if len(apart) > 1 else [everything])
     ]
     pieces = []
     level, grouped = np.zeros(len(who)), np.zeros(small.shape)
-    for some, where, kept_off in todo:
+    for some, where, kept_off, parent in todo:
         own = plain if (len(some), len(where)) == small.shape else select(plain, some, where)
         members = given.of_groups(some)
         own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
@@ -152,14 +154,15 @@ def _leximin(
             pool = (own.demands, own.pool) if own.rates is None and own.runnable().all() else None
             rounds = partial(rounds, shorter=Shorter(pool, kept_off))
         missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
-        piece = _Piece.solved(own, formulation, rounds, where, missing)
+        piece = _Piece.solved(own, formulation, rounds, some, where, missing, parent)
         level[np.isin(users.of, some)] = piece.rounds.level
         grouped[some], grouped[np.ix_(some, where)] = 0.0, piece.tasks
         pieces.append(piece)
         if (rest := piece.rounds.rest()) is not None:
             on, there, bounds = rest
             for few, at in components(select(plain, some[on], where[there])):
-                todo.append((some[on][few], where[there][at], [(costs[few], off) for costs, off in bounds]))
+                kept_off = [(costs[few], off) for costs, off in bounds]
+                todo.append((some[on][few], where[there][at], kept_off, len(pieces) - 1))
     result.levels[who] = level
     # a member that has all its tasks has exactly its limit, not level × due rounded
     full = level >= given.limit / given.tasks_per_level
@@ -167,6 +170,7 @@ def _leximin(
     result.tasks[who] = _split(grouped, totals, users, servers)
     result.rounds = [(at, who[frozen]) for at, frozen in _history(pieces, level, full)]
     result.prices = _prices(pieces, plain, servers)
+    result.round_prices = _round_prices(pieces, plain, servers)
     result.conclude(pieces, begin)
     return result
 
@@ -211,11 +215,13 @@ def _climb(
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     missing = None if left_out is None else left_out.of_users(servers)
     in_segments = partial(_within_segments, formulation)
-    piece = _Piece.solved(small, in_segments, rounds, np.arange(len(small.servers)), missing)
+    everybody, everywhere = np.arange(len(small.users)), np.arange(len(small.servers))
+    piece = _Piece.solved(small, in_segments, rounds, everybody, everywhere, missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = (one.shape for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
     result.prices = _prices([piece], small, servers)
+    result.round_prices = _round_prices([piece], small, servers)
     result.conclude([piece], begin)
     return result
 
@@ -345,10 +351,12 @@ class _Piece:
 
     rounds: Any
     model: Model
+    users: np.ndarray
     servers: np.ndarray
     tasks: np.ndarray
     begun: float
     ended: float
+    parent: int | None  # the piece that this one is the rest of
 
     @classmethod
     def solved(
@@ -356,8 +364,10 @@ class _Piece:
         small: Instance,
         formulation: Formulation,
         rounds_of: Callable[[Program, np.ndarray, int], Rounds],
+        users: np.ndarray,
         servers: np.ndarray,
         left_out: LeftOut | None = None,
+        parent: int | None = None,
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
@@ -368,7 +378,7 @@ class _Piece:
         rounds.examine = None if left_out is None else left_out.require_dear
         rounds.run()
         tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-        return cls(rounds, model, servers, tasks, begun, perf_counter())
+        return cls(rounds, model, users, servers, tasks, begun, perf_counter(), parent)
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> History:
@@ -393,20 +403,41 @@ def _prices(pieces: list[_Piece], small: Instance, servers: Groups) -> np.ndarra
     first = min(priced, key=lambda piece: float(piece.rounds.priced.x[piece.rounds.t]))
     there = np.flatnonzero(small.capacities[first.servers].any(axis=0) | (len(pieces) == 1))
     prices = np.zeros(small.capacities.shape)
-    prices[np.ix_(first.servers, there)] = prices_of(first.model, first.rounds.priced)
+    solution = first.rounds.priced
+    assert solution.row_duals is not None
+    prices[np.ix_(first.servers, there)] = prices_of(first.model, solution.program, solution.row_duals)
     return np.asarray(prices[servers.of])
 
 
-def prices_of(model: Model, solution: Solution) -> np.ndarray:
-    """Return the duals of the capacity rows per unit of resource, servers × resources."""
-    assert solution.row_duals is not None
-    block = solution.program.row_block("capacity")
-    # a row that nobody uses (no capacity, or none that its users may have) says 0 ≤ c: its dual prices nothing
-    used = np.bincount(solution.program.A.indices, minlength=solution.program.n_rows)[block.slice] > 0
-    duals = np.where(used, solution.row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
-    if "capacity_unit" in model.definitions:
-        duals = duals / numbers(model.definitions["capacity_unit"]).values
-    return np.asarray(duals)
+def _round_prices(pieces: list[_Piece], small: Instance, servers: Groups) -> RoundPrices | None:
+    """Return the prices of all programs, each as one of the whole instance."""
+    if not all(piece.rounds.has_duals for piece in pieces):
+        return None
+    capacities: list[np.ndarray] = []
+    caps: list[np.ndarray] = []
+    last: dict[int, np.ndarray] = {}  # prices of each piece
+    for k, piece in enumerate(pieces):
+        resources = np.flatnonzero(small.capacities[piece.servers].any(axis=0) | (len(pieces) == 1))
+        for duals in piece.rounds.duals:
+            prices = np.zeros(small.capacities.shape)
+            prices[np.ix_(piece.servers, resources)] = prices_of(piece.model, piece.rounds.program, duals)
+            prices = np.maximum(prices, 0.0)
+            if piece.parent is not None:
+                prices += _too_dear(small, piece, prices, last[piece.parent])
+            capacities.append(prices)
+            caps.append(prices_of_caps(piece.rounds.program, duals))
+            last[k] = prices
+    return RoundPrices(np.array(capacities), np.array(caps), servers.of)
+
+
+def _too_dear(small: Instance, piece: _Piece, prices: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return a multiple of earlier prices that keeps the users of a separate problem on its servers."""
+    demands, runs = small.demands[piece.users], small.runnable()[piece.users]
+    inside = np.isin(np.arange(runs.shape[1]), piece.servers)
+    cost_inside = np.where(runs & inside, demands @ prices.T, np.inf).min(axis=1)
+    cost_outside = np.where(runs & ~inside, demands @ before.T, np.inf).min(axis=1)
+    multiple = np.divide(cost_inside, cost_outside, out=np.zeros_like(cost_inside), where=cost_outside > 0)
+    return np.asarray(before * (2.0 * multiple.max(initial=0.0)))
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:

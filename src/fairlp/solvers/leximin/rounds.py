@@ -201,6 +201,8 @@ class Rounds:
         self.history: History = []
         self.last = np.zeros(program.n_columns)
         self.priced: Solution | None = None
+        self.program = program
+        self.duals: list[np.ndarray] = []  # of the rows of every program that was solved
         self.errors = Propagation(members)
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
         self.certificate: Certificate | None = None  # of the last program
@@ -272,6 +274,8 @@ class Rounds:
             return SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
         self.certificate = certificate
         self.gap = max(self.gap, certificate.gap or 0.0)
+        if solution.row_duals is not None:
+            self.duals.append(abs(solution.row_duals))
         return solution
 
     def proves(self, certificate: Certificate, solution: Solution) -> bool:
@@ -607,12 +611,13 @@ class TreeRounds(Rounds):
         while path[-1].active.any():
             t, at = self._allowed(path, at)
             aim = path[-1].asked(t)
-            if (aim == held).all():
+            rise = np.where(aim - held > ROUNDING * np.maximum(aim, self.alone), aim - held, 0.0)
+            if not rise.any():
                 begun, at = at, t
                 if self.has_duals or begun == t:
                     break
                 continue
-            self._load(held, aim - held, np.inf)
+            self._load(held, rise, np.inf)
             x, found = self.solve()
             part = float(x[self.t])
             # where all rise in proportion up to the point aimed at, the program has found the last one that is feasible

@@ -1,0 +1,249 @@
+"""How levels rise along a tree of queues, once more from the definition: what proofs are made of.
+
+:mod:`fairlp.models.trees` says the same for the methods; a proof must not lean on what it proves, so it shares no code
+with them. Users are the leaves. A queue v has a level of its own, s[v]: a child of weight w is at the level w·s[v], and
+a user at a level takes that much dominant share. What stands below v takes ``taken[v,·]`` of the pool; v is at level l
+where the largest entry of that is l. The root's level is t.
+
+:class:`LevelTree` moves all levels along as t grows. :func:`filled` shares one pool by it, and :func:`guaranteed` says
+what the guarantees of queues come to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ...models.instances.instance import Instance
+from ...models.instances.queues import Queues
+from ...tolerances import AGREEMENT, ROUNDING, SATURATED
+
+
+class LevelTree:
+    """Levels of the queues of a tree, from t = 0 on.
+
+    Parameters
+    ----------
+    queues : Queues
+    weights : ndarray, shape (N,)
+        Of users beside the queues that stand in the same queue.
+    shares : ndarray, shape (N, R)
+        What a user takes of each resource for one unit of dominant share; the largest entry is 1.
+    tasks : ndarray, shape (N,)
+        Tasks that are one unit of dominant share.
+    counted : bool
+        Whether users who have all their tasks count for their queues.
+
+    Attributes
+    ----------
+    level : ndarray, shape (Q,)
+        s[v], now.
+    taken : ndarray, shape (Q, R)
+        Now, as the active users ask, and as the satisfied ones have where they count.
+    """
+
+    def __init__(
+        self, queues: Queues, weights: np.ndarray, shares: np.ndarray, tasks: np.ndarray, counted: bool = False
+    ) -> None:
+        self.counted = counted
+        self.queue_of, self.parents = queues.of, queues.parents
+        self.queue_weights = queues.weights
+        depths = queues.depths
+        self.upward = [np.flatnonzero(depths == depth) for depth in range(int(depths.max()), 0, -1)]
+        self.weighted_shares = shares * weights[:, None]
+        self.shares_of_a_task = np.divide(shares, tasks[:, None], out=np.zeros_like(shares), where=tasks[:, None] > 0)
+        self.tasks_per_level = weights * tasks
+        self.restart(np.zeros(len(weights)))
+
+    @classmethod
+    def flat(cls, tasks_per_level: np.ndarray) -> LevelTree:
+        """Return the tree of a mechanism that knows none: every user is at the root's level."""
+        count = len(tasks_per_level)
+        return cls(Queues.root(count, 1), np.ones(count), np.zeros((count, 1)), tasks_per_level)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the root is the only queue."""
+        return len(self.parents) == 1
+
+    def restart(self, satisfied: np.ndarray) -> None:
+        """Begin at t = 0, where satisfied users take so many tasks each, 0 for the others."""
+        self.level = np.zeros(len(self.parents))
+        self.taken = self._sums(self.shares_of_a_task * satisfied[:, None])
+
+    def advance(self, level_speed: np.ndarray, taken_speed: np.ndarray, t: float) -> None:
+        """Move on by so much of t."""
+        self.level = self.level + level_speed * t
+        self.taken = self.taken + taken_speed * t
+
+    def asked(self) -> np.ndarray:
+        """Return the tasks that each user asks for, if it is active. Shape (N,)."""
+        return np.asarray(self.level[self.queue_of] * self.tasks_per_level)
+
+    def pace(self, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return how fast levels and what is taken grow with t, and for how long they do.
+
+        A queue stands still while its level is above what its parent gives it (it waits: its satisfied users have
+        more). Where the level of a queue does not grow with s, because what is taken most grows no more, s rises alone
+        (it catches up): the deepest such queues, by the product of the weights above, and all others stand still.
+        """
+        largest = self.taken.max(axis=1)
+        binds = self.taken >= (largest * (1 - AGREEMENT))[:, None]
+        given = self.queue_weights * self.level[self.parents]
+        waits = given < largest * (1 - AGREEMENT)
+
+        growth = self._sums_here(self.weighted_shares * active[:, None])
+        alive = np.zeros(len(self.parents), dtype=bool)
+        alive[self.queue_of[active]] = True
+        ratio = np.zeros(len(self.parents))  # of the speeds of s in a queue and in its parent
+        catching_up = np.zeros(len(self.parents), dtype=bool)
+        stands = np.zeros(len(self.parents), dtype=bool)  # while a queue below catches up
+        for nodes in self.upward:
+            parents = self.parents[nodes]
+            growth_of_level = np.where(binds[nodes], growth[nodes], 0.0).max(axis=1)
+            moves = alive[nodes] & ~waits[nodes]
+            catching_up[nodes] = moves & ((growth_of_level == 0) | stands[nodes])
+            rises = moves & ~catching_up[nodes]
+            ratio[nodes[rises]] = self.queue_weights[nodes[rises]] / growth_of_level[rises]
+            ratio[nodes[catching_up[nodes]]] = self.queue_weights[nodes[catching_up[nodes]]]
+            stands[parents[catching_up[nodes]]] = True
+            np.add.at(growth, parents[rises], growth[nodes[rises]] * ratio[nodes[rises], None])
+            alive[parents[alive[nodes]]] = True
+
+        factor = np.ones(len(self.parents))
+        for nodes in reversed(self.upward):
+            parents = self.parents[nodes]
+            still = stands[parents] & ~catching_up[nodes]
+            factor[nodes] = np.where(still, 0.0, factor[parents] * ratio[nodes])
+        level_speed = np.where(stands, 0.0, factor)
+        own_growth = self.weighted_shares * (active * level_speed[self.queue_of])[:, None]
+        taken_speed = self._sums(own_growth)
+
+        speed_given = self.queue_weights * level_speed[self.parents]
+        wakes = waits & alive & (speed_given > 0)
+        wakes[0] = False
+        faster = taken_speed - np.where(binds, taken_speed, 0.0).max(axis=1)[:, None]
+        overtakes = ~binds & (faster > 0)
+        overtakes[0] = False
+        ends = [
+            (largest - given)[wakes] / speed_given[wakes],
+            (largest[:, None] - self.taken)[overtakes] / faster[overtakes],
+        ]
+        return level_speed, taken_speed, float(np.concatenate(ends).min(initial=np.inf))
+
+    def _sums_here(self, values: np.ndarray) -> np.ndarray:
+        """Return sums of rows of users by the queue that each stands in. Shape (Q, R)."""
+        sums = np.zeros((len(self.parents), values.shape[1]))
+        np.add.at(sums, self.queue_of, values)
+        return sums
+
+    def _sums(self, values: np.ndarray) -> np.ndarray:
+        """Return sums of rows of users by queue, of all who stand in it or below it. Shape (Q, R)."""
+        sums = self._sums_here(values)
+        for nodes in self.upward:
+            np.add.at(sums, self.parents[nodes], sums[nodes])
+        return sums
+
+
+def filled(
+    tree: LevelTree, use: sparse.csr_array, room: np.ndarray, limits: np.ndarray, least: np.ndarray
+) -> np.ndarray:
+    """Return the tasks of each user where all rise along a tree from ``least`` until rows ``use @ tasks ≤ room`` stop them.
+
+    Parameters
+    ----------
+    tree : LevelTree
+    use : sparse array, shape (M, N)
+    room : ndarray, shape (M,)
+    limits, least : ndarray, shape (N,)
+        Task limits, and the tasks that each has at the beginning.
+    """
+    has = np.array(least, dtype=float)
+    active = has < limits
+    satisfied = ~active
+    tree.restart(np.where(satisfied & tree.counted, has, 0.0))
+    needs = use.toarray() > 0
+    while active.any():
+        full = use @ has >= room * (1 - SATURATED)
+        blocked = active & needs[full].any(axis=0)
+        if not blocked.any():
+            level_speed, taken_speed, end = tree.pace(active)
+            asked = tree.asked()
+            rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
+            behind = rate > 0
+            waits = behind & (asked < has * (1 - ROUNDING))
+            ends = np.concatenate([(has - asked)[waits] / rate[waits], (limits - asked)[behind] / rate[behind]])
+            rising = np.where(waits, 0.0, rate)
+            speed = use @ rising
+            rows = speed > 0
+            t = min(end, ends.min(initial=np.inf), ((room - use @ has)[rows] / speed[rows]).min(initial=np.inf))
+            t = max(float(t), 0.0)
+            tree.advance(level_speed, taken_speed, t)
+            has = np.where(rising > 0, np.minimum(np.maximum(has, asked + rate * t), limits), has)
+        full_users = active & (has >= limits * (1 - ROUNDING))
+        if blocked.any() or full_users.any():
+            in_place = tree.counted and not blocked.any() and bool((tree.asked() >= limits * (1 - AGREEMENT))[full_users].all())
+            active &= ~(blocked | full_users)
+            satisfied |= full_users
+            if not in_place:
+                tree.restart(np.where(satisfied & tree.counted, has, 0.0))
+    return has
+
+
+def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
+    """Return the tasks that queues guarantee to each user: what their guarantees come to, each a pool of its own.
+
+    The deepest queues come first; what they guarantee, the users of a queue above them have already there.
+
+    Parameters
+    ----------
+    instance : Instance
+    able : ndarray of bool, shape (N,)
+        Who can run anything.
+    """
+    queues, demands, limits = instance.tree, instance.demands, instance.task_limits
+    least = np.zeros(len(demands))
+    order = sorted(np.flatnonzero(queues.guarantees.any(axis=1)).tolist(), key=lambda v: -int(queues.depths[v]))
+    below = queues.below.tocsr()
+    for v in order:
+        pool = queues.guarantees[v]
+        inside = np.zeros(len(demands), dtype=bool)
+        inside[below.indices[below.indptr[v] : below.indptr[v + 1]]] = True
+        users = np.flatnonzero(inside & able & ~((demands > 0) & (pool == 0)).any(axis=1))
+        if not users.size:
+            continue
+        needs = demands[users]
+        part = np.divide(needs, pool, out=np.zeros_like(needs), where=needs > 0)
+        tasks_alone = 1.0 / part.max(axis=1)
+        tree = LevelTree(
+            Queues(queues.paths, queues.weights, queues.guarantees, queues.caps, queues.of[users]),
+            instance.user_weights[users],
+            part / part.max(axis=1, keepdims=True),
+            tasks_alone,
+        )
+        use, room = rows_of_pool(needs, pool, queues, users)
+        shared = filled(tree, use, room, limits[users], least[users])
+        least[users] = np.where(shared > ROUNDING * tasks_alone, shared, 0.0)
+    return least
+
+
+def rows_of_pool(
+    needs: np.ndarray, pool: np.ndarray, queues: Queues, users: np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return rows ``use @ tasks ≤ room`` of a pool's resources, then of the caps of queues.
+
+    Parameters
+    ----------
+    needs : ndarray, shape (N, R)
+        Of one task of these users.
+    pool : ndarray, shape (R,)
+    queues : Queues
+    users : ndarray of int, shape (N,)
+        Positions of the users among those of the queues.
+    """
+    capped, resources = np.nonzero(np.isfinite(queues.caps))
+    use = [sparse.csr_array(needs.T)]
+    if capped.size:
+        below = queues.below.tocsr()[:, users]
+        use.append(sparse.csr_array(below[capped].multiply(needs.T[resources])))
+    return sparse.csr_array(sparse.vstack(use)), np.concatenate([pool, queues.caps[capped, resources]])

@@ -1,0 +1,407 @@
+"""Is a max-min allocation the leximin of its mechanism? Proved from the numbers of the instance alone.
+
+Nothing that made the allocation is asked: no merging, no rounds, no solver. Of the allocation count its tasks, and
+prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
+
+* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least that
+  a task of n costs,
+* V = Σ p·c + Σ q·L: all that there is, at these prices,
+
+Σ_n low[n]·y[n] ≤ V for the tasks y of every feasible allocation (weak duality). So where users have floors f, user n
+can have no more than f[n] + (V − Σ low·f) / low[n] tasks.
+
+The proof follows the mechanism's definition: levels rise from t = 0 on (:class:`.levels.LevelTree`), and a user stops
+where it asks for what the allocation gives it. There it has all its tasks, or prices show that it cannot be raised
+while all others have what they ask for by then. That the others can be raised the allocation itself shows, which is
+feasible. What a user that stopped could have more, within what its prices prove, counts at the prices of later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from ...errors import FairlpError, SolverError
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.instances.problem import effort, quotients, relative
+from ...models.programs.certificate import ExactProof, Proof
+from ...solvers.leximin.prices import RoundPrices, prices_of, prices_of_caps
+from ...tolerances import ACCEPTED, AGREEMENT, NOISE, ROUNDING
+from ..allocation import Allocation
+from ..mechanism import Mechanism
+from ..table import find
+from ..validation import differences
+from .levels import LevelTree, guaranteed, rows_of_pool
+
+
+class NotProvedError(FairlpError):
+    """Something that no prices prove; the message names the user."""
+
+
+class Region:
+    """What tasks are feasible, by the numbers of an instance, and what prices say of it.
+
+    Attributes
+    ----------
+    runs : ndarray of bool, shape (N, K)
+        Where each user may run, and finds all that its tasks need.
+    able : ndarray of bool, shape (N,)
+        Who can run anything.
+    low : ndarray, shape (J, N)
+        The least that a task of each user costs, at each of the prices so far.
+    value : ndarray, shape (J,)
+        All that there is, at each of them.
+    pool : sparse array, shape (M, N)
+        What a task takes of each resource of the whole cluster, and of each cap; ``room`` is what there is, (M,).
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        demands, capacities = instance.demands, instance.total_capacities
+        users = len(demands)
+        self.runs = instance.runnable()
+        needed_but_barred = (instance.tree.caps == 0).astype(float)
+        barred = ((instance.tree.below.T @ needed_but_barred > 0) & (demands > 0)).any(axis=1)
+        self.able = self.runs.any(axis=1) & (instance.task_limits > 0) & ~barred
+        self.effort = effort(instance)
+        lightest = np.ones(users)
+        if self.effort is not None:
+            lightest = np.where(self.runs, self.effort, np.inf).min(axis=1)
+            lightest[~np.isfinite(lightest)] = 0.0
+        cluster = capacities.sum(axis=0)
+        self.pool, self.room = rows_of_pool(demands, cluster, instance.tree, np.arange(users))
+        self.caps = self.pool[len(cluster) :]
+        self.pool[: len(cluster)] = sparse.csr_array((demands * lightest[:, None]).T)
+        self.low, self.value = np.zeros((0, users)), np.zeros(0)
+
+    def violation(self, tasks: np.ndarray) -> float:
+        """Return the largest violation of a capacity, limit, cap, placement or sign, relative to what there is."""
+        instance, totals = self.instance, tasks.sum(axis=1)
+        used = (tasks if self.effort is None else tasks * self.effort).T @ instance.demands
+        capacities = instance.total_capacities
+        limits = np.where(np.isfinite(instance.task_limits), instance.task_limits, totals)
+        caps = self.room[len(capacities[0]) :]
+        violations = [
+            relative(used - capacities, capacities),
+            relative(totals - limits, limits),
+            relative(self.caps @ totals - caps, caps),
+            (tasks > 0) & ~self.runs,
+            tasks < 0,
+        ]
+        return max(float(np.max(violation, initial=0.0)) for violation in violations)
+
+    def add_prices(self, capacity: np.ndarray, caps: np.ndarray) -> None:
+        """Take up prices of capacities, servers × resources, and of caps."""
+        capacity, caps = np.maximum(capacity, 0.0), np.maximum(caps, 0.0)
+        cost = self.instance.demands @ capacity.T
+        if self.effort is not None:
+            cost = cost * self.effort
+        low = np.where(self.runs, cost, np.inf).min(axis=1)
+        low[np.isinf(low)] = 0.0
+        value = (capacity * self.instance.total_capacities).sum()
+        if caps.size:
+            low = low + self.caps.T @ caps
+            value = value + caps @ self.room[-len(caps) :]
+        self.low = np.vstack([self.low, low])
+        self.value = np.append(self.value, value)
+
+    def excess(self, floors: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+        """Return by how many tasks each user may exceed its floor while all have theirs, at most, by the best prices.
+
+        ``doubt`` is how many tasks each floor may be too high. Shape (N,); infinite where no prices say anything.
+        """
+        excess = np.full(len(floors), np.inf)
+        paid = self.low @ floors
+        slack = np.maximum(self.value - paid, 0.0) + ROUNDING * (self.value + paid) + self.low @ doubt
+        if len(slack):
+            quotients = np.divide(slack[:, None], self.low, out=np.full(self.low.shape, np.inf), where=self.low > 0)
+            excess = quotients.min(axis=0)
+        paid = self.pool @ floors
+        slack = np.maximum(self.room - paid, 0.0) + ROUNDING * (self.room + paid) + self.pool @ doubt
+        rows = self.pool.tocoo()
+        positive = rows.data > 0
+        with np.errstate(over="ignore"):
+            np.minimum.at(excess, rows.col[positive], slack[rows.row[positive]] / rows.data[positive])
+        return excess
+
+
+class Replay:
+    """The rounds of a mechanism, followed by what an allocation gives: who stops where, and what proves it.
+
+    Parameters
+    ----------
+    region : Region
+    tree : LevelTree
+    totals : ndarray, shape (N,)
+        Tasks of each user in the allocation.
+    count : {"total", "borrowed"}
+        Whether the level counts what is guaranteed.
+    search : callable
+        (floors, users) → a point, tasks by user, that raises these users above the floors as far as it can; what it
+        costs to go further is added to the region's prices.
+    """
+
+    def __init__(self, region: Region, tree: LevelTree, totals: np.ndarray, count: str, search: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+        self.region, self.tree, self.totals, self.search = region, tree, totals, search
+        instance = region.instance
+        self.limits = instance.task_limits
+        self.least = guaranteed(instance, region.able)
+        self.zero = self.least if count == "borrowed" else np.zeros_like(self.least)
+        alone = np.where(region.able, instance.gamma().sum(axis=1), 1.0)
+        self.scale = np.where(totals > 16 * ROUNDING * alone, totals, NOISE * alone)
+        self.doubt = np.zeros(len(totals))
+
+    def run(self) -> float:
+        """Follow the rounds to their end; return the largest part of its tasks that a user may lack.
+
+        Raises
+        ------
+        NotProvedError
+        """
+        tree, totals, has = self.tree, self.totals, self.least.copy()
+        active = self.region.able.copy()
+        satisfied = np.zeros_like(active)
+        self.require_guarantees()
+        tree.restart(np.zeros_like(has))
+        kinks = 0
+        while active.any():
+            arrived, floors = self.next_stop(active, has)
+            kinks = 0 if arrived.any() else kinks + 1
+            if kinks > 4 * (tree.taken.size + len(totals)):
+                raise NotProvedError("the levels of the queues do not come to an end")
+            if not arrived.any():
+                continue
+            waiting = active & (totals <= floors * (1 + AGREEMENT))
+            floors[waiting] = totals[waiting]
+            full = waiting & (totals >= self.limits * (1 - AGREEMENT))
+            blocked = self.blocked(floors, arrived & ~full, waiting & ~full)
+
+            in_place = tree.is_flat or (tree.counted and not blocked.any() and self.asks_for_limits(full))
+            if in_place or not (full | blocked).any():
+                self.require(arrived & ~full & ~blocked, "goes on rising there", totals)
+            active &= ~(full | blocked)
+            satisfied |= full
+            has = floors
+            if not in_place:
+                tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
+        return float((self.doubt / self.scale).max(initial=0.0))
+
+    def require_guarantees(self) -> None:
+        """Raise where a user has less than what queues guarantee to it."""
+        missing = self.least - self.totals
+        user = int((missing / np.maximum(self.least, 1e-300)).argmax())
+        if missing[user] > ACCEPTED * self.least[user]:
+            raise NotProvedError(
+                f"user {self.region.instance.users[user]!r} has {self.totals[user]:.12g} tasks, and queues guarantee "
+                f"{self.least[user]:.12g} to it"
+            )
+
+    def next_stop(self, active: np.ndarray, has: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Let levels rise until a user asks for what it has, or to the next kink; return those users, and all floors."""
+        tree, totals = self.tree, self.totals
+        level_speed, taken_speed, end = tree.pace(active)
+        rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
+        rises = rate > 0
+        with np.errstate(over="ignore"):
+            arrivals = (totals - self.zero - tree.asked())[rises] / rate[rises]
+        t = max(float(min(end, arrivals.min(initial=np.inf))), 0.0)
+        if not np.isfinite(t):
+            user = self.region.instance.users[int(active.argmax())]
+            raise NotProvedError(f"the level of user {user!r} stands still, and nothing ends the round")
+        tree.advance(level_speed, taken_speed, t)
+        asked = self.zero + tree.asked()
+        floors = np.where(active, np.minimum(np.maximum(has, asked), np.maximum(totals, has)), has)
+        return active & (asked >= totals * (1 - AGREEMENT)), floors
+
+    def asks_for_limits(self, users: np.ndarray) -> bool:
+        """Whether these users ask for all their tasks, so that they count for their queues as they did before."""
+        asked = self.zero + self.tree.asked()
+        return bool((asked >= self.limits * (1 - AGREEMENT))[users].all())
+
+    def blocked(self, floors: np.ndarray, arrived: np.ndarray, waiting: np.ndarray) -> np.ndarray:
+        """Return who cannot be raised above the floors, of those who have no more, each proved.
+
+        With constant rates all who arrived must be. Where rates depend on who is active, users may wait at what they
+        have until levels that began anew reach it; each is proved to be blocked, or raised by a point.
+        """
+        excess = self.region.excess(floors, self.doubt)
+        proved = waiting & (excess <= ACCEPTED * self.scale)
+        undecided = (arrived if self.tree.is_flat else waiting) & ~proved
+        while undecided.any():
+            point = self.search(floors, undecided)
+            raised = undecided & (point > floors + ACCEPTED * self.scale)
+            excess = self.region.excess(floors, self.doubt)
+            proved = waiting & (excess <= ACCEPTED * self.scale)
+            if self.tree.is_flat:
+                self.require(raised & ~proved, "can have {:.12g} while all others keep their levels", point)
+            left = undecided & ~raised & ~proved
+            if not raised.any():
+                most = floors + excess
+                self.require(left, "is not proved to be blocked there; by prices it has at most {:.12g}", most)
+            undecided = left
+        self.doubt[proved] = excess[proved]
+        return proved
+
+    def require(self, unproved: np.ndarray, reason: str, tasks: np.ndarray) -> None:
+        """Raise where there is somebody unproved, for the one that may have most beside what it has."""
+        if not unproved.any():
+            return
+        user = int(np.where(unproved, (tasks - self.totals) / self.scale, -np.inf).argmax())
+        label = self.region.instance.users[user]
+        raise NotProvedError(f"user {label!r} has {self.totals[user]:.12g} tasks, and {reason.format(tasks[user])}")
+
+
+class Search:
+    """The model of a mechanism as a program that raises some users above floors of all; its duals are prices.
+
+    Prices from here prove no more than others: what they prove is computed from the instance.
+    """
+
+    def __init__(self, mechanism: Mechanism, region: Region, count: str) -> None:
+        self.mechanism, self.region, self.count = mechanism, region, count
+        self.is_built = False
+
+    def build(self) -> None:
+        """Compile the model."""
+        mechanism, region = self.mechanism, self.region
+        small, self.servers = merge_servers(region.instance)
+        assert mechanism.formulation is not None
+        self.model = mechanism.formulation(small, count=self.count)
+        program = self.model.compile()
+        block, t = program.leximin()
+        self.users = block.flat
+        self.rows = np.arange(block.start, block.stop)
+        coefficients = program.A[:, [t]].toarray()[self.rows, 0]
+        self.unit = -coefficients / mechanism.tasks_per_level(region.instance)[self.users]
+        lower, upper = program.col_lower.copy(), program.col_upper.copy()
+        lower[t] = upper[t] = 0.0
+        self.program = program.replace(col_lower=lower, col_upper=upper)
+        self.is_built = True
+
+    def __call__(self, floors: np.ndarray, raised: np.ndarray) -> np.ndarray:
+        """Return the tasks of each user, by a point that raises some users together as far as it can."""
+        if not self.is_built:
+            self.build()
+        program, unit, users = self.program, self.unit, self.users
+        lower = program.row_lower.copy()
+        lower[self.rows] = unit * floors[users]
+        alone = self.region.instance.gamma().sum(axis=1)[users]
+        weight = np.where(raised[users], 1.0 / (unit * alone), 0.0)
+        costs = program.A[self.rows].T @ weight
+        try:
+            solution = program.replace(row_lower=lower, c=costs).solve("highs").require_optimal()
+        except SolverError as error:
+            raise NotProvedError(f"the program that asks who can be raised has no answer: {error}") from error
+        assert solution.row_duals is not None
+        duals = abs(solution.row_duals)
+        prices = prices_of(self.model, program, duals)
+        self.region.add_prices(prices[self.servers.of], prices_of_caps(program, duals))
+        tasks = self.model.evaluate("tasks", solution.require_point()).reshape(len(floors), -1)
+        tasks = np.asarray(tasks[:, self.servers.of] * self.servers.factor)
+        if self.region.violation(tasks) > ACCEPTED:
+            raise NotProvedError("the model of the mechanism allows more than the instance has")
+        return tasks.sum(axis=1)
+
+
+def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -> LevelTree:
+    """Return how levels rise: along the tree of queues, or (``counted`` None) all at once."""
+    if counted is None or instance.queues is None:
+        return LevelTree.flat(mechanism.tasks_per_level(instance))
+    part = instance.demands / instance.pool
+    dominant = part.max(axis=1)
+    return LevelTree(instance.queues, instance.user_weights, part / dominant[:, None], 1.0 / dominant, counted)
+
+
+def prove_rounds(
+    mechanism: Mechanism,
+    instance: Instance,
+    tasks: np.ndarray,
+    prices: RoundPrices | None = None,
+    *,
+    count: str = "total",
+    counted: bool | None = None,
+) -> Proof:
+    """Return whether tasks are the leximin of a max-min mechanism, by prices.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    instance : Instance
+    tasks : ndarray, shape (N, K)
+    prices : RoundPrices, optional
+        Any; where they do not prove a round, programs of the mechanism's model give more.
+    count : {"total", "borrowed"}
+        Whether the level counts what queues guarantee.
+    counted : bool, optional
+        Along a tree: whether satisfied users count for their queues; None for a mechanism without a tree.
+
+    Returns
+    -------
+    Proof
+        Its gap is the largest part of its tasks that a user may lack.
+
+    Notes
+    -----
+    O(J·N·K·R) for J prices, and O(J·N) for each stop; a linear program where the prices leave a round open.
+    """
+    region = Region(instance)
+    violation = region.violation(tasks)
+    if violation > ACCEPTED:
+        return Proof(False, f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}", violation)
+    for capacity, caps in prices or ():
+        region.add_prices(capacity, caps)
+    replay = Replay(region, level_tree(mechanism, instance, counted), tasks.sum(axis=1), count, Search(mechanism, region, count))
+    try:
+        lack = replay.run()
+    except NotProvedError as error:
+        return Proof(False, f"not proved: {error}")
+    return Proof(True, f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}", lack)
+
+
+#: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that has them.
+Rationals = Callable[[Mechanism, Instance, str], tuple[Proof, np.ndarray]]
+
+
+def by_rounds(
+    allocation: Allocation, exact: bool = False, *, rationals: Rationals, counted: bool | None = None
+) -> Proof:
+    """Return whether a max-min allocation is the leximin of its mechanism; by prices, and in rationals where asked.
+
+    Parameters
+    ----------
+    allocation : Allocation
+    exact : bool
+        Whether levels are computed in rationals, too, and compared.
+    rationals : callable
+        How.
+    counted : bool, optional
+        Along a tree: whether satisfied users count for their queues; None for a mechanism without a tree.
+    """
+    mechanism, instance = find(allocation.mechanism), allocation.instance
+    count = str(allocation.parameters.get("count") or "total")
+    if not exact:
+        prices = allocation.round_prices
+        return prove_rounds(mechanism, instance, allocation.tasks_array, prices, count=count, counted=counted)
+    verdict, _ = rationals(mechanism, instance, count)
+    if not verdict.holds:
+        return Proof(False, f"not proved: {verdict.message}", levels=verdict.levels)
+    right = np.array([0.0 if level is None else float(level) for level in verdict.levels])
+    levels = quotients(allocation.totals.to_numpy(), mechanism.tasks_per_level(instance))
+    errors = differences(levels, right)
+    if instance.tree.guarantees.any():  # what they come to is rounded to a float
+        rounded = abs(levels - right) * mechanism.tasks_per_level(instance) <= ROUNDING * instance.gamma().sum(axis=1)
+        errors[rounded] = 0.0
+    names = [f"user {user!r}" for user in instance.users]
+    return replace(verdict, exact=_claimed(verdict.exact, levels)).compared("optimal", names, levels, right, errors)
+
+
+def _claimed(proof: ExactProof | str, levels: np.ndarray) -> ExactProof | str:
+    """Return a proof of these levels of an allocation."""
+    if isinstance(proof, str):
+        return proof
+    proved = zip(proof.levels, levels.tolist(), strict=True)
+    return replace(proof, levels=tuple(replace(level, claimed=claimed) for level, claimed in proved))
