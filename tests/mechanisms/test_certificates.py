@@ -10,7 +10,6 @@ import pytest
 
 import fairlp
 from fairlp import examples
-from fairlp.mechanisms import validation
 from fairlp.mechanisms.max_min import ladder
 from fairlp.models.programs.certificate import Proof
 from instances import random_instance
@@ -69,14 +68,6 @@ def test_a_proof_in_rationals_that_failed_proves_nothing(monkeypatch):
     monkeypatch.setattr(ladder, "exact_leximin", lambda *_: (Proof(False, "planted", levels=levels), nothing))
     verdict = allocation.certify(exact=True)
     assert not verdict.holds and verdict.message == "not proved: planted" and verdict.levels == levels
-
-
-def test_a_reference_that_is_not_proved_proves_nothing(monkeypatch):
-    allocation = right()
-    unproved = dataclasses.replace(allocation, unproved="planted")
-    monkeypatch.setattr(validation, "run", lambda *_, **__: unproved)
-    verdict = allocation.certify()
-    assert not verdict.holds and verdict.message == "planted"
 
 
 def test_proofs_take_demands_as_they_are_not_rounded_shares():

@@ -17,8 +17,9 @@ from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
-from fairlp.solvers.leximin.leximin import leximin, prices_of
+from fairlp.solvers.leximin.leximin import leximin
 from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
+from fairlp.solvers.leximin.prices import prices_of
 from fairlp.tolerances import AGREEMENT, CONFORMANCE, FLOOR_RELAXATIONS, VERIFIED
 from profiles import PROFILE, by_day
 
@@ -114,9 +115,8 @@ def test_unused_rows_of_planted_prices_have_none():
     """Whatever dual a solver gives to 0 <= c, it prices nothing."""
     instance = fairlp.Instance.from_arrays([[1.0, 1.0]], [[4, 4], [7, 0]])
     model = max_min.tsf(instance)
-    solution = model.solve()
-    planted = dataclasses.replace(solution, row_duals=np.ones_like(solution.row_duals))
-    assert prices_of(model, planted).tolist() == [[1, 1], [0, 0]]
+    program = model.compile()
+    assert prices_of(model, program, np.ones(program.n_rows)).tolist() == [[1, 1], [0, 0]]
 
 
 def test_whoever_can_run_nothing_does_not_hold_the_others():

@@ -27,7 +27,7 @@ from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, Tasks
 from ..validation import differences
 from .methods import count_of, rounds_table
-from .proof import Rationals
+from .proof import MOST_EXACT, Rationals
 
 
 def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:
@@ -48,9 +48,6 @@ def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool 
 
     return exact_leximin(instance, formulation, rational_rates(instance, counted), count)
 
-
-#: More eligible pairs of user and server than this are not solved in rationals unasked.
-MOST_EXACT = 300
 
 
 def _are_far_apart(instance: Instance) -> bool:

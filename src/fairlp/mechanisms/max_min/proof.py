@@ -13,7 +13,7 @@ can have no more than f[n] + (V − Σ low·f) / low[n] tasks.
 The proof follows the mechanism's definition: levels rise from t = 0 on (:class:`.levels.LevelTree`), and a user stops
 where it asks for what the allocation gives it. There it has all its tasks, or prices show that it cannot be raised
 while all others have what they ask for by then. That the others can be raised the allocation itself shows, which is
-feasible. What a user that stopped could have more, within what its prices prove, counts at the prices of later ones.
+feasible.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort, quotients, relative
 from ...models.programs.certificate import ExactProof, Proof
 from ...solvers.leximin.prices import RoundPrices, prices_of, prices_of_caps
-from ...tolerances import ACCEPTED, AGREEMENT, NOISE, ROUNDING
+from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, ROUNDING
 from ..allocation import Allocation
 from ..mechanism import Mechanism
 from ..table import find
@@ -39,7 +39,7 @@ from .levels import LevelTree, guaranteed, rows_of_pool
 
 
 class NotProvedError(FairlpError):
-    """Something that no prices prove; the message names the user."""
+    """An allocation that is not optimal, or that no prices prove to be; the message names the user."""
 
 
 class Region:
@@ -109,19 +109,20 @@ class Region:
         self.low = np.vstack([self.low, low])
         self.value = np.append(self.value, value)
 
-    def excess(self, floors: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+    def excess(self, floors: np.ndarray) -> np.ndarray:
         """Return by how many tasks each user may exceed its floor while all have theirs, at most, by the best prices.
 
-        ``doubt`` is how many tasks each floor may be too high. Shape (N,); infinite where no prices say anything.
+        Shape (N,); infinite where no prices say anything.
         """
         excess = np.full(len(floors), np.inf)
         paid = self.low @ floors
-        slack = np.maximum(self.value - paid, 0.0) + ROUNDING * (self.value + paid) + self.low @ doubt
+        slack = np.maximum(self.value - paid, 0.0) + ROUNDING * (self.value + paid)
         if len(slack):
-            quotients = np.divide(slack[:, None], self.low, out=np.full(self.low.shape, np.inf), where=self.low > 0)
-            excess = quotients.min(axis=0)
+            with np.errstate(over="ignore"):
+                most = np.divide(slack[:, None], self.low, out=np.full(self.low.shape, np.inf), where=self.low > 0)
+            excess = most.min(axis=0)
         paid = self.pool @ floors
-        slack = np.maximum(self.room - paid, 0.0) + ROUNDING * (self.room + paid) + self.pool @ doubt
+        slack = np.maximum(self.room - paid, 0.0) + ROUNDING * (self.room + paid)
         rows = self.pool.tocoo()
         positive = rows.data > 0
         with np.errstate(over="ignore"):
@@ -151,9 +152,8 @@ class Replay:
         self.limits = instance.task_limits
         self.least = guaranteed(instance, region.able)
         self.zero = self.least if count == "borrowed" else np.zeros_like(self.least)
-        alone = np.where(region.able, instance.gamma().sum(axis=1), 1.0)
-        self.scale = np.where(totals > 16 * ROUNDING * alone, totals, NOISE * alone)
-        self.doubt = np.zeros(len(totals))
+        self.alone = np.where(region.able, instance.gamma().sum(axis=1), 1.0)
+        self.lacking = np.zeros(len(totals))
 
     def run(self) -> float:
         """Follow the rounds to their end; return the largest part of its tasks that a user may lack.
@@ -172,7 +172,7 @@ class Replay:
             arrived, floors = self.next_stop(active, has)
             kinks = 0 if arrived.any() else kinks + 1
             if kinks > 4 * (tree.taken.size + len(totals)):
-                raise NotProvedError("the levels of the queues do not come to an end")
+                raise NotProvedError("not proved: the levels of the queues do not come to an end")
             if not arrived.any():
                 continue
             waiting = active & (totals <= floors * (1 + AGREEMENT))
@@ -182,23 +182,18 @@ class Replay:
 
             in_place = tree.is_flat or (tree.counted and not blocked.any() and self.asks_for_limits(full))
             if in_place or not (full | blocked).any():
-                self.require(arrived & ~full & ~blocked, "goes on rising there", totals)
+                self.require(arrived & ~full & ~blocked, "not optimal", "goes on rising there", totals)
             active &= ~(full | blocked)
             satisfied |= full
             has = floors
             if not in_place:
                 tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
-        return float((self.doubt / self.scale).max(initial=0.0))
+        return float((self.lacking / np.where(totals > 0, totals, self.alone)).max(initial=0.0))
 
     def require_guarantees(self) -> None:
         """Raise where a user has less than what queues guarantee to it."""
-        missing = self.least - self.totals
-        user = int((missing / np.maximum(self.least, 1e-300)).argmax())
-        if missing[user] > ACCEPTED * self.least[user]:
-            raise NotProvedError(
-                f"user {self.region.instance.users[user]!r} has {self.totals[user]:.12g} tasks, and queues guarantee "
-                f"{self.least[user]:.12g} to it"
-            )
+        lacks = self.totals < self.least * (1 - ACCEPTED)
+        self.require(lacks, "not optimal", "queues guarantee {:.12g} to it", self.least)
 
     def next_stop(self, active: np.ndarray, has: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Let levels rise until a user asks for what it has, or to the next kink; return those users, and all floors."""
@@ -211,7 +206,7 @@ class Replay:
         t = max(float(min(end, arrivals.min(initial=np.inf))), 0.0)
         if not np.isfinite(t):
             user = self.region.instance.users[int(active.argmax())]
-            raise NotProvedError(f"the level of user {user!r} stands still, and nothing ends the round")
+            raise NotProvedError(f"not proved: the level of user {user!r} stands still, and nothing ends the round")
         tree.advance(level_speed, taken_speed, t)
         asked = self.zero + tree.asked()
         floors = np.where(active, np.minimum(np.maximum(has, asked), np.maximum(totals, has)), has)
@@ -228,31 +223,32 @@ class Replay:
         With constant rates all who arrived must be. Where rates depend on who is active, users may wait at what they
         have until levels that began anew reach it; each is proved to be blocked, or raised by a point.
         """
-        excess = self.region.excess(floors, self.doubt)
-        proved = waiting & (excess <= ACCEPTED * self.scale)
+        excess = self.region.excess(floors)
+        proved = waiting & (excess <= AUDIT * self.alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved
         while undecided.any():
             point = self.search(floors, undecided)
-            raised = undecided & (point > floors + ACCEPTED * self.scale)
-            excess = self.region.excess(floors, self.doubt)
-            proved = waiting & (excess <= ACCEPTED * self.scale)
+            raised = undecided & (point > floors + AUDIT * self.alone)
+            excess = self.region.excess(floors)
+            proved = waiting & (excess <= AUDIT * self.alone)
             if self.tree.is_flat:
-                self.require(raised & ~proved, "can have {:.12g} while all others keep their levels", point)
+                self.require(raised & ~proved, "not optimal", "can have {:.12g} while all others keep their levels", point)
             left = undecided & ~raised & ~proved
             if not raised.any():
                 most = floors + excess
-                self.require(left, "is not proved to be blocked there; by prices it has at most {:.12g}", most)
+                self.require(left, "not proved", "prices allow it up to {:.12g}", most)
             undecided = left
-        self.doubt[proved] = excess[proved]
+        self.lacking[proved] = excess[proved]
         return proved
 
-    def require(self, unproved: np.ndarray, reason: str, tasks: np.ndarray) -> None:
-        """Raise where there is somebody unproved, for the one that may have most beside what it has."""
+    def require(self, unproved: np.ndarray, verdict: str, reason: str, tasks: np.ndarray) -> None:
+        """Raise where there are unproved users, for the one that may have most beside what it has."""
         if not unproved.any():
             return
-        user = int(np.where(unproved, (tasks - self.totals) / self.scale, -np.inf).argmax())
+        user = int(np.where(unproved, (tasks - self.totals) / self.alone, -np.inf).argmax())
         label = self.region.instance.users[user]
-        raise NotProvedError(f"user {label!r} has {self.totals[user]:.12g} tasks, and {reason.format(tasks[user])}")
+        reason = reason.format(tasks[user])
+        raise NotProvedError(f"{verdict}: user {label!r} has {self.totals[user]:.12g} tasks, and {reason}")
 
 
 class Search:
@@ -295,7 +291,7 @@ class Search:
         try:
             solution = program.replace(row_lower=lower, c=costs).solve("highs").require_optimal()
         except SolverError as error:
-            raise NotProvedError(f"the program that asks who can be raised has no answer: {error}") from error
+            raise NotProvedError(f"not proved: the program that asks who can be raised has no answer: {error}") from error
         assert solution.row_duals is not None
         duals = abs(solution.row_duals)
         prices = prices_of(self.model, program, duals)
@@ -303,7 +299,7 @@ class Search:
         tasks = self.model.evaluate("tasks", solution.require_point()).reshape(len(floors), -1)
         tasks = np.asarray(tasks[:, self.servers.of] * self.servers.factor)
         if self.region.violation(tasks) > ACCEPTED:
-            raise NotProvedError("the model of the mechanism allows more than the instance has")
+            raise NotProvedError("not proved: the model of the mechanism allows more than the instance has")
         return tasks.sum(axis=1)
 
 
@@ -354,14 +350,16 @@ def prove_rounds(
         return Proof(False, f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}", violation)
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
-    replay = Replay(region, level_tree(mechanism, instance, counted), tasks.sum(axis=1), count, Search(mechanism, region, count))
+    tree, search = level_tree(mechanism, instance, counted), Search(mechanism, region, count)
     try:
-        lack = replay.run()
+        lack = Replay(region, tree, tasks.sum(axis=1), count, search).run()
     except NotProvedError as error:
-        return Proof(False, f"not proved: {error}")
+        return Proof(False, str(error))
     return Proof(True, f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}", lack)
 
 
+#: More eligible pairs of user and server than this are not solved in rationals unasked.
+MOST_EXACT = 300
 #: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that has them.
 Rationals = Callable[[Mechanism, Instance, str], tuple[Proof, np.ndarray]]
 
@@ -383,9 +381,20 @@ def by_rounds(
     """
     mechanism, instance = find(allocation.mechanism), allocation.instance
     count = str(allocation.parameters.get("count") or "total")
-    if not exact:
-        prices = allocation.round_prices
-        return prove_rounds(mechanism, instance, allocation.tasks_array, prices, count=count, counted=counted)
+    if exact:
+        return _in_rationals(mechanism, allocation, count, rationals)
+    prices = allocation.round_prices
+    proof = prove_rounds(mechanism, instance, allocation.tasks_array, prices, count=count, counted=counted)
+    if proof.gap <= ACCEPTED or counted is not None or instance.tree.has_limits:
+        return proof
+    # beside a user who takes little, rounding is much; rationals share nothing with the programs of such instances
+    pairs = int(merge_servers(instance)[0].runnable().sum())
+    return proof if pairs > MOST_EXACT else _in_rationals(mechanism, allocation, count, rationals)
+
+
+def _in_rationals(mechanism: Mechanism, allocation: Allocation, count: str, rationals: Rationals) -> Proof:
+    """Return whether the levels of an allocation are those that rationals give."""
+    instance = allocation.instance
     verdict, _ = rationals(mechanism, instance, count)
     if not verdict.holds:
         return Proof(False, f"not proved: {verdict.message}", levels=verdict.levels)
