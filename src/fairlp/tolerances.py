@@ -10,6 +10,9 @@ from typing import Final
 #: Primal and dual feasibility: what solvers are asked for, and what a certified result keeps, relative to the terms
 #: of a row or column; also the optimality conditions of logarithms solved by tangents.
 FEASIBILITY: Final = 1e-9
+#: A user who takes little beside others may lack this part of its tasks, as far as prices tell, and its allocation is
+#: still called proved (which says how much); more is not proved.
+LEAST_PROVED: Final = 1e-6
 #: Two numbers are called equal when they differ by at most this, relative to the larger: totals, shares and levels of
 #: two allocations, sums of entitlements, granted requests, fixed points of PS-DSF, a number and the next whole one;
 #: also the error of a step along a trajectory.

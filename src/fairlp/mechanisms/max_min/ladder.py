@@ -19,6 +19,7 @@ from ...formulations.normalisers import dominant
 from ...formulations.region import have_limits
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.problem import quotients
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...models.trees.rates import constant, rational, rational_rates
@@ -27,7 +28,7 @@ from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, Tasks
 from ..validation import differences
 from .methods import count_of, rounds_table
-from .proof import MOST_EXACT, Rationals
+from .proof import MOST_EXACT, Rationals, prove_rounds
 
 
 def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:
@@ -49,40 +50,62 @@ def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool 
     return exact_leximin(instance, formulation, rational_rates(instance, counted), count)
 
 
-
-def _are_far_apart(instance: Instance) -> bool:
-    """Whether beside the largest demand, capacity or weight the smallest may be a solver's noise."""
-    parts = (part[part > 0] for part in (instance.demands, instance.capacities, instance.weights))
-    return any(part.size and part.min() < NOISE * part.max() for part in parts)
+def _are_far_apart(mechanism: Mechanism, instance: Instance) -> bool:
+    """Whether beside the largest demand, capacity or weight (along the tree) the smallest may be a solver's noise."""
+    weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
+    positive = (numbers[numbers > 0] for numbers in (instance.demands, instance.capacities, instance.weights, weights))
+    return any(numbers.size and numbers.min() < NOISE * numbers.max() for numbers in positive)
 
 
 def settled(
-    method: Callable[[MethodCall], Tasks], rationals: Rationals | None = of_leximin
+    method: Callable[[MethodCall], Tasks], rationals: Rationals | None = of_leximin, counted: bool | None = None
 ) -> Callable[[MethodCall], Tasks]:
-    """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
+    """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open).
+
+    ``counted``: along a tree, whether satisfied users count for their queues.
+    """
 
     def settle(call: MethodCall) -> Tasks:
+        far_apart = _are_far_apart(call.mechanism, call.instance)
         try:
             outcome = method(call)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
         except SolverError as error:
-            of_numbers = isinstance(error, NotConvergedError) or _are_far_apart(call.instance)
+            of_numbers = isinstance(error, NotConvergedError) or far_apart
             if not of_numbers or "time_limit" in call.options:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if not verdict.holds:
                 raise type(error)(f"{error} ({verdict.message})") from error
             return _of_rationals(call, None, verdict, tasks)
-        if outcome.uncertain <= ACCEPTED:
+        doubt = ""
+        if outcome.uncertain > ACCEPTED:
+            doubt = f"not proved: by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
+        elif far_apart and rationals is not None:
+            doubt = _doubt_of_prices(call, outcome, counted)
+        if not doubt:
             return outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
             return _of_rationals(call, outcome, verdict, tasks)
-        why = f"by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
-        return replace(outcome, unproved=f"not proved: {why} ({verdict.message})")
+        return replace(outcome, unproved=f"{doubt} ({verdict.message})")
 
     return settle
+
+
+def _doubt_of_prices(call: MethodCall, outcome: Tasks, counted: bool | None) -> str:
+    """Return what prices do not prove of an outcome; empty where they do."""
+    proof = prove_rounds(
+        call.mechanism,
+        call.instance,
+        outcome.tasks,
+        outcome.round_prices,
+        count=count_of(call.parameters),
+        counted=counted,
+        may_solve=False,
+    )
+    return "" if np.isfinite(proof.gap) else proof.message
 
 
 def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof, np.ndarray]:

@@ -148,7 +148,7 @@ class LevelTree:
 def filled(
     tree: LevelTree, use: sparse.csr_array, room: np.ndarray, limits: np.ndarray, least: np.ndarray
 ) -> np.ndarray:
-    """Return the tasks of each user where all rise along a tree from ``least`` until rows ``use @ tasks ≤ room`` stop them.
+    """Return the tasks of each user where all rise along a tree until rows ``use @ tasks ≤ room`` stop them.
 
     Parameters
     ----------
@@ -182,7 +182,8 @@ def filled(
             has = np.where(rising > 0, np.minimum(np.maximum(has, asked + rate * t), limits), has)
         full_users = active & (has >= limits * (1 - ROUNDING))
         if blocked.any() or full_users.any():
-            in_place = tree.counted and not blocked.any() and bool((tree.asked() >= limits * (1 - AGREEMENT))[full_users].all())
+            asks_for_all = (tree.asked() >= limits * (1 - AGREEMENT))[full_users].all()
+            in_place = tree.counted and not blocked.any() and bool(asks_for_all)
             active &= ~(blocked | full_users)
             satisfied |= full_users
             if not in_place:

@@ -3,8 +3,8 @@
 Nothing that made the allocation is asked: no merging, no rounds, no solver. Of the allocation count its tasks, and
 prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
 
-* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least that
-  a task of n costs,
+* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least
+  that a task of n costs,
 * V = Σ p·c + Σ q·L: all that there is, at these prices,
 
 Σ_n low[n]·y[n] ≤ V for the tasks y of every feasible allocation (weak duality). So where users have floors f, user n
@@ -30,7 +30,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort, quotients, relative
 from ...models.programs.certificate import ExactProof, Proof
 from ...solvers.leximin.prices import RoundPrices, prices_of, prices_of_caps
-from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, ROUNDING
+from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, ROUNDING
 from ..allocation import Allocation
 from ..mechanism import Mechanism
 from ..table import find
@@ -141,12 +141,11 @@ class Replay:
         Tasks of each user in the allocation.
     count : {"total", "borrowed"}
         Whether the level counts what is guaranteed.
-    search : callable
-        (floors, users) → a point, tasks by user, that raises these users above the floors as far as it can; what it
-        costs to go further is added to the region's prices.
+    search : Search or None
+        Looks for prices where the region's leave a round open.
     """
 
-    def __init__(self, region: Region, tree: LevelTree, totals: np.ndarray, count: str, search: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+    def __init__(self, region: Region, tree: LevelTree, totals: np.ndarray, count: str, search: Search | None) -> None:
         self.region, self.tree, self.totals, self.search = region, tree, totals, search
         instance = region.instance
         self.limits = instance.task_limits
@@ -155,8 +154,8 @@ class Replay:
         self.alone = np.where(region.able, instance.gamma().sum(axis=1), 1.0)
         self.lacking = np.zeros(len(totals))
 
-    def run(self) -> float:
-        """Follow the rounds to their end; return the largest part of its tasks that a user may lack.
+    def run(self) -> tuple[int, float]:
+        """Follow the rounds to their end; return which user may lack the largest part of its tasks, and that part.
 
         Raises
         ------
@@ -188,7 +187,8 @@ class Replay:
             has = floors
             if not in_place:
                 tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
-        return float((self.lacking / np.where(totals > 0, totals, self.alone)).max(initial=0.0))
+        lacks = self.lacking / np.where(totals > 0, totals, self.alone)
+        return int(lacks.argmax()), float(lacks.max())
 
     def require_guarantees(self) -> None:
         """Raise where a user has less than what queues guarantee to it."""
@@ -227,12 +227,17 @@ class Replay:
         proved = waiting & (excess <= AUDIT * self.alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved
         while undecided.any():
+            if self.search is None:
+                self.require(undecided, "not proved", "prices allow it up to {:.12g}", floors + excess)
+                break
             point = self.search(floors, undecided)
             raised = undecided & (point > floors + AUDIT * self.alone)
             excess = self.region.excess(floors)
             proved = waiting & (excess <= AUDIT * self.alone)
             if self.tree.is_flat:
-                self.require(raised & ~proved, "not optimal", "can have {:.12g} while all others keep their levels", point)
+                self.require(
+                    raised & ~proved, "not optimal", "can have {:.12g} while all others keep their levels", point
+                )
             left = undecided & ~raised & ~proved
             if not raised.any():
                 most = floors + excess
@@ -291,7 +296,9 @@ class Search:
         try:
             solution = program.replace(row_lower=lower, c=costs).solve("highs").require_optimal()
         except SolverError as error:
-            raise NotProvedError(f"not proved: the program that asks who can be raised has no answer: {error}") from error
+            raise NotProvedError(
+                f"not proved: the program that asks who can be raised has no answer: {error}"
+            ) from error
         assert solution.row_duals is not None
         duals = abs(solution.row_duals)
         prices = prices_of(self.model, program, duals)
@@ -300,7 +307,7 @@ class Search:
         tasks = np.asarray(tasks[:, self.servers.of] * self.servers.factor)
         if self.region.violation(tasks) > ACCEPTED:
             raise NotProvedError("not proved: the model of the mechanism allows more than the instance has")
-        return tasks.sum(axis=1)
+        return np.asarray(tasks.sum(axis=1))
 
 
 def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -> LevelTree:
@@ -320,6 +327,7 @@ def prove_rounds(
     *,
     count: str = "total",
     counted: bool | None = None,
+    may_solve: bool = True,
 ) -> Proof:
     """Return whether tasks are the leximin of a max-min mechanism, by prices.
 
@@ -334,6 +342,8 @@ def prove_rounds(
         Whether the level counts what queues guarantee.
     counted : bool, optional
         Along a tree: whether satisfied users count for their queues; None for a mechanism without a tree.
+    may_solve : bool
+        Whether programs may look for more prices.
 
     Returns
     -------
@@ -347,14 +357,21 @@ def prove_rounds(
     region = Region(instance)
     violation = region.violation(tasks)
     if violation > ACCEPTED:
-        return Proof(False, f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}", violation)
+        return Proof(
+            False, f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}", violation
+        )
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
-    tree, search = level_tree(mechanism, instance, counted), Search(mechanism, region, count)
+    tree, search = level_tree(mechanism, instance, counted), Search(mechanism, region, count) if may_solve else None
     try:
-        lack = Replay(region, tree, tasks.sum(axis=1), count, search).run()
+        user, lack = Replay(region, tree, tasks.sum(axis=1), count, search).run()
     except NotProvedError as error:
         return Proof(False, str(error))
+    if lack > LEAST_PROVED:
+        reason = (
+            f"by prices, user {instance.users[user]!r} may lack {lack:.1e} of its tasks, which are few beside others'"
+        )
+        return Proof(False, f"not proved: {reason}", lack)
     return Proof(True, f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}", lack)
 
 

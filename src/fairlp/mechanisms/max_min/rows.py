@@ -53,19 +53,19 @@ CLOSED_FORM = Method(
 SEPARATE = Method("rounds", settled(combinatorial(rounds.separate_servers), None), cost="O(KNR(R + log N))")
 SEPARATE_LP = Method("lp", settled(separate_lp, None), cost="one LP a round and server", solves=True)
 
-TREE_LP = Method("lp", settled(along_tree, of_tree), cost="a few LPs a round", solves=True)
+TREE_LP = Method("lp", settled(along_tree, of_tree, False), cost="a few LPs a round", solves=True)
 TREE_ROUNDS = Method(
     "rounds",
-    settled(fill_tree, of_tree),
+    settled(fill_tree, of_tree, False),
     applies=rounds.is_one_server,
     needs="one server",
     cost="O(NR) a round; a round for each resource, cap and task limit at most",
 )
-_COUNTED_LP = settled(partial(along_tree, counted=True), partial(of_tree, counted=True))
+_COUNTED_LP = settled(partial(along_tree, counted=True), partial(of_tree, counted=True), True)
 COUNTED_LP = replace(TREE_LP, run=_COUNTED_LP)
 COUNTED_ROUNDS = replace(
     TREE_ROUNDS,
-    run=settled(partial(fill_tree, counted=True), partial(of_tree, counted=True)),
+    run=settled(partial(fill_tree, counted=True), partial(of_tree, counted=True), True),
     cost="O(NR) a round and kink; a round for each resource, cap and task limit at most",
 )
 COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solves=True)
@@ -188,7 +188,7 @@ ROWS = (
         _BHATTACHARYA,
         hierarchical.h_drf,
         normalisers.dominant,
-        (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree)), TREE_LP),
+        (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree, False)), TREE_LP),
         (
             "Pareto-optimal",
             _LEAVES,

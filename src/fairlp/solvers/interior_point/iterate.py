@@ -193,7 +193,7 @@ class Iterate:
         self.mean = products / self.terms
         if problem.has_level:
             dual = dot(region.capacities, at.p) + dot(rows.sign * rows.bound, at.v)
-            self.gap = abs(dual - at.t) / abs(dual)
+            self.gap = abs(dual - at.t) / abs(dual) if dual else np.inf  # nobody can be raised: HiGHS tells
         else:  # at the optimum everything given out is worth Σ e, or Σ e·u^(1−α)
             worth = self.worth(at.u)
             aside = float(xp.max(xp.where(self.barrier, 0.0, abs(at.u * at.v - worth))))
