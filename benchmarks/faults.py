@@ -2,17 +2,23 @@
 
     python benchmarks/faults.py --sample 100 --seed 7               a sample of the whole of src
     python benchmarks/faults.py --only models/programs --jobs 2     of one package or file, two at a time
+    python benchmarks/faults.py --certificates --sample 60          does certify() believe wrong answers?
 
 A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``max``, ``and`` or ``or``, ``not``, a
 number. It is put into a copy of the checkout, and the tests of the same package run there. A fault is noticed when they
 fail or do not end. Some faults cannot be noticed, because the program still means the same; each survivor is printed
 with its line, to be judged by a reader. The last line is the rate of noticed faults.
+
+With ``--certificates`` the faults are in what makes the answers of max-min mechanisms. On random instances (task
+limits, guarantees, caps, weights, ties, placement) each answer is compared with the exact one, which the code without a
+fault proves in rationals. Every answer that differs has to be refused by ``certify()``, or to be marked as not proved.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import queue
 import random
@@ -21,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -173,6 +180,163 @@ class Bench:
         return code is None or code in NOTICED
 
 
+#: Where faults of ``--certificates`` are put.
+MAKERS = (
+    "solvers/leximin",
+    "models/trees",
+    "models/instances/merging.py",
+    "formulations/region.py",
+    "solvers/interior_point",
+)
+MECHANISMS = ("drfh", "tsf", "asset", "cdrf", "h-drf", "h-drf-counted", "h-drf-collapsed", "edrf")
+METHODS = ("lp", "rounds", "interior-point")
+#: A level that is off by more than this part of itself is another one.
+WRONG = 1e-6
+#: Seconds for the answers to all instances with a fault.
+PATIENCE_FOR_ANSWERS = 300.0
+
+
+def random_instance(seed: int):
+    """Return a small instance of whole numbers: limits, guarantees, caps, weights, ties, placement constraints."""
+    import numpy as np
+
+    import fairlp
+
+    rng = np.random.default_rng(seed)
+    users, servers, resources = (int(rng.integers(least, most)) for least, most in ((2, 6), (1, 4), (1, 4)))
+    demands = rng.integers(0, 6, (users, resources)).astype(float)
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = rng.integers(1, 40, (servers, resources)).astype(float)
+    if rng.random() < 0.3:
+        capacities[rng.integers(servers)] *= rng.random(resources) < 0.6
+    if rng.random() < 0.3:
+        capacities[:] = capacities[0]
+    capacities[0, ~capacities.any(axis=0)] = 5
+    options = {}
+    if rng.random() < 0.6:
+        options["task_limits"] = np.where(rng.random(users) < 0.5, rng.integers(1, 12, users), np.inf)
+    if rng.random() < 0.5:
+        options["weights"] = rng.choice([1, 1, 2, 3, 0.5], users)
+    if rng.random() < 0.5:
+        options["eligible"] = rng.random((users, servers)) < 0.7
+        options["eligible"][np.arange(users), rng.integers(0, servers, users)] = True
+    names = [f"r{r}" for r in range(resources)]
+    if rng.random() < 0.75:
+        paths = ["a", "b", "a/x", "a/y", "b/x", ""]
+        options["queue"] = [paths[rng.integers(len(paths))] for _ in range(users)]
+        options["queues"] = {path: random_queue(rng, names) for path in sorted({*options["queue"]} - {""})}
+    return fairlp.Instance.from_arrays(demands, capacities, resources=names, **options)
+
+
+def random_queue(rng, resources: list[str]) -> dict:
+    """Return what is said of a queue: nothing, a weight, a guarantee, a cap, or several of them."""
+    row = {}
+    if rng.random() < 0.4:
+        row["weight"] = float(rng.choice([1, 2, 3]))
+    if rng.random() < 0.4:
+        row["guarantee"] = {name: float(rng.integers(1, 20)) for name in resources if rng.random() < 0.8}
+    if rng.random() < 0.3:
+        row["cap"] = {name: float(rng.integers(1, 30)) for name in resources if rng.random() < 0.5}
+    return row
+
+
+def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
+    """Allocate random instances: the exact levels, or what there is to say of wrong ones.
+
+    Runs in a process of its own, whose code may have a fault.
+    """
+    import numpy as np
+
+    import fairlp
+
+    warnings.simplefilter("ignore")
+    levels: dict[str, list[float]] = {}
+    counts = {"answers": 0, "wrong": 0, "believed": 0, "errors": 0}
+    for seed in seeds:
+        for mechanism in MECHANISMS:
+            for method in METHODS if right is not None else ("auto",):
+                key = f"{seed} {mechanism}"
+                if right is not None and key not in right:
+                    continue
+                try:
+                    allocation = fairlp.allocate(random_instance(seed), mechanism, method=method)
+                    if right is None:
+                        proof = allocation.certify(exact=True)
+                        if proof.holds and allocation.certify().holds:
+                            levels[key] = allocation.levels.tolist()
+                        continue
+                    ours, exact = allocation.levels.to_numpy(), np.array(right[key])
+                    error = np.abs(ours - exact) / np.maximum(np.maximum(np.abs(ours), np.abs(exact)), 1e-300)
+                    counts["answers"] += 1
+                    if not (error <= WRONG).all():
+                        counts["wrong"] += 1
+                        counts["believed"] += bool(allocation.certify().holds and not allocation.unproved)
+                except fairlp.FairlpError:
+                    pass
+                except Exception:
+                    counts["errors"] += 1
+    return levels if right is None else counts
+
+
+def ask(folder: Path, request: dict, limit: float | None) -> dict | None:
+    """Run :func:`answers` with the code of a folder; None where it does not end, or breaks."""
+    own = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, str(Path(__file__)), "--answers"]
+    try:
+        ran = subprocess.run(
+            command, input=json.dumps(request), capture_output=True, text=True, env=os.environ | own, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return json.loads(ran.stdout) if ran.returncode == 0 else None
+
+
+def certificates(sample: int, seed: int, jobs: int, instances: int) -> int:
+    """Put faults into what makes answers, one at a time; 0 when certify() believes none of the wrong answers."""
+    paths = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix().startswith(MAKERS)]
+    everything = [fault for path in paths for fault in faults(path)]
+    chosen = random.Random(seed).sample(everything, min(sample, len(everything)))
+    seeds = list(range(seed, seed + instances))
+    totals = {"answers": 0, "wrong": 0, "believed": 0}
+    copies: queue.Queue[Path] = queue.Queue()
+
+    def tried(fault: Fault) -> dict | None:
+        copy = copies.get()
+        path = copy / "src" / "fairlp" / fault.file
+        text = path.read_text(encoding="utf-8")
+        try:
+            path.write_text(fault.changed(text), encoding="utf-8")
+            return ask(copy, {"seeds": seeds, "right": right}, PATIENCE_FOR_ANSWERS)
+        finally:
+            path.write_text(text, encoding="utf-8")
+            copies.put(copy)
+
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
+        for k in range(jobs):
+            shutil.copytree(ROOT / "src", Path(folder) / f"copy{k}" / "src")
+            copies.put(Path(folder) / f"copy{k}")
+        right = ask(ROOT, {"seeds": seeds, "right": None}, None)
+        if not right:
+            raise SystemExit("without a fault nothing is proved")
+        print(
+            f"{len(right)} exact answers to {len(seeds)} instances; {len(chosen)} of {len(everything)} faults",
+            flush=True,
+        )
+        for fault, counts in zip(chosen, pool.map(tried, chosen), strict=True):
+            if counts is None:
+                print(f"breaks    {fault}", flush=True)
+                continue
+            for name in totals:
+                totals[name] += counts[name]
+            if counts["wrong"]:
+                verdict = "BELIEVED " if counts["believed"] else "refused  "
+                print(f"{verdict} {counts['wrong']:5} of {counts['answers']} answers wrong  {fault}", flush=True)
+    refused = totals["wrong"] - totals["believed"]
+    part = refused / totals["wrong"] if totals["wrong"] else 1.0
+    print(f"{refused} of {totals['wrong']} wrong answers refused ({part:.2%}), of {totals['answers']} answers")
+    return int(totals["believed"] > 0)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try a sample of faults, print the survivors and the rate; 0 when all were noticed."""
     parser = argparse.ArgumentParser(description="Put random faults into the code and see whether the tests notice.")
@@ -180,7 +344,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--certificates", action="store_true", help="whether certify() believes wrong answers")
+    parser.add_argument("--instances", type=int, default=40, help="random instances, with --certificates")
+    parser.add_argument("--answers", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
+    if asked.answers:
+        print(json.dumps(answers(**json.load(sys.stdin))))
+        return 0
+    if asked.certificates:
+        return certificates(asked.sample, asked.seed, asked.jobs, asked.instances)
     files = [
         path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix().startswith(asked.only)
     ]

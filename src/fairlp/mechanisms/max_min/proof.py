@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +29,9 @@ from ...errors import FairlpError, SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort, quotients, relative
+from ...models.notation.model import Model
 from ...models.programs.certificate import ExactProof, Proof
+from ...models.programs.program import Program
 from ...solvers.leximin.prices import RoundPrices, prices_of, prices_of_caps
 from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, ROUNDING
 from ..allocation import Allocation
@@ -196,7 +199,7 @@ class Replay:
         self.require(lacks, "not optimal", "queues guarantee {:.12g} to it", self.least)
 
     def next_stop(self, active: np.ndarray, has: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Let levels rise until a user asks for what it has, or to the next kink; return those users, and all floors."""
+        """Let levels rise until a user asks for what it has, or to a kink; return those users, and all floors."""
         tree, totals = self.tree, self.totals
         level_speed, taken_speed, end = tree.pace(active)
         rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
@@ -263,51 +266,58 @@ class Search:
     """
 
     def __init__(self, mechanism: Mechanism, region: Region, count: str) -> None:
-        self.mechanism, self.region, self.count = mechanism, region, count
-        self.is_built = False
+        self.region = region
+        self.small, self.servers = merge_servers(region.instance)
+        self.formulation = partial(mechanism.formulation, count=count) if mechanism.formulation else None
+        self.tasks_per_level = mechanism.tasks_per_level(region.instance)
 
-    def build(self) -> None:
-        """Compile the model."""
-        mechanism, region = self.mechanism, self.region
-        small, self.servers = merge_servers(region.instance)
-        assert mechanism.formulation is not None
-        self.model = mechanism.formulation(small, count=self.count)
+    @cached_property
+    def model(self) -> Model:
+        """The mechanism's model, identical servers merged."""
+        assert self.formulation is not None
+        return self.formulation(self.small)
+
+    @cached_property
+    def program(self) -> Program:
+        """The model's program, where the level stays 0."""
         program = self.model.compile()
-        block, t = program.leximin()
-        self.users = block.flat
-        self.rows = np.arange(block.start, block.stop)
-        coefficients = program.A[:, [t]].toarray()[self.rows, 0]
-        self.unit = -coefficients / mechanism.tasks_per_level(region.instance)[self.users]
+        _, t = program.leximin()
         lower, upper = program.col_lower.copy(), program.col_upper.copy()
         lower[t] = upper[t] = 0.0
-        self.program = program.replace(col_lower=lower, col_upper=upper)
-        self.is_built = True
+        return program.replace(col_lower=lower, col_upper=upper)
 
     def __call__(self, floors: np.ndarray, raised: np.ndarray) -> np.ndarray:
-        """Return the tasks of each user, by a point that raises some users together as far as it can."""
-        if not self.is_built:
-            self.build()
-        program, unit, users = self.program, self.unit, self.users
+        """Return the tasks of each user, by a point that raises some users together as far as it can.
+
+        Raises
+        ------
+        NotProvedError
+            Where the program has no answer, or one that the instance does not allow.
+        """
+        program = self.program
+        block, t = program.leximin()
+        rows, users = np.arange(block.start, block.stop), block.flat
+        tasks_in_row = -program.A[:, [t]].toarray()[rows, 0] / self.tasks_per_level[users]
         lower = program.row_lower.copy()
-        lower[self.rows] = unit * floors[users]
+        lower[rows] = tasks_in_row * floors[users]
         alone = self.region.instance.gamma().sum(axis=1)[users]
-        weight = np.where(raised[users], 1.0 / (unit * alone), 0.0)
-        costs = program.A[self.rows].T @ weight
+        weights = np.where(raised[users], 1.0 / (tasks_in_row * alone), 0.0)
         try:
-            solution = program.replace(row_lower=lower, c=costs).solve("highs").require_optimal()
+            program = program.replace(row_lower=lower, c=program.A[rows].T @ weights)
+            solution = program.solve("highs").require_optimal()
         except SolverError as error:
-            raise NotProvedError(
-                f"not proved: the program that asks who can be raised has no answer: {error}"
-            ) from error
+            raise NotProvedError(f"not proved: nothing tells who can be raised: {error}") from error
         assert solution.row_duals is not None
         duals = abs(solution.row_duals)
-        prices = prices_of(self.model, program, duals)
-        self.region.add_prices(prices[self.servers.of], prices_of_caps(program, duals))
+        capacity_prices = prices_of(self.model, program, duals)[self.servers.of]
+        self.region.add_prices(capacity_prices, prices_of_caps(program, duals))
+
         tasks = self.model.evaluate("tasks", solution.require_point()).reshape(len(floors), -1)
-        tasks = np.asarray(tasks[:, self.servers.of] * self.servers.factor)
-        if self.region.violation(tasks) > ACCEPTED:
-            raise NotProvedError("not proved: the model of the mechanism allows more than the instance has")
-        return np.asarray(tasks.sum(axis=1))
+        tasks = tasks[:, self.servers.of] * self.servers.factor
+        totals = np.asarray(tasks.sum(axis=1))
+        if self.region.violation(tasks) > ACCEPTED or (totals < floors * (1 - ACCEPTED)).any():
+            raise NotProvedError("not proved: the mechanism's model allows what the instance does not")
+        return totals
 
 
 def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -> LevelTree:

@@ -14,8 +14,8 @@ from ...auditing import audit
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
 from ...mechanisms.allocation import Allocation
-from ...mechanisms.table import TABLE
 from ...mechanisms.max_min.proof import by_rounds
+from ...mechanisms.table import TABLE
 from ...models.instances.instance import Instance
 from ...models.instances.problem import largest_first
 from .share_comparison import ShareComparison
