@@ -68,8 +68,9 @@ def validate(
     -------
     DataFrame
         Indexed by method: ``agrees``, ``difference`` (largest difference of a user's tasks, relative to the larger),
-        ``user`` with that difference, ``residual`` (largest violation of a capacity or limit, relative), ``seconds``.
-        The reference is ``lp`` on the unmerged instance. Mechanisms with whole tasks are compared with the loop over
+        ``user`` with that difference, ``proved`` (whether :meth:`.Allocation.certify` holds, which asks no method; None
+        for a mechanism without a certificate), ``residual`` (largest violation of a capacity or limit, relative),
+        ``seconds``. What is not proved does not agree. The reference is ``lp`` on the unmerged instance. Mechanisms with whole tasks are compared with the loop over
         tasks and with the linear and integer programs, and say with what, by how much (``below``, ``above``: tasks)
         and for how many users; mechanisms for users who arrive are compared at every step.
     """
@@ -96,13 +97,14 @@ def differences(ours: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 def agreement(instance: Instance, found: Allocation, reference: Allocation) -> dict[str, Any]:
     """Return one row of :func:`validate`: how far an allocation is from the reference, user by user."""
-    ours, expected = found.totals.to_numpy(), reference.totals.to_numpy()
-    difference = differences(ours, expected)
+    difference = differences(found.totals.to_numpy(), reference.totals.to_numpy())
     worst = int(difference.argmax())
+    proved = None if found.prove is None else found.certify().holds
     return {
-        "agrees": bool(difference[worst] <= AGREEMENT),
+        "agrees": bool(difference[worst] <= AGREEMENT) and proved is not False,
         "difference": float(difference[worst]),
         "user": instance.users[worst],
+        "proved": proved,
         "residual": found.residual,
         "seconds": float(sum(found.times.values())),
     }

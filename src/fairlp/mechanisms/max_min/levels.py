@@ -221,6 +221,7 @@ def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
             instance.user_weights[users],
             part / part.max(axis=1, keepdims=True),
             tasks_alone,
+            counted=True,
         )
         use, room = rows_of_pool(needs, pool, queues, users)
         shared = filled(tree, use, room, limits[users], least[users])

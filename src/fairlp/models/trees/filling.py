@@ -319,8 +319,9 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
 def floors(instance: Instance) -> np.ndarray:
     """Return the tasks that each user is guaranteed by the queues above it, shape (N,).
 
-    Each guarantee G[v,·] is shared as a pool of its own by hierarchical DRF among the users below v who can run
-    somewhere; caps of queues hold within it. Where guarantees below a queue are more than its own, they count.
+    Each guarantee G[v,·] is shared as a pool of its own along the tree (satisfied users counted) among the users below v
+    who can run somewhere, up to their task limits; caps of queues hold within it. Where guarantees below a queue are
+    more than its own, they count.
     """
     kept = np.zeros(len(instance.users))
     queues = instance.tree
@@ -340,7 +341,7 @@ def floors(instance: Instance) -> np.ndarray:
             share = np.where(demands > 0, demands / pool, 0.0)
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands, pool[None, :])[:, 0]
-        rates = Rates(tree, weights[who], share, alone)
+        rates = Rates(tree, weights[who], share, alone, counted=True)
         first = first_segment(rates, kept[who], instance.task_limits[who], np.ones(len(who), dtype=bool))
         shared = fill(Rows.of_pool(pool, demands, demands, tree), first)[0]
         kept[who] = np.where(shared > ROUNDING * alone, shared, 0.0)
