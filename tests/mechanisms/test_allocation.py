@@ -65,6 +65,7 @@ def test_without_a_proof_there_is_no_certificate_whatever_the_method_said():
 @pytest.mark.parametrize("user", [0, 1])
 def test_agreement_is_of_every_user(off, sign, user):
     right = allocation([[2, 4], [6, 0]])
+    right = dataclasses.replace(right, tasks_array=fairlp.allocate(right.instance, "c-drfh").tasks_array)
     factors = np.ones(2)
     factors[user] += sign * off
     wrong = dataclasses.replace(right, tasks_array=right.tasks_array * factors[:, None])
@@ -72,6 +73,7 @@ def test_agreement_is_of_every_user(off, sign, user):
     for one, other in ((wrong, right), (right, wrong)):
         row = agreement(right.instance, one, other)
         assert not row["agrees"] and row["user"] == right.instance.users[user]
+        assert row["proved"] == (one is right)
         assert row["difference"] == pytest.approx(off / max(1, 1 + sign * off), rel=1e-6)
 
 

@@ -366,7 +366,7 @@ def prove_rounds(
     """
     region = Region(instance)
     violation = region.violation(tasks)
-    if violation > ACCEPTED:
+    if violation > AGREEMENT:
         return Proof(
             False, f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}", violation
         )

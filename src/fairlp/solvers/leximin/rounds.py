@@ -682,6 +682,8 @@ class TreeRounds(Rounds):
             certificate = replace(certificate, gap=0.0)
         program = solution.program
         reach = np.maximum(reach_of(program), np.arange(len(solution.x)) == self.t)
+        # what can have nothing is measured by what others can have
+        reach[reach == 0] = reach.max(initial=0.0, where=np.arange(len(reach)) != self.t)
         off = beyond_rows(program, solution.x)
         if (off <= SOLVER_TIGHTEST * (abs(program.A) @ reach)).all() and (solution.x >= 0).all():
             certificate = replace(certificate, primal_residual=0.0)
