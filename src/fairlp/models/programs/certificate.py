@@ -332,7 +332,7 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     noise = np.finfo(float).eps * counts * (abs(program.c) + abs(program.A).T @ abs(y))
     low, high = program.col_lower, program.col_upper
     if np.isinf(low).any() or np.isinf(high).any():
-        reach = _implied_reach(program)
+        reach = implied_reach(program)
         low, high = np.maximum(low, -reach), np.minimum(high, reach)
     nothing = abs(reduced) <= noise
     end = np.where(nothing, 0.0, np.where(reduced > 0, low, high))
@@ -365,25 +365,66 @@ def switched_residual(program: Program, x: np.ndarray) -> float:
 def at_integers(program: Program, x: np.ndarray) -> Program:
     """Return the program in which the integers are the whole numbers nearest to ``x``: what is left is linear."""
     whole = program.integrality > 0
-    at = np.where(whole, np.round(x), 0.0)
-    free = program.A.copy()
-    free.data = free.data * ~np.repeat(whole, np.diff(free.indptr))
-    free.eliminate_zeros()
-    given, size = program.A @ at, finite_size(program.row_lower, program.row_upper)
-    noise = ROUNDING * (abs(program.A) @ abs(x) + size)
+    fixed = np.where(whole, np.round(x), 0.0)
+    return _rows_at_integers(program, fixed).replace(
+        col_lower=np.where(whole, fixed, program.col_lower),
+        col_upper=np.where(whole, fixed, program.col_upper),
+    )
+
+
+def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
+    """Return the program whose rows have the room that whole numbers leave to the continuous columns, and rounding."""
+    whole = program.integrality > 0
+    continuous = program.A.copy()
+    continuous.data = continuous.data * ~np.repeat(whole, np.diff(continuous.indptr))
+    continuous.eliminate_zeros()
+    activity, size = program.A @ fixed, finite_size(program.row_lower, program.row_upper)
+    noise = ROUNDING * (abs(program.A) @ abs(fixed) + size)
     return program.replace(
-        A=free,
-        row_lower=program.row_lower - given - noise,
-        row_upper=program.row_upper - given + noise,
-        col_lower=np.where(whole, at, program.col_lower),
-        col_upper=np.where(whole, at, program.col_upper),
+        A=continuous,
+        row_lower=program.row_lower - activity - noise,
+        row_upper=program.row_upper - activity + noise,
         integrality=np.zeros_like(program.integrality),
         switched=(),
     )
 
 
+def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the unit of each line of numbers >= 0: what is nearest to 1 from the smallest to the largest of them.
+
+    So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without numbers.
+    """
+    largest, smallest = largest_of(sizes, line, lines), smallest_of(sizes, line, lines)
+    return np.where(largest > 0, np.clip(1.0, smallest, largest), 1.0)
+
+
+def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the largest value of each line, 0 where there is none above."""
+    largest = np.zeros(lines)
+    np.maximum.at(largest, line, values)
+    return largest
+
+
+def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the smallest value above 0 of each line, infinite where there is none."""
+    smallest = np.full(lines, np.inf)
+    np.minimum.at(smallest, line, np.where(values > 0, values, np.inf))  # entries may have been set to 0 in a series
+    return smallest
+
+
 def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray) -> float:
     """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point."""
+    unit = units(abs(program.A.data), program.A.indices, program.n_rows)
+    if program.is_mip:
+        # integers count as whole numbers: neither a tolerance times a big M nor what integers are worth excuses a row
+        x = np.where(program.integrality > 0, np.round(x), x)
+        program = _rows_at_integers(program, np.where(program.integrality > 0, x, 0.0))
+        activity, size = program.A @ x, abs(program.A) @ abs(x)
+        only_integers = np.bincount(program.A.indices, minlength=program.n_rows) == 0
+        size = np.where(only_integers, unit, size)
+        floor = NEGLIGIBLE * unit
+    else:
+        floor = ROUNDING / VERIFIED * unit
 
     def worst(size: np.ndarray, beside: np.ndarray) -> float:
         return max(
@@ -395,6 +436,7 @@ def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size
     if primal > VERIFIED:  # beside what the numbers could be it may be rounding
         reach = np.maximum(abs(x), reach_of(program))
         size = np.maximum(size, abs(program.A) @ (NEGLIGIBLE * reach))
+        size = np.maximum(size, floor * min(1.0, float(reach.max(initial=0.0))))
         primal = worst(size, np.maximum(reach, _tightest(program.A, size[program.A.indices])))
     return primal
 
@@ -415,7 +457,7 @@ def _dual_residual(
         prices = _tightest(by_row, size_of_cost[by_row.indices])
         residual = wrong / np.maximum(terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny)
     if (residual > VERIFIED).any() and total > 0:
-        reach = np.maximum(abs(x), _implied_reach(program))
+        reach = np.maximum(abs(x), implied_reach(program))
         at = wrong > 0
         residual[at] = np.minimum(residual[at], wrong[at] * reach[at] / total)
     return float(residual.max(initial=0.0))
@@ -517,7 +559,7 @@ def _wrong_sign(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.n
     return np.maximum(wrong, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
 
 
-def _implied_reach(program: Program) -> np.ndarray:
+def implied_reach(program: Program) -> np.ndarray:
     """Return the largest size that bounds and rows allow each column, infinite where they show none; O(nonzeros).
 
     A row bounds an entry by what its other entries can be at least and at most. What that bounds may bound others, so

@@ -705,7 +705,8 @@ class Solution:
 
         A point that is not feasible is no point. An optimum that its duals do not prove is not called optimal. With
         logarithms or powers an objective right to g is at a point that is right to √g only, so that the optimality
-        conditions may be off by as much; integer solvers keep rows to ``MILP_TOLERANCES`` at the loosest.
+        conditions may be off by as much. A point with integers that breaks a row at whole numbers is moved to one of the
+        linear program that these leave.
 
         Parameters
         ----------
@@ -726,16 +727,12 @@ class Solution:
         if self.x is None:
             return self
         certificate, answer = self.verify(), self
-        most = MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED
-        if self.program.is_mip:
-            from .certificate import switched_residual
-
-            if certificate.primal_residual > most or switched_residual(self.program, self.x) > VERIFIED:
-                answer = self._at_whole_numbers()
-                if answer.x is None:
-                    return answer
-                certificate = answer.verify()
-        feasible, optimal = certificate.primal_residual <= most, answer.status.is_optimal
+        if self.program.is_mip and not certificate.is_feasible:
+            answer = self._at_whole_numbers()
+            if answer.x is None:
+                return answer
+            certificate = answer.verify()
+        feasible, optimal = certificate.is_feasible, answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
             words = f"{answer.status.message}; optimal by the solver's word"
             return replace(answer, status=replace(answer.status, message=words))

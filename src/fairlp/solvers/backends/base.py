@@ -35,7 +35,7 @@ from ...models.programs.solution import (
     start_of,
 )
 from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND
-from .scaling import Scaling, equilibrate
+from .scaling import Scaling, equilibrate, with_small_coefficients
 
 # Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be interrupted at once.
 
@@ -379,8 +379,9 @@ class BaseBackend:
         """
         self.refuse_unsupported(program, options)
         begin = perf_counter()
-        scaling, data = equilibrate(program)
-        scaled = minimisation(program, scaling, data)
+        loaded = with_small_coefficients(program)
+        scaling, data = equilibrate(loaded)
+        scaled = minimisation(loaded, scaling, data)
         if options.start is not None:
             start: Any = scaling.column_bounds(start_of(program, options.start))
             options = replace(options, start=start)

@@ -17,12 +17,11 @@ import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import farkas, finite_size, proves_infeasible, proves_unbounded
+from ...models.programs.certificate import farkas, finite_size, largest_of, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import HOPELESS, Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import VERIFIED
 from .highs import Highs
-from .scaling import largest_of
 
 #: Seconds that it may take to find that no whole numbers fit, and how much longer each question of the deletion filter:
 #: without the bounds of an integer it may have no end.

@@ -41,7 +41,7 @@ from .base import (
     sign,
     values_of,
 )
-from .scaling import Scaling, equilibrate
+from .scaling import Scaling, equilibrate, with_small_coefficients
 
 if TYPE_CHECKING:
     from ...models.notation.model import Model
@@ -264,6 +264,7 @@ class HighsSession(ProgramSession):
 
     backend: Highs
     _raised: BaseException | None = None
+    _changed = False
 
     def __init__(self, backend: Highs, program: Program, options: Options, series: bool = True) -> None:
         if program.logs is not None:
@@ -344,6 +345,9 @@ class HighsSession(ProgramSession):
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and what is loaded of it."""
         super().apply(change)
+        if self.program.is_mip:  # what is loaded depends on all bounds, and there is no basis to keep
+            self._changed = True
+            return
         highs, scaling = self._highs, self.scaling
         self._repriced |= change.coefficients is not None or change.costs is not None
         if change.coefficients is not None:
@@ -373,9 +377,10 @@ class HighsSession(ProgramSession):
         if self.options.time_limit is None and (other_method or self._longest):
             # an answer to a program that a method failed on may never come: HiGHS counts from the first solve
             _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _TIMES * self._longest)
-        self.scaling, data = equilibrate(self.program)
-        pass_model(self._highs, self.program, self.scaling, data, self._sign)
-        self._solved = False
+        program = with_small_coefficients(self.program)
+        self.scaling, data = equilibrate(program)
+        pass_model(self._highs, program, self.scaling, data, self._sign)
+        self._solved = self._changed = False
 
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
@@ -398,6 +403,8 @@ class HighsSession(ProgramSession):
 
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
+        if self._changed:
+            self.restart()
         if self._solved and self._loaded != "simplex" and not self.program.is_mip:
             # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
             _set(self._highs, "solver", "simplex")
