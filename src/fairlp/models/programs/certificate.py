@@ -281,8 +281,9 @@ def certify(
         size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
     total = float(size_of_cost @ abs(x))
     if bound is not None:
+        unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
         apart = abs(program.objective_value(x) - bound)
-        return Certificate(*point, gap=apart and (apart / total if total else np.inf), bound=bound)
+        return Certificate(*point, gap=apart / max(total, unit), bound=bound)
     assert row_duals is not None
     if not np.isfinite(row_duals).all() or not np.isfinite(total):
         return Certificate(*point, np.inf, np.inf, np.inf)
@@ -413,18 +414,23 @@ def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
 
 
 def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray) -> float:
-    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point."""
-    unit = units(abs(program.A.data), program.A.indices, program.n_rows)
+    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point.
+
+    Integers count as the whole numbers that they stand for: neither a tolerance times a big M nor what the integers are
+    worth excuses a row.
+    """
+    rows, sizes = program.A.indices, abs(program.A.data)
     if program.is_mip:
-        # integers count as whole numbers: neither a tolerance times a big M nor what integers are worth excuses a row
-        x = np.where(program.integrality > 0, np.round(x), x)
-        program = _rows_at_integers(program, np.where(program.integrality > 0, x, 0.0))
-        activity, size = program.A @ x, abs(program.A) @ abs(x)
-        only_integers = np.bincount(program.A.indices, minlength=program.n_rows) == 0
-        size = np.where(only_integers, unit, size)
+        unit = units(sizes, rows, program.n_rows)
         floor = NEGLIGIBLE * unit
+        whole = program.integrality > 0
+        x = np.where(whole, np.round(x), x)
+        program = _rows_at_integers(program, np.where(whole, x, 0.0))
+        only_integers = np.bincount(program.A.indices, minlength=program.n_rows) == 0
+        activity, size = program.A @ x, np.where(only_integers, unit, abs(program.A) @ abs(x))
     else:
-        floor = ROUNDING / VERIFIED * unit
+        smallest = smallest_of(sizes, rows, program.n_rows)
+        floor = ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
 
     def worst(size: np.ndarray, beside: np.ndarray) -> float:
         return max(

@@ -34,8 +34,9 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND
-from .scaling import Scaling, equilibrate, with_small_coefficients
+from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST
+from .large_coefficients import with_small_coefficients
+from .scaling import Scaling, equilibrate
 
 # Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be interrupted at once.
 
@@ -258,6 +259,8 @@ class BaseBackend:
         Names of :class:`fairlp.Options` that it heeds; the others are refused when they are given.
     methods : tuple of str
         What ``options.method`` may be, other than "auto".
+    integrality_tolerance : float
+        How far from a whole number a value may be that it takes for whole.
     waits : bool
         Whether :meth:`run` waits in Python for a process of its own, so that Ctrl-C reaches it. The others run in a
         thread, and Ctrl-C calls :meth:`stop`.
@@ -284,6 +287,7 @@ class BaseBackend:
     #: Names of Options that it honours.
     honours: frozenset[str] = frozenset()
     methods: tuple[str, ...] = ()
+    integrality_tolerance = MILP_TOLERANCES[-1]
     waits = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -541,6 +545,11 @@ def sign(program: Program) -> float:
 def installed(package: str) -> bool:
     """Whether a package can be imported, without importing it."""
     return importlib.util.find_spec(package) is not None
+
+
+#: What HiGHS is asked for with integers, by whatever tool: "optimal" to 1e-4, its default, is not optimal, and 1e-6 is
+#: no whole number beside a big M.
+HIGHS_WITH_INTEGERS = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_feasibility_tolerance": SOLVER_TIGHTEST}
 
 
 def refuse_iterations(name: str, options: Options) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -18,8 +18,8 @@ from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
-from ...tolerances import ACCEPTED, AGREEMENT
-from .base import BaseBackend, Raw, given, installed, reduced_costs, sign
+from ...tolerances import ACCEPTED, AGREEMENT, FEASIBILITY
+from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
 
@@ -498,7 +498,7 @@ class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
     A ``coarse`` one is asked for ``ACCEPTED`` (ECOS misjudges programs at tighter tolerances), and given many
-    iterations.
+    iterations. ``with_integers`` are settings for integer programs.
     """
 
     package: str
@@ -506,7 +506,7 @@ class CvxpySolver:
     options: dict[str, str]
     coarse: bool = False
     extra: str = ""
-    no_gap: tuple[str, ...] = ()
+    with_integers: Mapping[str, float] = field(default_factory=dict)
 
 
 #: CVXPY's CBC gives no duals, so it promises none here.
@@ -565,7 +565,7 @@ KNOWN: dict[str, CvxpySolver] = {
             "mip_gap": "mip_rel_gap",
             "node_limit": "mip_max_nodes",
         },
-        no_gap=("mip_rel_gap", "mip_abs_gap"),
+        with_integers=HIGHS_WITH_INTEGERS,
     ),
     "SCIPY": CvxpySolver("scipy", _BOTH, {}),
     "GLPK": CvxpySolver("cvxopt", _LP, {}, extra="cvxopt"),
@@ -583,7 +583,7 @@ KNOWN: dict[str, CvxpySolver] = {
             "mip_gap": "MIPGap",
             "node_limit": "NodeLimit",
         },
-        no_gap=("MIPGap", "MIPGapAbs"),
+        with_integers={"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": FEASIBILITY},
     ),
     "MOSEK": CvxpySolver("mosek", _BOTH | {_LOG, _POWER, _SQUARE}, {}),
     "COPT": CvxpySolver("coptpy", _BOTH | {_LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}),
@@ -611,6 +611,8 @@ class Cvxpy(BaseBackend):
         self.known = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.known.capabilities
         self.honours = frozenset({*self.known.options, "verbose", "extra"})
+        if self.known.with_integers:
+            self.integrality_tolerance = FEASIBILITY
 
     def available(self) -> tuple[bool, str]:
         """Return whether CVXPY and the solver's package are installed, without importing them."""
@@ -642,7 +644,7 @@ class Cvxpy(BaseBackend):
         if self.known.coarse:
             settings.setdefault(names["iteration_limit"], _MANY)
         if program.is_mip:  # their default calls an answer optimal that is 1e-4 away
-            settings = {**dict.fromkeys(self.known.no_gap, 0.0), **settings}
+            settings = {**self.known.with_integers, **settings}
         settings.update(options.extra)
         begin = perf_counter()
         try:
@@ -674,6 +676,8 @@ class Cvxpy(BaseBackend):
             raw.x = built.point()
         if raw.termination is Termination.OPTIMAL and Capability.DUALS in self.capabilities and raw.x is not None:
             raw.row_duals = built.minimisation_duals()
+        if raw.x is not None:
+            raw.bound = _bound(stats.extra_stats)
         return raw
 
     def _ask(self) -> CvxpySolver:
@@ -684,6 +688,13 @@ class Cvxpy(BaseBackend):
             names = sorted({*KNOWN, *cp.installed_solvers()})
             raise UnknownNameError(f"CVXPY has no solver {self.solver!r}; {nearest(self.solver, names)}")
         return CvxpySolver("cvxpy", _LP, {})
+
+
+def _bound(statistics: Any) -> float | None:
+    """Return the bound of branch and bound in what CVXPY hands on of a solver: of HiGHS, SciPy and Gurobi it is there."""
+    if isinstance(statistics, Mapping):
+        return statistics.get("mip_dual_bound")
+    return getattr(statistics, "mip_dual_bound", getattr(statistics, "ObjBound", None))
 
 
 #: Their own defaults stop too early for the tolerance asked.

@@ -186,24 +186,27 @@ def settled(solution: Solution, options: Options) -> Solution:
     if multipliers is not None:
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
     direction = _direction(relaxed, ask)
-    if (
-        program.is_mip
-        and solution.x is None
-        and (direction is not None or said.termination is not Termination.INFEASIBLE)
-    ):
-        found = Highs().solve(_without_objective(program), Options(time_limit=options.time_limit))
-    x = solution.x if solution.x is not None else found.checked().x
+    x = solution.x
+    if x is None and not program.is_mip:
+        x = found.checked().x
+    elif x is None and (direction is not None or (said.termination in HOPELESS and not _looked_twice(solution))):
+        x = Highs().solve(_without_objective(program), Options(time_limit=options.time_limit)).checked().x
     if direction is not None and x is not None:
         words = "proved by a point and a direction"
         return _ended(solution, Termination.UNBOUNDED, words, x=x, column_ray=direction)
     if said.termination not in HOPELESS:
         return solution
-    if program.is_mip and said.termination is Termination.INFEASIBLE:
-        return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
     if x is not None and direction is None and program.logs is None:
         words = "refuted: a point is feasible, and no direction without end was found"
-        return _ended(solution, Termination.UNKNOWN, words)
+        return _ended(solution, Termination.UNKNOWN, words, x=x)
+    if program.is_mip and said.termination is Termination.INFEASIBLE:
+        return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
+
+
+def _looked_twice(solution: Solution) -> bool:
+    """Whether no whole numbers fit by the word of HiGHS, which looks at two tolerances."""
+    return solution.solver == "highs" and solution.status.termination is Termination.INFEASIBLE
 
 
 def _rows_that_cannot_hold(program: Program) -> Iterator[np.ndarray]:

@@ -28,8 +28,9 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
+from ...tolerances import FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST
 from .base import (
+    HIGHS_WITH_INTEGERS,
     ProgramChange,
     ProgramSession,
     bound_of,
@@ -41,7 +42,8 @@ from .base import (
     sign,
     values_of,
 )
-from .scaling import Scaling, equilibrate, with_small_coefficients
+from .large_coefficients import with_small_coefficients
+from .scaling import Scaling, equilibrate
 
 if TYPE_CHECKING:
     from ...models.notation.model import Model
@@ -181,6 +183,7 @@ class Highs:
     capabilities = _LP | _SIMPLEX | {Capability.MILP}
     install = "pip install highspy"
     tightest = SOLVER_TIGHTEST
+    integrality_tolerance = FEASIBILITY
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
         self.name, self.method = name, method
@@ -209,20 +212,18 @@ class Highs:
         return solution
 
     def _with_more_room(self, program: Program, options: Options, solution: Solution) -> Solution:
-        """Return an answer at a looser tolerance that is certified all the same; else the one that there is none.
+        """Return an answer at the loosest tolerance that is certified all the same; else the one that there is none.
 
         With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls that infeasible.
         """
-        left, last = options.time_limit, solution
-        for tolerance in MILP_TOLERANCES[1:]:
-            left = None if left is None else left - last.times.get("solve", 0.0)
-            if left is not None and left <= 0:
-                break
-            looser = replace(options, primal_tolerance=tolerance, time_limit=left)
-            last = HighsSession(self, program, looser, series=False).solve()
-            if last.x is not None and last.verify().is_feasible:
-                return last
-        return solution
+        left = options.time_limit
+        if left is not None:
+            left -= solution.times.get("solve", 0.0)
+            if left <= 0:
+                return solution
+        looser = replace(options, primal_tolerance=MILP_TOLERANCES[-1], time_limit=left)
+        again = HighsSession(self, program, looser, series=False).solve().checked(by_word=True)
+        return solution if again.x is None else again
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""
@@ -488,9 +489,7 @@ def configured(options: Options, solver: str) -> Any:
         "primal_feasibility_tolerance": primal,
         "dual_feasibility_tolerance": dual,
         "ipm_optimality_tolerance": min(primal, dual),
-        # "optimal" to 1e-4, the default, is not optimal
-        "mip_rel_gap": 0.0,
-        "mip_abs_gap": 0.0,
+        **HIGHS_WITH_INTEGERS,
         # tighter than its own final check, which would otherwise refuse an optimum in the last digit
         "mip_feasibility_tolerance": max(primal / 10, SOLVER_TIGHTEST),
     }

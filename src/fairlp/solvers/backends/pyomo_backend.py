@@ -8,8 +8,8 @@ import logging
 import math
 import operator
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
 
@@ -41,7 +41,8 @@ from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program, free_name
 from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
-from .base import BaseBackend, Raw, each_row, given, installed, reduced_costs
+from ...tolerances import FEASIBILITY
+from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, each_row, given, installed, reduced_costs
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
 
@@ -463,14 +464,15 @@ _BOTH = _LP | {Capability.MILP}
 
 @dataclass(frozen=True)
 class PyomoSolver:
-    """A solver of Pyomo's: the name of its interface, what must be there, and its names of our options."""
+    """A solver of Pyomo's: the name of its interface, what must be there, its names of our options, and settings."""
 
     factory: str
     executable: str = ""
     package: str = ""
     capabilities: frozenset[Capability] = _BOTH
     options: tuple[tuple[str, str], ...] = ()
-    no_gap: tuple[str, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    with_integers: Mapping[str, float] = field(default_factory=dict)
 
 
 KNOWN: dict[str, PyomoSolver] = {
@@ -483,7 +485,8 @@ KNOWN: dict[str, PyomoSolver] = {
             ("mip_gap", "mip_rel_gap"),
             ("node_limit", "mip_max_nodes"),
         ),
-        no_gap=("mip_rel_gap", "mip_abs_gap"),
+        settings=dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), FEASIBILITY),
+        with_integers=HIGHS_WITH_INTEGERS,
     ),
     "glpk": PyomoSolver("glpk", "glpsol"),
     "cbc": PyomoSolver("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
@@ -493,7 +496,7 @@ KNOWN: dict[str, PyomoSolver] = {
         "gurobi_cl",
         "gurobipy",
         options=(("threads", "Threads"), ("seed", "Seed"), ("mip_gap", "MIPGap"), ("node_limit", "NodeLimit")),
-        no_gap=("MIPGap", "MIPGapAbs"),
+        with_integers={"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": FEASIBILITY},
     ),
     "cplex": PyomoSolver("cplex", "cplex", options=(("threads", "threads"),)),
     "xpress": PyomoSolver("xpress", "optimizer", "xpress", options=(("threads", "threads"),)),
@@ -516,6 +519,8 @@ class Pyomo(BaseBackend):
         self.known = KNOWN[self.solver]
         self.capabilities = self.known.capabilities
         self.waits = bool(self.known.executable)
+        if self.known.with_integers:
+            self.integrality_tolerance = FEASIBILITY
         self._highs: Any = None
         self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
 
@@ -543,8 +548,8 @@ class Pyomo(BaseBackend):
         import pyomo.environ as pyo
 
         model, variables, rows = _build(pyo, program)
-        gaps = dict.fromkeys(self.known.no_gap, 0.0) if program.is_mip else {}
-        settings = {**gaps, **given(options, **dict(self.known.options)), **options.extra}
+        integers = self.known.with_integers if program.is_mip else {}
+        settings = {**self.known.settings, **integers, **given(options, **dict(self.known.options)), **options.extra}
         begin = perf_counter()
         logger = logging.getLogger("pyomo")
         level = logger.level

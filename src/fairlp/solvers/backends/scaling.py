@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...models.programs.certificate import finite_size, implied_reach, largest_of, smallest_of, units
+from ...models.programs.certificate import finite_size, largest_of, smallest_of, units
 from ...models.programs.program import Program
-from ...tolerances import LARGEST_BOUND, ROUNDING, SMALLEST_COEFFICIENT, SMALLEST_COST
+from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
 _PASSES = 4
 #: Programs whose coefficients, bounds and costs all lie within these are left as they are.
@@ -111,50 +111,6 @@ def _as_written(program: Program, magnitude: np.ndarray) -> Scaling:
     costs = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)
     cost = float(_power_of_two(1.0 / costs[0]))
     return Scaling(_power_of_two(rows), np.ones(program.n_columns), 1.0, cost)
-
-
-def with_small_coefficients(program: Program) -> Program:
-    """Return an integer program with the same points, in which no integer's coefficient is much larger than needed.
-
-    A row a·x <= r whose largest activity by the bounds is r + d needs no coefficient of an integer beyond d: a step of
-    that integer away from its end makes the row hold already (Savelsbergh 1994). Twice as much is left, so that
-    rounding cuts nothing off. Solvers take 1e-9 for a whole number, and 1e9 times that is no small matter.
-    """
-    if not program.is_mip:
-        return program
-    A, whole = program.A, program.integrality > 0
-    row, column = A.indices, np.repeat(np.arange(program.n_columns), np.diff(A.indptr))
-    single = np.isfinite(program.row_lower) != np.isfinite(program.row_upper)
-    # every such row as ≤: the sign turns a row that is ≥
-    sign = np.where(np.isfinite(program.row_upper), 1.0, -1.0)
-    side = np.where(single, np.where(sign > 0, program.row_upper, -program.row_lower), 0.0)
-    entries = sign[row] * A.data
-    low, high = program.whole_bounds()
-    reach = implied_reach(program)
-    low, high = np.maximum(low, -reach), np.minimum(high, reach)
-    used = entries != 0
-    most = np.zeros(len(entries))
-    most[used] = entries[used] * np.where(entries > 0, high[column], low[column])[used]
-    by_integers = np.bincount(row, np.where(whole[column], most, 0.0), program.n_rows)
-    by_others = np.bincount(row, np.where(whole[column], 0.0, most), program.n_rows)
-    rounding = ROUNDING * (np.bincount(row, abs(most), program.n_rows) + abs(side))
-    needed = 2.0 * (by_others + (by_integers - side) + rounding)
-    large = whole[column] & single[row] & (needed[row] > 0) & (abs(entries) > needed[row])
-    if not large.any():
-        return program
-    data, smaller = A.data.copy(), np.sign(entries) * needed[row]
-    data[large] = (sign[row] * smaller)[large]
-    end = np.where(entries > 0, high[column], low[column])
-    # the large numbers cancel each other before the small ones are added
-    before = np.bincount(row[large], most[large], program.n_rows)
-    after = np.bincount(row[large], (smaller * end)[large], program.n_rows)
-    side = sign * ((side - before) + after)
-    changed = single & (np.bincount(row[large], minlength=program.n_rows) > 0)
-    return program.replace(
-        A=type(A)((data, A.indices, A.indptr), shape=A.shape),
-        row_lower=np.where(changed & (sign < 0), side, program.row_lower),
-        row_upper=np.where(changed & (sign > 0), side, program.row_upper),
-    )
 
 
 def _is_moderate(values: np.ndarray) -> bool:
