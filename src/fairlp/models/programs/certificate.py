@@ -419,18 +419,14 @@ def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size
     Integers count as the whole numbers that they stand for: neither a tolerance times a big M nor what the integers are
     worth excuses a row.
     """
-    rows, sizes = program.A.indices, abs(program.A.data)
+    original = program
     if program.is_mip:
-        unit = units(sizes, rows, program.n_rows)
-        floor = NEGLIGIBLE * unit
         whole = program.integrality > 0
         x = np.where(whole, np.round(x), x)
         program = _rows_at_integers(program, np.where(whole, x, 0.0))
+        activity, size = program.A @ x, abs(program.A) @ abs(x)
         only_integers = np.bincount(program.A.indices, minlength=program.n_rows) == 0
-        activity, size = program.A @ x, np.where(only_integers, unit, abs(program.A) @ abs(x))
-    else:
-        smallest = smallest_of(sizes, rows, program.n_rows)
-        floor = ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
+        size = np.where(only_integers, _row_units(original), size)
 
     def worst(size: np.ndarray, beside: np.ndarray) -> float:
         return max(
@@ -442,9 +438,24 @@ def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size
     if primal > VERIFIED:  # beside what the numbers could be it may be rounding
         reach = np.maximum(abs(x), reach_of(program))
         size = np.maximum(size, abs(program.A) @ (NEGLIGIBLE * reach))
-        size = np.maximum(size, floor * min(1.0, float(reach.max(initial=0.0))))
+        size = np.maximum(size, _negligible(original) * min(1.0, float(reach.max(initial=0.0))))
         primal = worst(size, np.maximum(reach, _tightest(program.A, size[program.A.indices])))
     return primal
+
+
+def _row_units(program: Program) -> np.ndarray:
+    return units(abs(program.A.data), program.A.indices, program.n_rows)
+
+
+def _negligible(program: Program) -> np.ndarray:
+    """Return what each row is measured against at least, in its unit: 1e-16 where numbers of about 1 are meant is 0.
+
+    Of a linear program the unit is the smallest coefficient, and what is below the rounding of it counts as nothing.
+    """
+    if program.is_mip:
+        return NEGLIGIBLE * _row_units(program)
+    smallest = smallest_of(abs(program.A.data), program.A.indices, program.n_rows)
+    return ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def _dual_residual(

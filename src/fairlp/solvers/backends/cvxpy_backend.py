@@ -34,11 +34,12 @@ class Built:
     rows: list[tuple[Any, np.ndarray, int]] = field(default_factory=list)
 
     def point(self) -> np.ndarray | None:
-        """Return the values of all columns (None when there are none)."""
-        if any(variable.value is None for variable in self.variables):
+        """Return the values of all columns, of one in no row and no cost any (None when there are none)."""
+        used = {variable.id for variable in self.problem.variables()}
+        if any(variable.value is None for variable in self.variables if variable.id in used):
             return None
-        parts = [np.asarray(variable.value, dtype=float).reshape(-1) for variable in self.variables]
-        return np.concatenate([np.zeros(0), *parts])
+        values = [np.zeros(variable.shape) if variable.value is None else variable.value for variable in self.variables]
+        return np.concatenate([np.zeros(0), *(np.asarray(value, dtype=float).reshape(-1) for value in values)])
 
     def minimisation_duals(self) -> np.ndarray | None:
         """Return ∂objective/∂rhs of every row, for the minimisation that CVXPY solves."""
@@ -219,11 +220,14 @@ def read_back(model: Model, problem: Any) -> Solution:
         When the problem does not have the model's variables.
     """
     program = model.compile()
+    import cvxpy as cp
+
     by_name = problem.var_dict
-    missing = [block.name for block in program.columns if block.name not in by_name]
+    missing = [block.name for block in program.columns if block.name not in by_name and _is_used(program, block)]
     if missing:
         raise ModelError(f"the CVXPY problem has no variable {missing[0]!r}; make it with model.to_cvxpy()")
-    built = Built(problem, [by_name[block.name] for block in program.columns], program.n_rows)
+    variables = [by_name.get(block.name, _variable(cp, block, program)) for block in program.columns]
+    built = Built(problem, variables, program.n_rows)
     places = [(at, side) for block in program.rows for _, at, side in _sides(program, block)]
     own = problem.constraints[: len(places)]
     built.rows = [(constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)]
@@ -235,6 +239,14 @@ def read_back(model: Model, problem: Any) -> Solution:
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     # what the problem holds may have been changed: an optimum of it need not be one of the model
     return checked(solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced), Options())
+
+
+def _is_used(program: Program, block: Block) -> bool:
+    """Whether CVXPY has heard of a variable: a problem has those of its constraints and its objective only."""
+    entries = program.A.indptr[block.stop] > program.A.indptr[block.start]
+    bounds = np.isfinite(program.col_lower[block.slice]) | np.isfinite(program.col_upper[block.slice])
+    in_logs = program.logs is not None and program.logs.A.tocsc()[:, block.slice].nnz > 0
+    return bool(entries or bounds.any() or program.c[block.slice].any() or in_logs)
 
 
 _TERMINATION = {

@@ -89,7 +89,8 @@ def read_back(model: Model, built: Any) -> Solution:
 
     Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where duals prove it. They
     come from the Suffix ``dual``, where the user declared one before solving:
-    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point.
+    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point, but for
+    those in no row and no cost, which do not reach a solver.
     """
     program = model.compile()
     x = np.full(program.n_columns, np.nan)
@@ -98,6 +99,7 @@ def read_back(model: Model, built: Any) -> Solution:
         if component is None:
             raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
         x[block.slice] = [np.nan if one.value is None else one.value for one in _members(component, block)]
+    x = np.where(np.isnan(x) & _unused(program), np.clip(0.0, program.col_lower, program.col_upper), x)
     found = None if np.isnan(x).any() else x
     duals = reduced = None
     suffix = built.component("dual")
@@ -111,6 +113,14 @@ def read_back(model: Model, built: Any) -> Solution:
         reduced = reduced_costs(program, found, duals)
     read = solution_at(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
     return read.checked()
+
+
+def _unused(program: Program) -> np.ndarray:
+    """Return which columns are in no row and no cost. Bool."""
+    used = (np.diff(program.A.indptr) > 0) | (program.c != 0)
+    if program.logs is not None:
+        used[program.logs.A.indices] = True
+    return ~used
 
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
