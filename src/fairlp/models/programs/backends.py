@@ -257,13 +257,15 @@ def checked(solution: Solution, options: Options) -> Solution:
     """Return an answer as far as it can be checked.
 
     An optimum must be proved by its duals; with integers the solver's own bound must agree. "Infeasible" must be proved
-    by row multipliers, "unbounded" by a direction and a point: where the back end gives none, HiGHS is asked for them.
+    by row multipliers, "unbounded" by a direction and a point: where the back end gives none, HiGHS is asked for them,
+    and so it is before an answer without a point is unknown.
     """
     found = solution.checked(by_word=True)
     if found.status.is_optimal and found.program.is_mip:
         return _as_its_bound_says(found, solution.status.message, options.mip_gap)
     refuted = solution.status.is_optimal and not found.status.is_optimal
-    if refuted or found.status.termination in HOPELESS:
+    unsettled = found.x is None and found.status.termination is Termination.UNKNOWN
+    if refuted or unsettled or found.status.termination in HOPELESS:
         settled: Solution = _load(_SETTLED)(found, options)
         return settled
     return found

@@ -206,7 +206,13 @@ class Highs:
 
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve one program."""
-        solution = HighsSession(self, program, options, series=False).solve()
+        session = HighsSession(self, program, options, series=False)
+        solution = session.solve()
+        by_choice = self.method == options.method == "auto"
+        if solution.status.termination is Termination.UNKNOWN and by_choice and not program.is_mip:
+            session.restart(other_method=True)
+            again = session.solve()
+            solution = solution if again.status.termination is Termination.UNKNOWN else again
         if program.is_mip and options.primal_tolerance is None and solution.status.termination in _NOTHING:
             return self._with_more_room(program, options, solution)
         return solution
