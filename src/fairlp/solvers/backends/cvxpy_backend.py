@@ -18,7 +18,7 @@ from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
-from ...tolerances import ACCEPTED, AGREEMENT, FEASIBILITY
+from ...tolerances import ACCEPTED, AGREEMENT, FEASIBILITY, SOLVER_TIGHTEST
 from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
@@ -509,15 +509,18 @@ _LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
-    A ``coarse`` one is asked for ``ACCEPTED`` (ECOS misjudges programs at tighter tolerances), and given many
-    iterations. ``with_integers`` are settings for integer programs.
+    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and what OSQP asks of a point is so little of
+    small rows that only the tightest does. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
+    ``with_integers`` for integer programs.
     """
 
     package: str
     capabilities: frozenset[Capability]
     options: dict[str, str]
     coarse: bool = False
+    tolerance: float = FEASIBILITY
     extra: str = ""
+    settings: Mapping[str, float] = field(default_factory=dict)
     with_integers: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -543,12 +546,14 @@ KNOWN: dict[str, CvxpySolver] = {
             "iteration_limit": "max_iters",
         },
         coarse=True,
+        tolerance=ACCEPTED,
     ),
     "ECOS": CvxpySolver(
         "ecos",
         _LP | {_LOG},
         {"primal_tolerance": "feastol", "dual_tolerance": "abstol", "iteration_limit": "max_iters"},
         coarse=True,
+        tolerance=ACCEPTED,
         extra="ecos",
     ),
     "OSQP": CvxpySolver(
@@ -561,6 +566,9 @@ KNOWN: dict[str, CvxpySolver] = {
             "iteration_limit": "max_iter",
         },
         coarse=True,
+        tolerance=SOLVER_TIGHTEST,
+        # by the clock, its default, rho changes so often that linear programs may never end, and no two runs are alike
+        settings={"adaptive_rho_interval": 100, "adaptive_rho_tolerance": 10.0},
     ),
     "PIQP": CvxpySolver(
         "piqp", _LP | {_SQUARE}, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"
@@ -645,9 +653,10 @@ class Cvxpy(BaseBackend):
         import cvxpy as cp
 
         built = build(program)
-        tight, names = (ACCEPTED, ACCEPTED) if self.known.coarse else (), self.known.options
-        tolerances = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
-        settings = {names[ours]: value for ours, value in tolerances.items() if ours in names}
+        names, tolerance = self.known.options, self.known.tolerance
+        tolerances = options.tolerances(tolerance, tolerance)
+        named = dict(zip(("primal_tolerance", "dual_tolerance"), tolerances, strict=True))
+        settings = {names[ours]: value for ours, value in named.items() if ours in names} | dict(self.known.settings)
         settings |= given(options, **names)
         if self.solver == "CLARABEL":
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
