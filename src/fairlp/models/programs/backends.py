@@ -35,6 +35,7 @@ _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
 _SETTLED = "fairlp.solvers.backends.explain:settled"
 _BASE = "fairlp.solvers.backends.base:BaseBackend"
+_AT_POINT = "fairlp.solvers.backends.highs:at_point"
 _WITHIN_OBJECTIVE = "fairlp.solvers.backends.large_coefficients:within_objective"
 _DOUBT = "fairlp.solvers.backends.large_coefficients:doubt"
 _EQUILIBRATE = "fairlp.solvers.backends.scaling:equilibrate"
@@ -224,7 +225,7 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     for once more within such bounds. A solver's word is not taken where the coefficient stays too large.
     """
     chosen = backend(solver)
-    solution = checked(solve_on(chosen, program, options), options)
+    solution = checked(solve_on(chosen, program, options), options, getattr(chosen, "accuracy", VERIFIED))
     if not program.is_mip:
         return solution
     bounded = None if solution.x is None else _load(_WITHIN_OBJECTIVE)(program, solution.x)
@@ -253,14 +254,14 @@ def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
     return replace(solution, status=status)
 
 
-def checked(solution: Solution, options: Options) -> Solution:
+def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) -> Solution:
     """Return an answer as far as it can be checked.
 
     An optimum must be proved by its duals; with integers the solver's own bound must agree. "Infeasible" must be proved
     by row multipliers, "unbounded" by a direction and a point: where the back end gives none, HiGHS is asked for them,
-    and so it is before an answer without a point is unknown.
+    and so it is before an answer without a point is unknown. ``accuracy`` is what the back end's answers are held to.
     """
-    found = solution.checked(by_word=True)
+    found = solution.checked(by_word=True, accuracy=accuracy)
     if found.status.is_optimal and found.program.is_mip:
         return _as_its_bound_says(found, solution.status.message, options.mip_gap)
     refuted = solution.status.is_optimal and not found.status.is_optimal
@@ -334,6 +335,13 @@ def needs(program: Program) -> frozenset[Capability]:
 def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
     """Return the scaling by powers of two that solvers are given, and the scaled entries."""
     found: tuple[Any, np.ndarray] = _load(_EQUILIBRATE)(program)
+    return found
+
+
+def at_point(program: Program, x: np.ndarray) -> Solution:
+    """Return the simplex's answer from an optimal point, with a basis; see :func:`fairlp.solvers.backends.highs.at_point`."""
+    backend("highs")  # raises where it is not there
+    found: Solution = _load(_AT_POINT)(program, x)
     return found
 
 

@@ -198,6 +198,9 @@ class Certificate:
         bound.
     objective_gap : float or None
         The same relative to the objective itself, which may be far less than its terms; None where that is 0.
+    tolerance : float
+        What counts as feasible and optimal: ``VERIFIED``, or the looser tolerance that the answer of a first-order
+        method states.
     bound : float or None
         Of an integer program: the solver's bound on the objective, which nothing here proves.
     """
@@ -208,20 +211,21 @@ class Certificate:
     complementarity: float | None = None
     gap: float | None = None
     objective_gap: float | None = None
+    tolerance: float = VERIFIED
     bound: float | None = None
 
     @property
     def is_feasible(self) -> bool:
-        """Whether the primal point is feasible within the tolerance ``VERIFIED``."""
-        return self.primal_residual <= VERIFIED and self.integrality_residual <= VERIFIED
+        """Whether the primal point is feasible within ``tolerance``."""
+        return self.primal_residual <= self.tolerance and self.integrality_residual <= VERIFIED
 
     @property
     def is_optimal(self) -> bool:
-        """Whether primal and dual prove each other optimal within the tolerance ``VERIFIED``.
+        """Whether primal and dual prove each other optimal within ``tolerance``.
 
         False for integer programs: branch and bound leaves no duals. Their ``bound`` and ``gap`` are the solver's word.
         """
-        return self.is_within(VERIFIED)
+        return self.is_within(self.tolerance)
 
     def is_within(self, tolerance: float) -> bool:
         """Whether the point is feasible, and dual residual and gap are at most a tolerance.
@@ -249,7 +253,8 @@ class Certificate:
         words = f"primal residual {figure(self.primal_residual)}, dual residual {figure(self.dual_residual)}"
         if self.bound is not None:
             words += f", bound {self.bound:.10g} by the solver's word"
-        return f"{words}, gap {figure(self.gap)}"
+        loose = "" if self.tolerance == VERIFIED else f" (within {self.tolerance:g})"
+        return f"{words}, gap {figure(self.gap)}{loose}"
 
 
 def certify(

@@ -34,7 +34,7 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST
+from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate
 
@@ -259,6 +259,9 @@ class BaseBackend:
         Names of :class:`fairlp.Options` that it heeds; the others are refused when they are given.
     methods : tuple of str
         What ``options.method`` may be, other than "auto".
+    accuracy : float
+        What its answers to linear programs are held to; more than ``VERIFIED`` for first-order methods, whose status
+        then says within what it holds.
     integrality_tolerance : float
         How far from a whole number a value may be that it takes for whole.
     waits : bool
@@ -287,6 +290,7 @@ class BaseBackend:
     #: Names of Options that it honours.
     honours: frozenset[str] = frozenset()
     methods: tuple[str, ...] = ()
+    accuracy = VERIFIED
     integrality_tolerance = MILP_TOLERANCES[-1]
     waits = False
 
@@ -406,7 +410,7 @@ class BaseBackend:
             # within its tolerance a solver may leave a bound; the rows then show whether that mattered
             x = values_of(program, scaling, x)
             stopped = raw.termination is not Termination.OPTIMAL
-            if stopped and not certify(program, x, None).is_feasible:
+            if stopped and not replace(certify(program, x, None), tolerance=self.accuracy).is_feasible:
                 x = None  # where an interrupted method stood is no answer
         if x is not None and duals is not None:
             duals = sign(program) * scaling.row_duals(duals)

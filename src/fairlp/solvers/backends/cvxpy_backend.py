@@ -18,7 +18,7 @@ from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
-from ...tolerances import ACCEPTED, AGREEMENT, FEASIBILITY, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, AGREEMENT, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
 from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
@@ -524,6 +524,9 @@ class CvxpySolver:
     with_integers: Mapping[str, float] = field(default_factory=dict)
 
 
+#: They gain digits slowly.
+_FIRST_ORDER = ("OSQP", "SCS")
+
 #: CVXPY's CBC gives no duals, so it promises none here.
 KNOWN: dict[str, CvxpySolver] = {
     "CLARABEL": CvxpySolver(
@@ -631,6 +634,8 @@ class Cvxpy(BaseBackend):
         self.known = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.known.capabilities
         self.honours = frozenset({*self.known.options, "verbose", "extra"})
+        if self.solver in _FIRST_ORDER:
+            self.accuracy = CONFORMANCE
         if self.known.with_integers:
             self.integrality_tolerance = FEASIBILITY
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
 from ...models.programs import backends
-from ...models.programs.certificate import certify, dual_bound, proves_infeasible
+from ...models.programs.certificate import certify, dual_bound, proves_infeasible, reach_of
 from ...models.programs.program import Program
 from ...models.programs.solution import (
     LIMITS,
@@ -28,7 +28,7 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST
+from ...tolerances import CONFORMANCE, FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .base import (
     HIGHS_WITH_INTEGERS,
     ProgramChange,
@@ -86,7 +86,30 @@ def read_back(model: Model, highs: Any) -> Solution:
     return backends.checked(solution_at(program, termination, words, "highs", x, duals, reduced), Options())
 
 
-# Bases of HiGHS as masks: which columns and rows are basic.
+# Bases of HiGHS: statuses of columns and rows, and masks of those that are basic.
+
+
+def at_point(program: Program, x: np.ndarray) -> Solution:
+    """Return what the primal simplex says from a basis of the bounds and rows that are active at an optimal point.
+
+    From an optimal vertex it takes no step; from another point it goes to a vertex.
+    """
+    options = Options(method="simplex", extra={"simplex_strategy": _PRIMAL, "presolve": "off"})
+    session = HighsSession(Highs(), program, options, series=False)
+    columns = _statuses(x, np.maximum(abs(x), reach_of(program)), program.col_lower, program.col_upper)
+    activity, size = program.A @ x, abs(program.A) @ np.maximum(abs(x), reach_of(program))
+    session.start_at((columns, _statuses(activity, size, program.row_lower, program.row_upper)))
+    return session.solve()
+
+
+def _statuses(values: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return HiGHS's numbers: at the lower bound, at the upper one, or basic where a value is at neither."""
+    import highspy
+
+    status = highspy.HighsBasisStatus
+    near = VERIFIED * size
+    at_lower, at_upper = values - lower <= near, upper - values <= near
+    return np.where(at_lower, int(status.kLower), np.where(at_upper, int(status.kUpper), int(status.kBasic)))
 
 
 def _set_basis(highs: Any, columns: list[Any], rows: list[Any]) -> None:
@@ -187,6 +210,7 @@ class Highs:
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
         self.name, self.method = name, method
+        self.accuracy = CONFORMANCE if method == "pdlp" else VERIFIED
         if method != "auto":
             self.capabilities = _LP | _SIMPLEX if method == "simplex" else _LP
 
