@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...tolerances import ACCEPTED, AGREEMENT, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
+    FEASIBILITY,
+    MILP_TOLERANCES,
+    NEGLIGIBLE,
+    ROUNDING,
+    SOLVER_TIGHTEST,
+    VERIFIED,
+)
 from .program import Program
 
 if TYPE_CHECKING:
@@ -286,9 +295,8 @@ def certify(
         size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
     total = float(size_of_cost @ abs(x))
     if bound is not None:
-        unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
         apart = abs(program.objective_value(x) - bound)
-        return Certificate(*point, gap=apart / max(total, unit), bound=bound)
+        return Certificate(*point, gap=apart / max(total, worth_of(program, x)), bound=bound)
     assert row_duals is not None
     if not np.isfinite(row_duals).all() or not np.isfinite(total):
         return Certificate(*point, np.inf, np.inf, np.inf)
@@ -393,6 +401,15 @@ def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
         integrality=np.zeros_like(program.integrality),
         switched=(),
     )
+
+
+def worth_of(program: Program, x: np.ndarray) -> float:
+    """Return what differences of an integer program's objective are measured against.
+
+    That is its terms, and so much of the unit of costs that a difference within a solver's tolerance is none.
+    """
+    unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
+    return max(float(abs(program.c) @ abs(x)), float(unit) * FEASIBILITY / MILP_TOLERANCES[-1])
 
 
 def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:

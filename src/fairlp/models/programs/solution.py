@@ -764,7 +764,7 @@ class Solution:
         One that is worth less than the solver said is not called optimal.
         """
         from .backends import solve
-        from .certificate import at_integers
+        from .certificate import at_integers, worth_of
 
         assert self.x is not None
         words = f"{self.status.message}; a row with integers held by a tolerance only"
@@ -774,7 +774,7 @@ class Solution:
             return replace(self, status=status, x=None)
         answer = replace(self, x=left.x)
         apart = abs(answer.objective - self.objective)
-        worth = max(abs(self.objective), float(abs(self.program.c) @ abs(left.x)))
+        worth = max(abs(self.objective), worth_of(self.program, left.x))
         if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
             status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, f"{words}; what keeps it is worth less")
             return replace(answer, status=status)

@@ -70,13 +70,15 @@ def with_small_coefficients(program: Program) -> Program:
     large = rows.whole & rows.single[row] & np.isfinite(rows.needed[row]) & (abs(entries) > rows.needed[row])
     if not large.any():
         return program
-    smaller = np.sign(entries) * rows.needed[row]
-    data = np.where(large, rows.sign[row] * smaller, program.A.data)
+    place = row[large]
+    smaller = np.sign(entries[large]) * rows.needed[place]
+    data = program.A.data.copy()
+    data[large] = rows.sign[place] * smaller
     # the large numbers cancel each other before the small ones are added
-    before = np.bincount(row[large], rows.products[large], program.n_rows)
-    after = np.bincount(row[large], (smaller * rows.end)[large], program.n_rows)
+    before = np.bincount(place, rows.products[large], program.n_rows)
+    after = np.bincount(place, smaller * rows.end[large], program.n_rows)
     side = rows.sign * ((rows.side - before) + after)
-    changed = np.bincount(row[large], minlength=program.n_rows) > 0
+    changed = np.bincount(place, minlength=program.n_rows) > 0
     return program.replace(
         A=type(program.A)((data, program.A.indices, program.A.indptr), shape=program.A.shape),
         row_lower=np.where(changed & (rows.sign < 0), side, program.row_lower),
@@ -103,10 +105,11 @@ def within_objective(program: Program, x: np.ndarray) -> Program | None:
     room = np.full(program.n_columns, np.inf)
     room[priced] = 2.0 * (float(costs @ x) - float(least.sum()) + unit) / abs(costs[priced])
     continuous = program.integrality == 0
-    bounded = program.replace(
-        col_lower=np.where(continuous & (costs < 0), np.maximum(program.col_lower, high - room), program.col_lower),
-        col_upper=np.where(continuous & (costs > 0), np.minimum(program.col_upper, low + room), program.col_upper),
-    )
+    falling, rising = continuous & (costs < 0), continuous & (costs > 0)
+    col_lower, col_upper = program.col_lower.copy(), program.col_upper.copy()
+    col_lower[falling] = np.maximum(col_lower[falling], high[falling] - room[falling])
+    col_upper[rising] = np.minimum(col_upper[rising], low[rising] + room[rising])
+    bounded = program.replace(col_lower=col_lower, col_upper=col_upper)
     return bounded if _largest(with_small_coefficients(bounded)) < largest else None
 
 
