@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import sys
 import threading
@@ -191,6 +192,9 @@ _BESIDE_ORTOOLS = (
 #: What HiGHS says where it has found no point.
 _NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 
+#: Major and minor number of the version that is refused.
+_WRONG_WITH_INTEGERS = ("1", "14")
+
 #: The number of threads that HiGHS has in each of ours.
 _scheduler = threading.local()
 
@@ -220,6 +224,8 @@ class Highs:
             return False, f"highspy is not installed; {self.install}"
         if "highspy" not in sys.modules and any(name.startswith("ortools.") for name in sys.modules):
             return False, _BESIDE_ORTOOLS
+        if _wrong_version():
+            return False, _wrong_version()
         if self.method == "hipo" and _without_hipo():
             return False, _without_hipo()
         return True, ""
@@ -480,6 +486,18 @@ class HighsSession(ProgramSession):
             raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
 
 
+@functools.cache
+def _wrong_version() -> str:
+    """Return why the installed highspy is not used, and what to do; empty where it is."""
+    version = importlib.metadata.version("highspy")
+    if version.split(".")[:2] != list(_WRONG_WITH_INTEGERS):
+        return ""
+    return (
+        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= 4.5, z integer: 15, where "
+        'the optimum is 9); pip install "highspy!=1.14.*"'
+    )
+
+
 def _without_hipo() -> str:
     """Return why HiPO cannot be used here, and what to do; empty where it can."""
     if not installed("highspy_extras"):
@@ -507,11 +525,24 @@ def terminations(highspy: Any) -> dict[Any, Termination]:
     }
 
 
-def configured(options: Options, solver: str) -> Any:
-    """Return an empty ``highspy.Highs`` with options."""
+@functools.cache
+def _silent_class() -> Any:
+    """Return ``highspy.Highs`` without the banner that 1.16 prints on making one, before an option can be set."""
     import highspy
 
-    highs = highspy.Highs()
+    class Highs(highspy.Highs):  # type: ignore[misc]
+        __module__ = highspy.Highs.__module__
+
+        def enableCallbacks(self) -> None:  # which the constructor calls
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    return Highs
+
+
+def configured(options: Options, solver: str) -> Any:
+    """Return an empty ``highspy.Highs`` with options."""
+    highs = _silent_class()()
     primal, dual = options.tolerances()
     settings = {
         "output_flag": options.verbose,
