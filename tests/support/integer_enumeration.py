@@ -66,12 +66,14 @@ def random_model(seed):
         model.constraint("few", sum(b[1:], b[0]) <= float(rng.integers(1, len(b) + 1)))
     prices = rng.integers(0, 6, 2).astype(float)
     fixed = rng.integers(-1, 6, len(b)).astype(float)
-    model.minimize(sum(p * one for p, one in zip(prices, x, strict=True)) + sum(f * one for f, one in zip(fixed, b)))
+    model.minimize(
+        sum(p * one for p, one in zip(prices, x, strict=True)) + sum(f * one for f, one in zip(fixed, b, strict=True))
+    )
     return model
 
 
 def optimum(program):
-    """The least or largest objective of a program without a direction, as a fraction; None where nothing is feasible."""
+    """The least or largest objective of a program that is bounded, as a fraction; None where nothing is feasible."""
     whole = np.flatnonzero(program.integrality)
     low, high = program.whole_bounds()
     ranges = [range(int(low[j]), int(high[j]) + 1) for j in whole]

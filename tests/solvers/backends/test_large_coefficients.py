@@ -14,9 +14,7 @@ from integer_enumeration import facility, optimum, random_model, switch
 from profiles import many
 
 SOLVERS = fairlp.solvers()
-SOLVERS = [
-    name for name in SOLVERS.index[SOLVERS["available"]] if Capability.MILP in SOLVERS.loc[name, "capabilities"]
-]
+SOLVERS = [name for name in SOLVERS.index[SOLVERS["available"]] if Capability.MILP in SOLVERS.loc[name, "capabilities"]]
 
 
 @pytest.mark.parametrize("large", [1e3, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11])

@@ -273,7 +273,7 @@ def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) ->
 
 
 def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) -> Solution:
-    """Return an integer answer that is called optimal as far as the solver's own bound agrees, and any gap asked for."""
+    """Return an integer answer that is called optimal as far as the solver's own bound and the gap asked for agree."""
     gap = solution.verify().gap
     if mip_gap and (gap is None or gap > VERIFIED):
         stop = f"within the gap of {mip_gap:g} asked for, by the solver's word" if gap is None else ""
@@ -339,7 +339,7 @@ def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
 
 
 def at_point(program: Program, x: np.ndarray) -> Solution:
-    """Return the simplex's answer from an optimal point, with a basis; see :func:`fairlp.solvers.backends.highs.at_point`."""
+    """Return what HiGHS's simplex says from an optimal point, with a basis of it if it is a vertex."""
     backend("highs")  # raises where it is not there
     found: Solution = _load(_AT_POINT)(program, x)
     return found

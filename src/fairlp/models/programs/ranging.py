@@ -67,8 +67,8 @@ def _with_basis(solution: Solution) -> Solution:
     size = np.maximum(size, NEGLIGIBLE * size.max(initial=0.0))
     if vertex.basis is None or vertex.x is None or (abs(vertex.x - x) > VERIFIED * size).any():
         raise UnsupportedError(
-            f"the point of {program.name!r} that {solution.solver} gave has no basis and is no vertex, so that it has no "
-            "ranges; those of a vertex are there after solve('highs-simplex')"
+            f"the point of {program.name!r} that {solution.solver} gave has no basis and is no vertex, so that it has "
+            "no ranges; those of a vertex are there after solve('highs-simplex')"
         )
     return vertex
 

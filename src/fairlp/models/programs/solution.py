@@ -709,8 +709,8 @@ class Solution:
 
         A point that is not feasible is no point. An optimum that its duals do not prove is not called optimal. With
         logarithms or powers an objective right to g is at a point that is right to √g only, so that the optimality
-        conditions may be off by as much. A point with integers that breaks a row at whole numbers is moved to one of the
-        linear program that these leave.
+        conditions may be off by as much. A point with integers that breaks a row at whole numbers is moved to one of
+        the linear program that these leave.
 
         Parameters
         ----------

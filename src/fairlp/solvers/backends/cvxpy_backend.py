@@ -509,8 +509,8 @@ _LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
-    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and what OSQP asks of a point is so little of
-    small rows that only the tightest does. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
+    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is content with little in small
+    rows, needs the tightest. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
     ``with_integers`` for integer programs.
     """
 
@@ -717,7 +717,7 @@ class Cvxpy(BaseBackend):
 
 
 def _bound(statistics: Any) -> float | None:
-    """Return the bound of branch and bound in what CVXPY hands on of a solver: of HiGHS, SciPy and Gurobi it is there."""
+    """Return the bound of branch and bound in what CVXPY hands on: of HiGHS, SciPy and Gurobi it is there."""
     if isinstance(statistics, Mapping):
         return statistics.get("mip_dual_bound")
     return getattr(statistics, "mip_dual_bound", getattr(statistics, "ObjBound", None))

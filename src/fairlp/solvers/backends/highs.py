@@ -493,8 +493,8 @@ def _wrong_version() -> str:
     if version.split(".")[:2] != list(_WRONG_WITH_INTEGERS):
         return ""
     return (
-        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= 4.5, z integer: 15, where "
-        'the optimum is 9); pip install "highspy!=1.14.*"'
+        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= 4.5, z integer: 15, "
+        'where the optimum is 9); pip install "highspy!=1.14.*"'
     )
 
 

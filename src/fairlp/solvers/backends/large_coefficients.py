@@ -116,8 +116,8 @@ def within_objective(program: Program, x: np.ndarray) -> Program | None:
 def doubt(program: Program, tolerance: float) -> str:
     """Return why a solver's word about an integer program is not to be trusted; empty where it is.
 
-    A coefficient of an integer is so large that the solver's tolerance times it is 1 in the unit of its row, and neither
-    bounds nor rows without such a coefficient say that the row needs less.
+    A coefficient of an integer is so large that the solver's tolerance times it is 1 in the unit of its row, and
+    neither bounds nor rows without such a coefficient say that the row needs less.
 
     Parameters
     ----------

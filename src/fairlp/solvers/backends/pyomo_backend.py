@@ -120,7 +120,7 @@ def _unused(program: Program) -> np.ndarray:
     used = (np.diff(program.A.indptr) > 0) | (program.c != 0)
     if program.logs is not None:
         used[program.logs.A.indices] = True
-    return ~used
+    return np.asarray(~used)
 
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
