@@ -509,8 +509,8 @@ _LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
-    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is content with little in small
-    rows, needs the tightest. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
+    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is content with little in
+    small rows, needs the tightest. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
     ``with_integers`` for integer programs.
     """
 
