@@ -147,6 +147,16 @@ def test_a_word_that_a_tolerance_may_have_made_is_not_taken(solver):
     assert answer.status.is_optimal and answer.objective == pytest.approx(3)
 
 
+def test_a_session_follows_bounds_that_a_coefficient_depends_on():
+    model = switch(1.0, 1e9)
+    with model.session("highs") as session:
+        assert session.solve().objective == pytest.approx(2.0)
+        model["x"].set(upper=50.0)  # x <= 1e9·b was given as x <= 2·b
+        assert session.solve().objective == pytest.approx(149.0)
+        model["b"].fix(0)
+        assert session.solve().objective == pytest.approx(0.0, abs=1e-9)
+
+
 def test_doubt_names_the_coefficient_and_the_remedy():
     reason = doubt(unbounded_switch(1e11, cost=0.0).compile(), 1e-9)
     assert "b has a coefficient of -1e+11 in on" in reason and "bounds" in reason

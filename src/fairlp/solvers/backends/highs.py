@@ -414,6 +414,10 @@ class HighsSession(ProgramSession):
         if self.options.time_limit is None and (other_method or self._longest):
             # an answer to a program that a method failed on may never come: HiGHS counts from the first solve
             _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _TIMES * self._longest)
+        self._load()
+
+    def _load(self) -> None:
+        """Give HiGHS the program as it is now, with scales of its own."""
         program = with_small_coefficients(self.program)
         self.scaling, data = equilibrate(program)
         pass_model(self._highs, program, self.scaling, data, self._sign)
@@ -441,7 +445,8 @@ class HighsSession(ProgramSession):
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
         if self._changed:
-            self.restart()
+            checked(self._highs.clearModel(), "clearModel")
+            self._load()
         if self._solved and self._loaded != "simplex" and not self.program.is_mip:
             # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
             _set(self._highs, "solver", "simplex")
