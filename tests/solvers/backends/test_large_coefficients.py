@@ -189,3 +189,32 @@ def test_integer_programs_keep_their_columns_and_rows_that_have_a_unit():
     scaling, _ = equilibrate(program)
     assert (scaling.columns == 1).all() and scaling.rhs == 1
     assert scaling.rows.tolist() == [1, 1, 1, 2.0**-30, 2.0**20] and scaling.cost == 2.0**-20
+
+
+def whole_model(seed):
+    """Two to four integers of a few values each, in rows of either side with coefficients of any size."""
+    rng = np.random.default_rng(seed)
+    v, r = Index("v", range(rng.integers(2, 5))), Index("r", range(rng.integers(1, 5)))
+    model = Model("whole", indices=(v, r))
+    lower = rng.integers(-2, 2, len(v)).astype(float)
+    x = model.variable("x", v, lower=lower, upper=lower + rng.integers(0, 4, len(v)), integer=True)
+    sizes = np.where(rng.random((len(r), len(v))) < 0.7, rng.integers(-5, 6, (len(r), len(v))), 0)
+    sizes = sizes * rng.choice([1.0, 1.0, 10.0, 1e6, 1e9], (len(r), len(v)))
+    activity = (model.parameter("a", (r, v), sizes) * x).sum(v)
+    unit = np.where(sizes == 0, np.inf, abs(sizes)).min(axis=1)
+    side = sizes @ np.round(lower + rng.random(len(v)) * 3)
+    side = side + rng.integers(-1, 3, len(r)) * np.where(np.isinf(unit), 1.0, unit)
+    model.constraint("rows", activity <= side) if rng.random() < 0.5 else model.constraint("rows", activity >= side)
+    model.maximize((x * rng.integers(-3, 6, len(v)).astype(float)).sum())
+    return model
+
+
+@settings(max_examples=many(120), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SOLVERS))
+def test_whole_numbers_of_any_size_against_their_enumeration(seed, solver):
+    model = whole_model(seed)
+    right, solution = optimum(model.compile()), model.solve(solver)
+    if solution.status.is_optimal:
+        assert right is not None and solution.objective == pytest.approx(float(right))
+    else:
+        assert solution.status.termination is not Termination.INFEASIBLE or right is None

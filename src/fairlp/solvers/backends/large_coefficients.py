@@ -1,7 +1,7 @@
 """Integers with a large coefficient (a big M): made as small as the rows need, and doubted where that is not known.
 
-Solvers take a number within their tolerance of a whole one for whole. Beside a coefficient of 1e9 that is no small
-matter: x <= 1e9·b holds at x = 1 and b = 1e-9. So they are given coefficients that are no larger than their rows need.
+Solvers take a number within their tolerance of a whole one for whole. Beside a large M that is no small matter:
+x <= M·b holds at x = 1 and b = 1/M. So they are given coefficients that are no larger than their rows need.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...models.programs.certificate import implied_reach, units
 from ...models.programs.program import Program
-from ...tolerances import NOISE, ROUNDING
+from ...tolerances import NOISE, ROUNDING, VERIFIED
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ def doubt(program: Program, tolerance: float) -> str:
     """Return why a solver's word about an integer program is not to be trusted; empty where it is.
 
     A coefficient of an integer is so large that the solver's tolerance times it is 1 in the unit of its row, and
-    neither bounds nor rows without such a coefficient say that the row needs less.
+    neither bounds nor rows without such a coefficient say that the row needs less. Or integers of one row have
+    coefficients so far apart that the smallest is within the tolerance of the largest.
 
     Parameters
     ----------
@@ -136,7 +137,9 @@ def doubt(program: Program, tolerance: float) -> str:
         row_lower=np.where(large, -np.inf, program.row_lower), row_upper=np.where(large, np.inf, program.row_upper)
     )
     needed = _rows_of(program, _bounds_with_reach(others)).needed
-    sizes[np.isfinite(needed)[rows.row]] = 0.0
+    among_integers = units(np.where(rows.whole, abs(rows.entries), 0.0), rows.row, program.n_rows)
+    apart = np.where(rows.whole, abs(rows.entries) / among_integers[rows.row], 0.0) * VERIFIED >= 1.0
+    sizes[np.isfinite(needed)[rows.row] & ~apart] = 0.0
     entry = int(sizes.argmax())
     if sizes[entry] * tolerance < 1.0:
         return ""

@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...models.programs.certificate import finite_size, largest_of, smallest_of, units
 from ...models.programs.program import Program
-from ...tolerances import LARGEST_BOUND, ROUNDING, SMALLEST_COEFFICIENT, SMALLEST_COST
+from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
 _PASSES = 4
 #: Programs whose coefficients, bounds and costs all lie within these are left as they are.
@@ -89,7 +89,7 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     largest = largest_of(magnitude * columns[column_of], row_of, program.n_rows)
     rows, columns = _power_of_two(1.0 / np.where(largest > 0, largest, 1.0)), _power_of_two(columns)
     sizes = np.concatenate([bounds * rows, widths / columns])
-    sizes = sizes[sizes > ROUNDING * sizes.max(initial=0.0)]  # what is less is rounding, and no size
+    sizes = sizes[sizes > 0]
     rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
     priced = abs(program.c * columns).max(initial=0.0) / rhs
     if program.logs is not None:
