@@ -209,6 +209,11 @@ def whole_model(seed):
     return model
 
 
+def test_a_whole_program_that_highs_gets_wrong_is_not_called_optimal():
+    right, solution = optimum(whole_model(354).compile()), whole_model(354).solve("highs")
+    assert not solution.status.is_optimal or solution.objective == pytest.approx(float(right))
+
+
 @settings(max_examples=many(120), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SOLVERS))
 def test_whole_numbers_of_any_size_against_their_enumeration(seed, solver):

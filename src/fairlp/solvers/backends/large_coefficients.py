@@ -128,21 +128,20 @@ def doubt(program: Program, tolerance: float) -> str:
     """
     program = with_small_coefficients(program)
     rows = _rows_of(program)
-    sizes = np.where(rows.whole, abs(rows.entries), 0.0) / rows.unit[rows.row]
-    large = np.zeros(program.n_rows, dtype=bool)
-    large[rows.row[sizes * tolerance >= 1.0]] = True
-    if not large.any():
+    sizes = np.where(rows.whole, abs(rows.entries), 0.0)
+    beyond = sizes / rows.unit[rows.row] * tolerance >= 1.0
+    if beyond.any():
+        large = np.zeros(program.n_rows, dtype=bool)
+        large[rows.row[beyond]] = True
+        others = program.replace(
+            row_lower=np.where(large, -np.inf, program.row_lower), row_upper=np.where(large, np.inf, program.row_upper)
+        )
+        needed = _rows_of(program, _bounds_with_reach(others)).needed
+        beyond &= ~np.isfinite(needed)[rows.row]
+    apart = sizes / units(sizes, rows.row, program.n_rows)[rows.row] * VERIFIED >= 1.0
+    if not (beyond | apart).any():
         return ""
-    others = program.replace(
-        row_lower=np.where(large, -np.inf, program.row_lower), row_upper=np.where(large, np.inf, program.row_upper)
-    )
-    needed = _rows_of(program, _bounds_with_reach(others)).needed
-    among_integers = units(np.where(rows.whole, abs(rows.entries), 0.0), rows.row, program.n_rows)
-    apart = np.where(rows.whole, abs(rows.entries) / among_integers[rows.row], 0.0) * VERIFIED >= 1.0
-    sizes[np.isfinite(needed)[rows.row] & ~apart] = 0.0
-    entry = int(sizes.argmax())
-    if sizes[entry] * tolerance < 1.0:
-        return ""
+    entry = int(np.where(beyond | apart, sizes, 0.0).argmax())
     row, column = program.row_names[rows.row[entry]], program.column_names[rows.column[entry]]
     return (
         f"{column} has a coefficient of {program.A.data[entry]:.3g} in {row}, beyond what a solver's tolerance of "
