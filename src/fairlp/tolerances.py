@@ -25,13 +25,14 @@ ACCEPTED: Final = 1e-8
 SOLVER_TIGHTEST: Final = 1e-10
 #: A solution is called verified when residuals and duality gap, relative, are at most this.
 VERIFIED: Final = 1e-7
-#: A row without a right-hand side is measured against at least this fraction of what its variables could reach: with
-#: VERIFIED, what is below 1e-12 of that is rounding noise.
+#: A row without a right-hand side is measured against at least this fraction of what its variables could reach, and a
+#: row with integers of its own unit: with VERIFIED, what is below 1e-12 of that is rounding noise.
 NEGLIGIBLE: Final = 1e-5
 #: Beside a number this many times larger, another one may be a solver's noise: numbers of an instance, raises without
 #: duals, distances to a task limit, slacks along a trajectory, factors of products that vanish at an optimum.
 NOISE: Final = 1e-6
-#: The conformance suite: how far answers of any back end, first-order methods included, may be from right.
+#: How far answers of any back end, first-order methods included, may be from right: what the conformance suite asks,
+#: and what the answer of a first-order method to a linear program is held to, whose status states it.
 CONFORMANCE: Final = 1e-6
 #: A point of a concave optimum whose objective is right to ACCEPTED: it is right to the root of that only.
 CONVEX_POINT: Final = 1e-4

@@ -265,13 +265,13 @@ def test_what_rows_and_bounds_let_a_column_reach():
         col_lower=np.array([0.0, 4.0]),
         col_upper=np.array([INF, 5.0]),
     )
-    assert certificate._implied_reach(p).tolist() == [5.0, 5.0]
+    assert certificate.implied_reach(p).tolist() == [5.0, 5.0]
     assert certificate.reach_of(p).tolist() == [9.0, 5.0]  # the smaller of row and bounds, where there are both
     no_row = p.replace(row_upper=np.full(2, INF))
-    assert certificate._implied_reach(no_row).tolist() == [INF, 5.0]
+    assert certificate.implied_reach(no_row).tolist() == [INF, 5.0]
     assert certificate.reach_of(no_row).tolist() == [0.0, 5.0]
     negative = p.replace(row_lower=np.array([-7.0, -INF]), row_upper=np.full(2, INF), col_lower=np.array([-INF, 4.0]))
-    assert certificate._implied_reach(negative).tolist() == [INF, 5.0]
+    assert certificate.implied_reach(negative).tolist() == [INF, 5.0]
     assert certificate.reach_of(negative).tolist() == [7.0, 5.0]
 
 

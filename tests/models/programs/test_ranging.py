@@ -161,3 +161,65 @@ def test_an_equality_that_others_fix_may_not_move(exact):
     model.maximize(x + y)
     found = model.solve().ranges(exact=exact).set_index("constraint")
     assert (found["lower"] == found["rhs"]).all() and (found["upper"] == found["rhs"]).all()
+
+
+# Answers without a basis.
+
+
+def several():
+    """max x + y: x + y ≤ 4, x ≤ 3, y ≤ 3: the optima are an edge, from (1, 3) to (3, 1)."""
+    model = Model("several")
+    x, y = model.variable("x"), model.variable("y")
+    model.constraint("both", x + y <= 4)
+    model.constraint("x_most", x <= 3)
+    model.constraint("y_most", y <= 3)
+    model.maximize(x + y)
+    return model
+
+
+class At(fairlp.Backend):
+    """A back end without bases that answers with one point."""
+
+    capabilities = frozenset({fairlp.Capability.LP, fairlp.Capability.DUALS})
+
+    def __init__(self, *point):
+        self.point = np.array(point, dtype=float)
+
+    def run(self, program, options):
+        return fairlp.Raw(fairlp.Termination.OPTIMAL, "so", self.point, np.array([-1.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("point", "x", "y"), [((3, 1), (1, np.inf), (0, 1)), ((1, 3), (0, 1), (1, np.inf))])
+def test_ranges_of_an_answer_without_a_basis_are_of_its_own_point(point, x, y, exact):
+    if exact:
+        pytest.importorskip("flint")
+    table = several().solve(At(*point)).ranges("variables", exact=exact).set_index("variable")
+    assert tuple(table.loc["x", ["lower", "upper"]]) == x and tuple(table.loc["y", ["lower", "upper"]]) == y
+    rows = several().solve(At(*point)).ranges(exact=exact).set_index("constraint")
+    other = "y_most" if point == (3, 1) else "x_most"
+    assert rows.loc[other, "lower"] == min(point)
+
+
+def test_a_point_that_is_no_vertex_has_no_ranges():
+    for of in ("variables", "constraints"):
+        with pytest.raises(UnsupportedError, match=r"is no vertex.*solve\('highs-simplex'\)"):
+            several().solve(At(2, 2)).ranges(of)
+
+
+@settings(max_examples=many(25), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["glpk", "scipy"]))
+def test_within_its_range_a_cost_leaves_the_point_of_the_answer_optimal(seed, solver):
+    if not fairlp.solvers().loc[solver, "available"]:
+        return
+    rng = np.random.default_rng(seed)
+    solution = random_program(rng, "max").solve(solver)
+    if not solution.status.is_optimal:
+        return
+    program = solution.program
+    for place, (low, high) in enumerate(solution.ranges("variables")[["lower", "upper"]].to_numpy()):
+        for end in (low, high):
+            if np.isfinite(end):
+                other = moved(program, "variables", place, float(end))
+                best = other.solve("highs-simplex").require_optimal().objective
+                assert other.objective_value(solution.x) == pytest.approx(best, rel=1e-7, abs=1e-7)

@@ -259,3 +259,174 @@ def test_multipliers_that_a_back_end_gives_are_checked():
             raise NotImplementedError
 
     assert bounded().solve(Forges()).status.termination is Termination.UNKNOWN
+
+
+# Integer programs: the status says no more than the certificate, and no more than the solver's own bound.
+
+
+class SaysOfIntegers(fairlp.Backend):
+    """A back end that says one thing of every integer program, and counts how often it is asked."""
+
+    capabilities = frozenset({Capability.LP, Capability.MILP})
+    honours = frozenset({"mip_gap"})
+
+    def __init__(self, termination=Termination.OPTIMAL, x=None, bound=None):
+        self.termination, self.x, self.bound, self.runs = termination, x, bound, 0
+
+    def run(self, program, options):
+        self.runs += 1
+        x = None if self.x is None else np.array(self.x, dtype=float)
+        return Raw(self.termination, "so", x, bound=self.bound)
+
+
+def large_row():
+    """max x: x ≤ 28 million, x whole."""
+    model = Model("large")
+    x = model.variable("x", integer=True)
+    model.constraint("row", x <= 28_000_000)
+    model.maximize(x)
+    return model
+
+
+def test_a_status_says_no_more_than_the_certificate():
+    solution = large_row().solve(SaysOfIntegers(x=[28_000_015]))  # 5e-7 of the row too much
+    assert not solution.status.is_optimal and solution.x is None
+    right = large_row().solve(SaysOfIntegers(x=[28_000_000]))
+    assert right.status.is_optimal and right.verify().is_feasible
+
+
+def test_an_optimum_beside_another_bound_of_the_solver_itself_is_not_called_optimal():
+    solution = large_row().solve(SaysOfIntegers(x=[27_000_000], bound=-28_000_000))
+    assert not solution.status.is_optimal and solution.status.primal is Point.FEASIBLE
+    assert "own bound of 28000000 leaves a gap" in solution.status.message
+    assert large_row().solve(SaysOfIntegers(x=[28_000_000], bound=-28_000_000)).status.is_optimal
+
+
+def test_within_a_gap_that_was_asked_for_is_a_gap_limit_and_says_what_is_known():
+    told = large_row().solve(SaysOfIntegers(x=[27_000_000], bound=-28_000_000), mip_gap=0.1)
+    assert told.status.termination is Termination.GAP_LIMIT and "gap of 3.7e-02" in told.status.message
+    untold = large_row().solve(SaysOfIntegers(x=[28_000_000]), mip_gap=1e-6)
+    assert untold.status.termination is Termination.GAP_LIMIT
+    assert "within the gap of 1e-06 asked for" in untold.status.message and "nan" not in untold.status.message
+
+
+@pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "glpk", "cvxpy:HIGHS", "pyomo:highs"])
+def test_a_knapsack_that_is_solved_within_a_gap_of_nothing_is_optimal(solver):
+    if not fairlp.solvers().loc[solver, "available"]:
+        pytest.skip(solver)
+    model = Model("knapsack")
+    n = fairlp.Index("n", range(12))
+    x, size = model.variable("x", n, binary=True), np.arange(7.0, 31.0, 2.0)
+    model.constraint("room", (x * size).sum() <= 90)
+    model.maximize((x * (size + np.array([3.0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]))).sum())
+    solution = model.solve(solver, mip_gap=1e-6)
+    assert solution.status.is_optimal and solution.gap == pytest.approx(0, abs=1e-9)
+    assert solution.objective == pytest.approx(model.solve("highs").objective)
+
+
+def no_whole_numbers():
+    """2x + 2y = 3, x and y whole."""
+    model = Model("odd")
+    x, y = model.variable("x", integer=True, upper=9), model.variable("y", integer=True, upper=9)
+    model.constraint("odd", 2 * x + 2 * y == 3)
+    model.maximize(x)
+    return model
+
+
+def test_that_no_whole_numbers_fit_is_asked_twice_at_most(monkeypatch):
+    from fairlp.solvers.backends import highs
+
+    solved, solve = [], highs.HighsSession.solve
+    monkeypatch.setattr(highs.HighsSession, "solve", lambda self: solved.append(self.program.is_mip) or solve(self))
+    assert no_whole_numbers().solve("highs").status.termination is Termination.INFEASIBLE
+    assert solved.count(True) == 2
+    solved.clear()
+    says = SaysOfIntegers(Termination.INFEASIBLE)
+    assert no_whole_numbers().solve(says).status.termination is Termination.INFEASIBLE
+    assert says.runs == 1 and solved.count(True) <= 2
+
+
+def test_a_point_refutes_that_no_whole_numbers_fit():
+    solution = large_row().solve(SaysOfIntegers(Termination.INFEASIBLE))
+    assert solution.status.termination is Termination.UNKNOWN and "refuted" in solution.status.message
+
+
+# Where simplex settles nothing.
+
+
+def crossed(size=30):
+    """Chained equations whose last one contradicts the others by their sum."""
+    model = Model("crossed")
+    n = fairlp.Index("n", range(size))
+    x = model.variable("x", n)
+    for k in range(size - 1):
+        model.constraint(f"step{k}", x[k + 1] - 1.01 * x[k] == 0.1)
+    model.constraint("begin", x[0] >= 1)
+    model.constraint("end", x[size - 1] <= 1)
+    model.minimize(x.sum())
+    return model
+
+
+def test_an_infeasible_program_that_simplex_does_not_settle_is_proved_by_another_method(monkeypatch):
+    from fairlp.errors import SolverError
+    from fairlp.solvers.backends import highs
+
+    solve, asked = highs.Highs.solve, []
+
+    def without_simplex(self, program, options):
+        asked.append(options.method)
+        if options.method == "simplex":
+            raise SolverError("no basis")
+        return solve(self, program, options)
+
+    monkeypatch.setattr(highs.Highs, "solve", without_simplex)
+    solution = crossed().solve(saying(Termination.UNKNOWN))
+    assert solution.status.termination is Termination.INFEASIBLE and "ipm" in asked
+    assert proves_infeasible(solution.program, solution.row_ray)
+
+
+def test_where_simplex_ends_unknown_another_method_is_tried(monkeypatch):
+    from fairlp.solvers.backends import highs
+
+    solve, methods = highs.HighsSession.solve, []
+
+    def failing(self):
+        methods.append(self._loaded)
+        solution = solve(self)
+        if self._loaded != "simplex":
+            return solution
+        status = dataclasses.replace(solution.status, termination=Termination.UNKNOWN)
+        return dataclasses.replace(solution, status=status, x=None)
+
+    monkeypatch.setattr(highs.HighsSession, "solve", failing)
+    assert bounded().solve("highs").status.is_optimal and methods == ["simplex", "ipm"]
+
+
+# Numbers that are nothing but rounding.
+
+
+# not ECOS, which keeps rows to 1e-8 of what they have only
+@pytest.mark.parametrize("solver", [one for one in solvers() if one.values != ("cvxpy:ECOS",)])
+def test_a_number_of_1e_16_in_a_unit_of_1_is_no_reason_to_refuse_an_answer(solver):
+    model = Model("noise")
+    h = model.parameter("h", (), 0.0)
+    x, y = model.variable("x", lower=None), model.variable("y", upper=10)
+    model.constraint("fix", x == h)
+    model.constraint("above", y >= x)
+    model.minimize(y)
+    for value in (1e-16, *np.arange(-0.3, 0.31, 0.1)):
+        h.set(float(value))
+        solution = model.solve(solver)
+        assert solution.status.is_optimal, (value, solution.status)
+        assert solution.objective == pytest.approx(max(value, 0.0), abs=1e-8)
+
+
+def test_what_is_not_rounding_in_the_unit_of_a_row_is_seen():
+    model = Model("small")
+    x, y = model.variable("x"), model.variable("y")
+    model.constraint("fix", x == 1e-12)
+    model.constraint("above", y >= x)
+    program = model.compile()
+    assert not certify(program, np.array([1e-12, 0.9e-12])).is_feasible
+    assert not certify(program, np.array([0.0, 1e-12])).is_feasible
+    assert certify(program, np.array([1e-12, 1e-12])).is_feasible

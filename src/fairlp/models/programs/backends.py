@@ -24,7 +24,7 @@ from ...errors import (
     nearest,
 )
 from ...registry import Registry
-from ...tolerances import VERIFIED
+from ...tolerances import MILP_TOLERANCES, VERIFIED
 from .program import Program
 from .solution import HOPELESS, Backend, Capability, Lowering, Options, Point, Solution, Termination, solution_at
 
@@ -35,6 +35,9 @@ _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
 _SETTLED = "fairlp.solvers.backends.explain:settled"
 _BASE = "fairlp.solvers.backends.base:BaseBackend"
+_AT_POINT = "fairlp.solvers.backends.highs:at_point"
+_WITHIN_OBJECTIVE = "fairlp.solvers.backends.large_coefficients:within_objective"
+_DOUBT = "fairlp.solvers.backends.large_coefficients:doubt"
 _EQUILIBRATE = "fairlp.solvers.backends.scaling:equilibrate"
 
 #: name → ("module:Class", keyword arguments of the class)
@@ -216,26 +219,72 @@ def backend(solver: AnySolver) -> Backend:
 
 
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
-    """Solve a program by the back end that is meant; the answer says no more than its own arrays bear out."""
-    return checked(solve_on(backend(solver), program, options), options)
+    """Solve a program by the back end that is meant; the answer says no more than its own arrays bear out.
+
+    Where an integer has a large coefficient, and a first point shows how far the better ones can be, these are looked
+    for once more within such bounds. A solver's word is not taken where the coefficient stays too large.
+    """
+    chosen = backend(solver)
+    solution = checked(solve_on(chosen, program, options), options, getattr(chosen, "accuracy", VERIFIED))
+    if not program.is_mip:
+        return solution
+    bounded = None if solution.x is None else _load(_WITHIN_OBJECTIVE)(program, solution.x)
+    spent = sum(solution.times.values())
+    if bounded is not None and (options.time_limit is None or options.time_limit > spent):
+        left = None if options.time_limit is None else options.time_limit - spent
+        again = checked(solve_on(chosen, bounded, replace(options, time_limit=left)), options)
+        if again.status.is_optimal:
+            pool = tuple(replace(point, program=program) for point in again.pool)
+            return replace(_doubted(again, chosen, options), program=program, pool=pool)
+    return _doubted(solution, chosen, options)
 
 
-def checked(solution: Solution, options: Options) -> Solution:
+def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
+    """Return an integer answer that is unknown where the solver's word for it is not to be trusted."""
+    infeasible = solution.status.termination is Termination.INFEASIBLE and solution.row_ray is None
+    if not infeasible and not solution.status.is_optimal:
+        return solution
+    tolerance = getattr(chosen, "integrality_tolerance", MILP_TOLERANCES[-1])
+    reason = _load(_DOUBT)(solution.program, max(tolerance, options.primal_tolerance or 0.0))
+    if not reason:
+        return solution
+    words = f"{solution.status.message}; not proved: {reason}"
+    primal = Point.NONE if infeasible else Point.FEASIBLE
+    status = replace(solution.status, termination=Termination.UNKNOWN, primal=primal, message=words)
+    return replace(solution, status=status)
+
+
+def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) -> Solution:
     """Return an answer as far as it can be checked.
 
-    An optimum must be proved by its duals. "Infeasible" must be proved by row multipliers, "unbounded" by a direction
-    and a point: where the back end gives none, HiGHS is asked for them.
+    An optimum must be proved by its duals; with integers the solver's own bound must agree. "Infeasible" must be proved
+    by row multipliers, "unbounded" by a direction and a point: where the back end gives none, HiGHS is asked for them,
+    and so it is before an answer without a point is unknown. ``accuracy`` is what the back end's answers are held to.
     """
-    found = solution.checked(by_word=True)
-    if found.status.is_optimal and found.program.is_mip and options.mip_gap and not found.gap <= VERIFIED:
-        words = f"{solution.status.message}; stopped at a gap of {found.gap:.1e}"
-        status = replace(found.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=words)
-        return replace(found, status=status)
+    found = solution.checked(by_word=True, accuracy=accuracy)
+    if found.status.is_optimal and found.program.is_mip:
+        return _as_its_bound_says(found, solution.status.message, options.mip_gap)
     refuted = solution.status.is_optimal and not found.status.is_optimal
-    if refuted or found.status.termination in HOPELESS:
+    unsettled = found.x is None and found.status.termination is Termination.UNKNOWN
+    if refuted or unsettled or found.status.termination in HOPELESS:
         settled: Solution = _load(_SETTLED)(found, options)
         return settled
     return found
+
+
+def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) -> Solution:
+    """Return an integer answer that is called optimal as far as the solver's own bound and the gap asked for agree."""
+    gap = solution.verify().gap
+    if mip_gap and (gap is None or gap > VERIFIED):
+        stop = f"within the gap of {mip_gap:g} asked for, by the solver's word" if gap is None else ""
+        words = f"{message}; {stop or f'stopped at a gap of {gap:.1e}'}"
+        status = replace(solution.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=words)
+        return replace(solution, status=status)
+    if gap is not None and gap > MILP_TOLERANCES[-1]:
+        words = f"{message}; the solver's own bound of {solution.bound:.10g} leaves a gap of {gap:.1e}"
+        status = replace(solution.status, termination=Termination.UNKNOWN, primal=Point.FEASIBLE, message=words)
+        return replace(solution, status=status)
+    return solution
 
 
 def build_and_solve(build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]) -> Solution:
@@ -286,6 +335,13 @@ def needs(program: Program) -> frozenset[Capability]:
 def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
     """Return the scaling by powers of two that solvers are given, and the scaled entries."""
     found: tuple[Any, np.ndarray] = _load(_EQUILIBRATE)(program)
+    return found
+
+
+def at_point(program: Program, x: np.ndarray) -> Solution:
+    """Return what HiGHS's simplex says from an optimal point, with a basis of it if it is a vertex."""
+    backend("highs")  # raises where it is not there
+    found: Solution = _load(_AT_POINT)(program, x)
     return found
 
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...tolerances import ACCEPTED, AGREEMENT, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
+    FEASIBILITY,
+    MILP_TOLERANCES,
+    NEGLIGIBLE,
+    ROUNDING,
+    SOLVER_TIGHTEST,
+    VERIFIED,
+)
 from .program import Program
 
 if TYPE_CHECKING:
@@ -198,6 +207,9 @@ class Certificate:
         bound.
     objective_gap : float or None
         The same relative to the objective itself, which may be far less than its terms; None where that is 0.
+    tolerance : float
+        What counts as feasible and optimal: ``VERIFIED``, or the looser tolerance that the answer of a first-order
+        method states.
     bound : float or None
         Of an integer program: the solver's bound on the objective, which nothing here proves.
     """
@@ -208,20 +220,21 @@ class Certificate:
     complementarity: float | None = None
     gap: float | None = None
     objective_gap: float | None = None
+    tolerance: float = VERIFIED
     bound: float | None = None
 
     @property
     def is_feasible(self) -> bool:
-        """Whether the primal point is feasible within the tolerance ``VERIFIED``."""
-        return self.primal_residual <= VERIFIED and self.integrality_residual <= VERIFIED
+        """Whether the primal point is feasible within ``tolerance``."""
+        return self.primal_residual <= self.tolerance and self.integrality_residual <= VERIFIED
 
     @property
     def is_optimal(self) -> bool:
-        """Whether primal and dual prove each other optimal within the tolerance ``VERIFIED``.
+        """Whether primal and dual prove each other optimal within ``tolerance``.
 
         False for integer programs: branch and bound leaves no duals. Their ``bound`` and ``gap`` are the solver's word.
         """
-        return self.is_within(VERIFIED)
+        return self.is_within(self.tolerance)
 
     def is_within(self, tolerance: float) -> bool:
         """Whether the point is feasible, and dual residual and gap are at most a tolerance.
@@ -249,7 +262,8 @@ class Certificate:
         words = f"primal residual {figure(self.primal_residual)}, dual residual {figure(self.dual_residual)}"
         if self.bound is not None:
             words += f", bound {self.bound:.10g} by the solver's word"
-        return f"{words}, gap {figure(self.gap)}"
+        loose = "" if self.tolerance == VERIFIED else f" (within {self.tolerance:g})"
+        return f"{words}, gap {figure(self.gap)}{loose}"
 
 
 def certify(
@@ -282,7 +296,7 @@ def certify(
     total = float(size_of_cost @ abs(x))
     if bound is not None:
         apart = abs(program.objective_value(x) - bound)
-        return Certificate(*point, gap=apart and (apart / total if total else np.inf), bound=bound)
+        return Certificate(*point, gap=apart / max(total, worth_of(program, x)), bound=bound)
     assert row_duals is not None
     if not np.isfinite(row_duals).all() or not np.isfinite(total):
         return Certificate(*point, np.inf, np.inf, np.inf)
@@ -332,7 +346,7 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     noise = np.finfo(float).eps * counts * (abs(program.c) + abs(program.A).T @ abs(y))
     low, high = program.col_lower, program.col_upper
     if np.isinf(low).any() or np.isinf(high).any():
-        reach = _implied_reach(program)
+        reach = implied_reach(program)
         low, high = np.maximum(low, -reach), np.minimum(high, reach)
     nothing = abs(reduced) <= noise
     end = np.where(nothing, 0.0, np.where(reduced > 0, low, high))
@@ -365,25 +379,76 @@ def switched_residual(program: Program, x: np.ndarray) -> float:
 def at_integers(program: Program, x: np.ndarray) -> Program:
     """Return the program in which the integers are the whole numbers nearest to ``x``: what is left is linear."""
     whole = program.integrality > 0
-    at = np.where(whole, np.round(x), 0.0)
-    free = program.A.copy()
-    free.data = free.data * ~np.repeat(whole, np.diff(free.indptr))
-    free.eliminate_zeros()
-    given, size = program.A @ at, finite_size(program.row_lower, program.row_upper)
-    noise = ROUNDING * (abs(program.A) @ abs(x) + size)
+    fixed = np.where(whole, np.round(x), 0.0)
+    return _rows_at_integers(program, fixed).replace(
+        col_lower=np.where(whole, fixed, program.col_lower),
+        col_upper=np.where(whole, fixed, program.col_upper),
+    )
+
+
+def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
+    """Return the program whose rows have the room that whole numbers leave to the continuous columns, and rounding."""
+    whole = program.integrality > 0
+    continuous = program.A.copy()
+    continuous.data = continuous.data * ~np.repeat(whole, np.diff(continuous.indptr))
+    continuous.eliminate_zeros()
+    activity, size = program.A @ fixed, finite_size(program.row_lower, program.row_upper)
+    noise = ROUNDING * (abs(program.A) @ abs(fixed) + size)
     return program.replace(
-        A=free,
-        row_lower=program.row_lower - given - noise,
-        row_upper=program.row_upper - given + noise,
-        col_lower=np.where(whole, at, program.col_lower),
-        col_upper=np.where(whole, at, program.col_upper),
+        A=continuous,
+        row_lower=program.row_lower - activity - noise,
+        row_upper=program.row_upper - activity + noise,
         integrality=np.zeros_like(program.integrality),
         switched=(),
     )
 
 
+def worth_of(program: Program, x: np.ndarray) -> float:
+    """Return what differences of an integer program's objective are measured against.
+
+    That is its terms, and so much of the unit of costs that a difference within a solver's tolerance is none.
+    """
+    unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
+    return max(float(abs(program.c) @ abs(x)), float(unit) * FEASIBILITY / MILP_TOLERANCES[-1])
+
+
+def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the unit of each line of numbers >= 0: what is nearest to 1 from the smallest to the largest of them.
+
+    So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without numbers.
+    """
+    largest, smallest = largest_of(sizes, line, lines), smallest_of(sizes, line, lines)
+    return np.where(largest > 0, np.clip(1.0, smallest, largest), 1.0)
+
+
+def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the largest value of each line, 0 where there is none above."""
+    largest = np.zeros(lines)
+    np.maximum.at(largest, line, values)
+    return largest
+
+
+def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the smallest value above 0 of each line, infinite where there is none."""
+    smallest = np.full(lines, np.inf)
+    np.minimum.at(smallest, line, np.where(values > 0, values, np.inf))  # entries may have been set to 0 in a series
+    return smallest
+
+
 def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray) -> float:
-    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point."""
+    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point.
+
+    Integers count as the whole numbers that they stand for: neither a tolerance times a big M nor what the integers are
+    worth excuses a row.
+    """
+    original = program
+    if program.is_mip:
+        whole = program.integrality > 0
+        x = np.where(whole, np.round(x), x)
+        program = _rows_at_integers(program, np.where(whole, x, 0.0))
+        activity, size = program.A @ x, abs(program.A) @ abs(x)
+        only_integers = np.bincount(program.A.indices, minlength=program.n_rows) == 0
+        size = np.where(only_integers, _row_units(original), size)
 
     def worst(size: np.ndarray, beside: np.ndarray) -> float:
         return max(
@@ -395,8 +460,24 @@ def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size
     if primal > VERIFIED:  # beside what the numbers could be it may be rounding
         reach = np.maximum(abs(x), reach_of(program))
         size = np.maximum(size, abs(program.A) @ (NEGLIGIBLE * reach))
+        size = np.maximum(size, _negligible(original) * min(1.0, float(reach.max(initial=0.0))))
         primal = worst(size, np.maximum(reach, _tightest(program.A, size[program.A.indices])))
     return primal
+
+
+def _row_units(program: Program) -> np.ndarray:
+    return units(abs(program.A.data), program.A.indices, program.n_rows)
+
+
+def _negligible(program: Program) -> np.ndarray:
+    """Return what each row is measured against at least, in its unit: 1e-16 where numbers of about 1 are meant is 0.
+
+    Of a linear program the unit is the smallest coefficient, and what is below the rounding of it counts as nothing.
+    """
+    if program.is_mip:
+        return NEGLIGIBLE * _row_units(program)
+    smallest = smallest_of(abs(program.A.data), program.A.indices, program.n_rows)
+    return ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def _dual_residual(
@@ -415,7 +496,7 @@ def _dual_residual(
         prices = _tightest(by_row, size_of_cost[by_row.indices])
         residual = wrong / np.maximum(terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny)
     if (residual > VERIFIED).any() and total > 0:
-        reach = np.maximum(abs(x), _implied_reach(program))
+        reach = np.maximum(abs(x), implied_reach(program))
         at = wrong > 0
         residual[at] = np.minimum(residual[at], wrong[at] * reach[at] / total)
     return float(residual.max(initial=0.0))
@@ -517,7 +598,7 @@ def _wrong_sign(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.n
     return np.maximum(wrong, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
 
 
-def _implied_reach(program: Program) -> np.ndarray:
+def implied_reach(program: Program) -> np.ndarray:
     """Return the largest size that bounds and rows allow each column, infinite where they show none; O(nonzeros).
 
     A row bounds an entry by what its other entries can be at least and at most. What that bounds may bound others, so

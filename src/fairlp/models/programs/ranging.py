@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...tolerances import SOLVER_TIGHTEST
+from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
+from .certificate import reach_of
 from .exact_certificate import BASIC, FREE, LOWER, UPPER, Exact, ExactBasis, Vertex, fraction, prove
 from .program import Program, tidy
 
@@ -39,10 +40,7 @@ def ranges(solution: Solution, of: Literal["constraints", "variables"], exact: b
         )
     solution.require_optimal()
     if solution.basis is None:
-        from .backends import solve
-        from .solution import Options
-
-        solution = solve(program, "highs", Options(method="simplex")).require_optimal()
+        solution = _with_basis(solution)
     if exact:
         proof = prove(solution)
         if not proof.holds:
@@ -57,6 +55,22 @@ def ranges(solution: Solution, of: Literal["constraints", "variables"], exact: b
     names = ("rhs", "dual") if rows else ("cost", "reduced_cost")
     numbers = dict(zip((*names, "lower", "upper"), (middle, prices, low, high), strict=True))
     return tidy(of[:-1], program.rows if rows else program.columns, numbers)
+
+
+def _with_basis(solution: Solution) -> Solution:
+    """Return the answer with a basis of its own point; raise where that is no vertex."""
+    from .backends import at_point
+
+    program, x = solution.program, solution.require_point()
+    vertex = at_point(program, x)
+    size = np.maximum(reach_of(program), abs(x))
+    size = np.maximum(size, NEGLIGIBLE * size.max(initial=0.0))
+    if vertex.basis is None or vertex.x is None or (abs(vertex.x - x) > VERIFIED * size).any():
+        raise UnsupportedError(
+            f"the point of {program.name!r} that {solution.solver} gave has no basis and is no vertex, so that it has "
+            "no ranges; those of a vertex are there after solve('highs-simplex')"
+        )
+    return vertex
 
 
 class _FloatBasis:

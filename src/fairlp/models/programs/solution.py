@@ -341,12 +341,15 @@ class Status:
         Whether a primal and a dual point are there.
     message : str
         The solver's raw words.
+    tolerance : float
+        Within what it holds: ``VERIFIED``, or what a first-order method states.
     """
 
     termination: Termination
     primal: Point
     dual: Point
     message: str
+    tolerance: float = VERIFIED
 
     @property
     def is_optimal(self) -> bool:
@@ -547,7 +550,7 @@ class Solution:
 
         Within its range a right-hand side changes the objective by its dual times the change; within its range a cost
         leaves the point as it is. At a degenerate vertex other bases are optimal too, and the ranges are those of this
-        one: others may reach further. Without a basis HiGHS's simplex finds one.
+        one: others may reach further. An answer without a basis gets one of its own point, if that is a vertex.
 
         Parameters
         ----------
@@ -565,7 +568,7 @@ class Solution:
         Raises
         ------
         UnsupportedError
-            With integers or logarithms, or for a basis that is singular or not proved.
+            With integers or logarithms, for a point that is no vertex, or a basis that is singular or not proved.
         NoSolutionError
             Without an optimum.
 
@@ -623,7 +626,8 @@ class Solution:
         from .certificate import certify
 
         by_word = self.bound if self.program.is_mip else None
-        return certify(self.program, self.require_point(), self.row_duals, bound=by_word)
+        certificate = certify(self.program, self.require_point(), self.row_duals, bound=by_word)
+        return replace(certificate, tolerance=self.status.tolerance)
 
     def certify(self, exact: bool = False) -> Proof:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
@@ -700,17 +704,20 @@ class Solution:
             raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
         return self
 
-    def checked(self, by_word: bool = False) -> Solution:
+    def checked(self, by_word: bool = False, accuracy: float = VERIFIED) -> Solution:
         """Return self as far as its own arrays bear it out.
 
         A point that is not feasible is no point. An optimum that its duals do not prove is not called optimal. With
         logarithms or powers an objective right to g is at a point that is right to √g only, so that the optimality
-        conditions may be off by as much; integer solvers keep rows to ``MILP_TOLERANCES`` at the loosest.
+        conditions may be off by as much. A point with integers that breaks a row at whole numbers is moved to one of
+        the linear program that these leave.
 
         Parameters
         ----------
         by_word : bool
             Without duals (integers, and solvers that give none) it stays optimal, and the status says by whose word.
+        accuracy : float
+            What a linear program's answer is held to where it is not verified; the status then states it.
 
         Returns
         -------
@@ -726,22 +733,25 @@ class Solution:
         if self.x is None:
             return self
         certificate, answer = self.verify(), self
-        most = MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED
-        if self.program.is_mip:
-            from .certificate import switched_residual
-
-            if certificate.primal_residual > most or switched_residual(self.program, self.x) > VERIFIED:
-                answer = self._at_whole_numbers()
-                if answer.x is None:
-                    return answer
-                certificate = answer.verify()
-        feasible, optimal = certificate.primal_residual <= most, answer.status.is_optimal
+        if self.program.is_mip and not certificate.is_feasible:
+            answer = self._at_whole_numbers()
+            if answer.x is None:
+                return answer
+            certificate = answer.verify()
+        feasible, optimal = certificate.is_feasible, answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
             words = f"{answer.status.message}; optimal by the solver's word"
             return replace(answer, status=replace(answer.status, message=words))
         enough = VERIFIED if self.program.logs is None else CONVEX_POINT
         if certificate.is_within(enough) if optimal else feasible:
             return answer
+        if accuracy > VERIFIED and self.program.logs is None and not self.program.is_mip:
+            loose = replace(certificate, tolerance=accuracy)
+            if loose.is_optimal if optimal else loose.is_feasible:
+                what = "optimal" if optimal else "feasible"
+                parts = (loose.primal_residual, loose.dual_residual or 0.0, loose.gap or 0.0)
+                words = f"{answer.status.message}; {what} within {max(parts):.1e}"
+                return replace(answer, status=replace(answer.status, message=words, tolerance=accuracy))
         there = Point.FEASIBLE if feasible else Point.NONE
         what = "not proved optimal" if feasible else "not feasible"
         termination = Termination.UNKNOWN if optimal else answer.status.termination
@@ -754,7 +764,7 @@ class Solution:
         One that is worth less than the solver said is not called optimal.
         """
         from .backends import solve
-        from .certificate import at_integers
+        from .certificate import at_integers, worth_of
 
         assert self.x is not None
         words = f"{self.status.message}; a row with integers held by a tolerance only"
@@ -764,7 +774,7 @@ class Solution:
             return replace(self, status=status, x=None)
         answer = replace(self, x=left.x)
         apart = abs(answer.objective - self.objective)
-        worth = max(abs(self.objective), float(abs(self.program.c) @ abs(left.x)))
+        worth = max(abs(self.objective), worth_of(self.program, left.x))
         if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
             status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, f"{words}; what keeps it is worth less")
             return replace(answer, status=status)

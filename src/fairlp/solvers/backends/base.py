@@ -34,7 +34,8 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND
+from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
+from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate
 
 # Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be interrupted at once.
@@ -258,6 +259,11 @@ class BaseBackend:
         Names of :class:`fairlp.Options` that it heeds; the others are refused when they are given.
     methods : tuple of str
         What ``options.method`` may be, other than "auto".
+    accuracy : float
+        What its answers to linear programs are held to; more than ``VERIFIED`` for first-order methods, whose status
+        then says within what it holds.
+    integrality_tolerance : float
+        How far from a whole number a value may be that it takes for whole.
     waits : bool
         Whether :meth:`run` waits in Python for a process of its own, so that Ctrl-C reaches it. The others run in a
         thread, and Ctrl-C calls :meth:`stop`.
@@ -284,6 +290,8 @@ class BaseBackend:
     #: Names of Options that it honours.
     honours: frozenset[str] = frozenset()
     methods: tuple[str, ...] = ()
+    accuracy = VERIFIED
+    integrality_tolerance = MILP_TOLERANCES[-1]
     waits = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -379,8 +387,9 @@ class BaseBackend:
         """
         self.refuse_unsupported(program, options)
         begin = perf_counter()
-        scaling, data = equilibrate(program)
-        scaled = minimisation(program, scaling, data)
+        loaded = with_small_coefficients(program)
+        scaling, data = equilibrate(loaded)
+        scaled = minimisation(loaded, scaling, data)
         if options.start is not None:
             start: Any = scaling.column_bounds(start_of(program, options.start))
             options = replace(options, start=start)
@@ -401,7 +410,7 @@ class BaseBackend:
             # within its tolerance a solver may leave a bound; the rows then show whether that mattered
             x = values_of(program, scaling, x)
             stopped = raw.termination is not Termination.OPTIMAL
-            if stopped and not certify(program, x, None).is_feasible:
+            if stopped and not replace(certify(program, x, None), tolerance=self.accuracy).is_feasible:
                 x = None  # where an interrupted method stood is no answer
         if x is not None and duals is not None:
             duals = sign(program) * scaling.row_duals(duals)
@@ -540,6 +549,11 @@ def sign(program: Program) -> float:
 def installed(package: str) -> bool:
     """Whether a package can be imported, without importing it."""
     return importlib.util.find_spec(package) is not None
+
+
+#: What HiGHS is asked for with integers, by whatever tool: "optimal" to 1e-4, its default, is not optimal, and 1e-6 is
+#: no whole number beside a big M.
+HIGHS_WITH_INTEGERS = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_feasibility_tolerance": SOLVER_TIGHTEST}
 
 
 def refuse_iterations(name: str, options: Options) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -18,8 +18,8 @@ from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
-from ...tolerances import ACCEPTED, AGREEMENT
-from .base import BaseBackend, Raw, given, installed, reduced_costs, sign
+from ...tolerances import ACCEPTED, AGREEMENT, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
+from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
 
@@ -34,11 +34,12 @@ class Built:
     rows: list[tuple[Any, np.ndarray, int]] = field(default_factory=list)
 
     def point(self) -> np.ndarray | None:
-        """Return the values of all columns (None when there are none)."""
-        if any(variable.value is None for variable in self.variables):
+        """Return the values of all columns, of one in no row and no cost any (None when there are none)."""
+        used = {variable.id for variable in self.problem.variables()}
+        if any(variable.value is None for variable in self.variables if variable.id in used):
             return None
-        parts = [np.asarray(variable.value, dtype=float).reshape(-1) for variable in self.variables]
-        return np.concatenate([np.zeros(0), *parts])
+        values = [np.zeros(variable.shape) if variable.value is None else variable.value for variable in self.variables]
+        return np.concatenate([np.zeros(0), *(np.asarray(value, dtype=float).reshape(-1) for value in values)])
 
     def minimisation_duals(self) -> np.ndarray | None:
         """Return ∂objective/∂rhs of every row, for the minimisation that CVXPY solves."""
@@ -219,11 +220,14 @@ def read_back(model: Model, problem: Any) -> Solution:
         When the problem does not have the model's variables.
     """
     program = model.compile()
+    import cvxpy as cp
+
     by_name = problem.var_dict
-    missing = [block.name for block in program.columns if block.name not in by_name]
+    missing = [block.name for block in program.columns if block.name not in by_name and _is_used(program, block)]
     if missing:
         raise ModelError(f"the CVXPY problem has no variable {missing[0]!r}; make it with model.to_cvxpy()")
-    built = Built(problem, [by_name[block.name] for block in program.columns], program.n_rows)
+    variables = [by_name.get(block.name, _variable(cp, block, program)) for block in program.columns]
+    built = Built(problem, variables, program.n_rows)
     places = [(at, side) for block in program.rows for _, at, side in _sides(program, block)]
     own = problem.constraints[: len(places)]
     built.rows = [(constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)]
@@ -235,6 +239,14 @@ def read_back(model: Model, problem: Any) -> Solution:
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     # what the problem holds may have been changed: an optimum of it need not be one of the model
     return checked(solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced), Options())
+
+
+def _is_used(program: Program, block: Block) -> bool:
+    """Whether CVXPY has heard of a variable: a problem has those of its constraints and its objective only."""
+    entries = program.A.indptr[block.stop] > program.A.indptr[block.start]
+    bounds = np.isfinite(program.col_lower[block.slice]) | np.isfinite(program.col_upper[block.slice])
+    in_logs = program.logs is not None and program.logs.A.tocsc()[:, block.slice].nnz > 0
+    return bool(entries or bounds.any() or program.c[block.slice].any() or in_logs)
 
 
 _TERMINATION = {
@@ -497,17 +509,23 @@ _LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
-    A ``coarse`` one is asked for ``ACCEPTED`` (ECOS misjudges programs at tighter tolerances), and given many
-    iterations.
+    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is content with little in
+    small rows, needs the tightest. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
+    ``with_integers`` for integer programs.
     """
 
     package: str
     capabilities: frozenset[Capability]
     options: dict[str, str]
     coarse: bool = False
+    tolerance: float = FEASIBILITY
     extra: str = ""
-    no_gap: tuple[str, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    with_integers: Mapping[str, float] = field(default_factory=dict)
 
+
+#: They gain digits slowly.
+_FIRST_ORDER = ("OSQP", "SCS")
 
 #: CVXPY's CBC gives no duals, so it promises none here.
 KNOWN: dict[str, CvxpySolver] = {
@@ -531,12 +549,14 @@ KNOWN: dict[str, CvxpySolver] = {
             "iteration_limit": "max_iters",
         },
         coarse=True,
+        tolerance=ACCEPTED,
     ),
     "ECOS": CvxpySolver(
         "ecos",
         _LP | {_LOG},
         {"primal_tolerance": "feastol", "dual_tolerance": "abstol", "iteration_limit": "max_iters"},
         coarse=True,
+        tolerance=ACCEPTED,
         extra="ecos",
     ),
     "OSQP": CvxpySolver(
@@ -549,6 +569,9 @@ KNOWN: dict[str, CvxpySolver] = {
             "iteration_limit": "max_iter",
         },
         coarse=True,
+        tolerance=SOLVER_TIGHTEST,
+        # by the clock, its default, rho changes so often that linear programs may never end, and no two runs are alike
+        settings={"adaptive_rho_interval": 100, "adaptive_rho_tolerance": 10.0},
     ),
     "PIQP": CvxpySolver(
         "piqp", _LP | {_SQUARE}, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"
@@ -565,7 +588,7 @@ KNOWN: dict[str, CvxpySolver] = {
             "mip_gap": "mip_rel_gap",
             "node_limit": "mip_max_nodes",
         },
-        no_gap=("mip_rel_gap", "mip_abs_gap"),
+        with_integers=HIGHS_WITH_INTEGERS,
     ),
     "SCIPY": CvxpySolver("scipy", _BOTH, {}),
     "GLPK": CvxpySolver("cvxopt", _LP, {}, extra="cvxopt"),
@@ -583,7 +606,7 @@ KNOWN: dict[str, CvxpySolver] = {
             "mip_gap": "MIPGap",
             "node_limit": "NodeLimit",
         },
-        no_gap=("MIPGap", "MIPGapAbs"),
+        with_integers={"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": FEASIBILITY},
     ),
     "MOSEK": CvxpySolver("mosek", _BOTH | {_LOG, _POWER, _SQUARE}, {}),
     "COPT": CvxpySolver("coptpy", _BOTH | {_LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}),
@@ -611,6 +634,10 @@ class Cvxpy(BaseBackend):
         self.known = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.known.capabilities
         self.honours = frozenset({*self.known.options, "verbose", "extra"})
+        if self.solver in _FIRST_ORDER:
+            self.accuracy = CONFORMANCE
+        if self.known.with_integers:
+            self.integrality_tolerance = FEASIBILITY
 
     def available(self) -> tuple[bool, str]:
         """Return whether CVXPY and the solver's package are installed, without importing them."""
@@ -631,9 +658,10 @@ class Cvxpy(BaseBackend):
         import cvxpy as cp
 
         built = build(program)
-        tight, names = (ACCEPTED, ACCEPTED) if self.known.coarse else (), self.known.options
-        tolerances = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
-        settings = {names[ours]: value for ours, value in tolerances.items() if ours in names}
+        names, tolerance = self.known.options, self.known.tolerance
+        tolerances = options.tolerances(tolerance, tolerance)
+        named = dict(zip(("primal_tolerance", "dual_tolerance"), tolerances, strict=True))
+        settings = {names[ours]: value for ours, value in named.items() if ours in names} | dict(self.known.settings)
         settings |= given(options, **names)
         if self.solver == "CLARABEL":
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
@@ -642,7 +670,7 @@ class Cvxpy(BaseBackend):
         if self.known.coarse:
             settings.setdefault(names["iteration_limit"], _MANY)
         if program.is_mip:  # their default calls an answer optimal that is 1e-4 away
-            settings = {**dict.fromkeys(self.known.no_gap, 0.0), **settings}
+            settings = {**self.known.with_integers, **settings}
         settings.update(options.extra)
         begin = perf_counter()
         try:
@@ -674,6 +702,8 @@ class Cvxpy(BaseBackend):
             raw.x = built.point()
         if raw.termination is Termination.OPTIMAL and Capability.DUALS in self.capabilities and raw.x is not None:
             raw.row_duals = built.minimisation_duals()
+        if raw.x is not None:
+            raw.bound = _bound(stats.extra_stats)
         return raw
 
     def _ask(self) -> CvxpySolver:
@@ -684,6 +714,13 @@ class Cvxpy(BaseBackend):
             names = sorted({*KNOWN, *cp.installed_solvers()})
             raise UnknownNameError(f"CVXPY has no solver {self.solver!r}; {nearest(self.solver, names)}")
         return CvxpySolver("cvxpy", _LP, {})
+
+
+def _bound(statistics: Any) -> float | None:
+    """Return the bound of branch and bound in what CVXPY hands on: of HiGHS, SciPy and Gurobi it is there."""
+    if isinstance(statistics, Mapping):
+        return statistics.get("mip_dual_bound")
+    return getattr(statistics, "mip_dual_bound", getattr(statistics, "ObjBound", None))
 
 
 #: Their own defaults stop too early for the tolerance asked.

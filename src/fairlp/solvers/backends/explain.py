@@ -17,12 +17,20 @@ import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import farkas, finite_size, proves_infeasible, proves_unbounded
+from ...models.programs.certificate import farkas, finite_size, largest_of, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import HOPELESS, Capability, Options, Point, Solution, Status, Termination
+from ...models.programs.solution import (
+    HOPELESS,
+    Capability,
+    Options,
+    Point,
+    Solution,
+    Status,
+    Termination,
+    solution_at,
+)
 from ...tolerances import VERIFIED
 from .highs import Highs
-from .scaling import largest_of
 
 #: Seconds that it may take to find that no whole numbers fit, and how much longer each question of the deletion filter:
 #: without the bounds of an integer it may have no end.
@@ -181,30 +189,57 @@ def settled(solution: Solution, options: Options) -> Solution:
     if solution.row_ray is not None and proves_infeasible(program, solution.row_ray):
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray)
     relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
-    found = Highs().solve(_without_objective(relaxed), ask)
-    rays = (found.row_ray, *_rows_that_cannot_hold(relaxed))
-    multipliers = next((ray for ray in rays if ray is not None and proves_infeasible(relaxed, ray)), None)
+    found = _answer(_without_objective(relaxed), ask)
+    multipliers = next((ray for ray in _multipliers(relaxed, found, ask) if proves_infeasible(relaxed, ray)), None)
     if multipliers is not None:
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
     direction = _direction(relaxed, ask)
-    if (
-        program.is_mip
-        and solution.x is None
-        and (direction is not None or said.termination is not Termination.INFEASIBLE)
-    ):
-        found = Highs().solve(_without_objective(program), Options(time_limit=options.time_limit))
-    x = solution.x if solution.x is not None else found.checked().x
+    x = solution.x
+    if x is None and not program.is_mip:
+        x = found.checked().x
+    elif x is None and (direction is not None or (said.termination in HOPELESS and not _looked_twice(solution))):
+        x = Highs().solve(_without_objective(program), Options(time_limit=options.time_limit)).checked().x
     if direction is not None and x is not None:
         words = "proved by a point and a direction"
         return _ended(solution, Termination.UNBOUNDED, words, x=x, column_ray=direction)
     if said.termination not in HOPELESS:
         return solution
-    if program.is_mip and said.termination is Termination.INFEASIBLE:
-        return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
     if x is not None and direction is None and program.logs is None:
         words = "refuted: a point is feasible, and no direction without end was found"
-        return _ended(solution, Termination.UNKNOWN, words)
+        return _ended(solution, Termination.UNKNOWN, words, x=x)
+    if program.is_mip and said.termination is Termination.INFEASIBLE:
+        return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
+
+
+def _looked_twice(solution: Solution) -> bool:
+    """Whether no whole numbers fit by the word of HiGHS, which looks at two tolerances."""
+    return solution.solver == "highs" and solution.status.termination is Termination.INFEASIBLE
+
+
+def _answer(program: Program, options: Options) -> Solution:
+    """Return what HiGHS answers; unknown where it fails."""
+    try:
+        return Highs().solve(program, options)
+    except SolverError as error:
+        return solution_at(program, Termination.UNKNOWN, str(error), "highs", None, None, None)
+
+
+def _multipliers(program: Program, solution: Solution, options: Options) -> Iterator[np.ndarray]:
+    """Yield row multipliers that may prove a linear program infeasible, of which ``solution`` is the simplex's answer.
+
+    Where simplex settles nothing, the prices of the cheapest relaxation prove it: that program has an optimum, which
+    interior points find, too.
+    """
+    if solution.row_ray is not None:
+        yield solution.row_ray
+    yield from _rows_that_cannot_hold(program)
+    if solution.x is None:
+        elastic, _ = _elastic(program, np.zeros(program.n_columns, dtype=bool), {})
+        for method in ("simplex", "ipm"):
+            duals = _answer(elastic, replace(options, method=method)).row_duals
+            if duals is not None:
+                yield duals
 
 
 def _rows_that_cannot_hold(program: Program) -> Iterator[np.ndarray]:
@@ -255,7 +290,20 @@ def _requires(lower: float, upper: float) -> str:
 
 
 def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapping[str, float]) -> np.ndarray:
-    """Return how much each row, and each bound in ``bounds``, gives way in the cheapest relaxation.
+    """Return how much each row, and each bound in ``bounds``, gives way in the cheapest relaxation."""
+    n, m = program.n_columns, program.n_rows
+    elastic, size = _elastic(program, bounds, weights)
+    total = len(size)
+    x = solve(elastic, solver, Options()).require_optimal().require_point()
+    amount = x[n : n + total] + x[n + total :]
+    amount[amount <= VERIFIED * size] = 0.0
+    give = np.zeros(m + n)
+    give[:m], give[m + np.flatnonzero(bounds)] = amount[:m], amount[m:]
+    return give
+
+
+def _elastic(program: Program, bounds: np.ndarray, weights: Mapping[str, float]) -> tuple[Program, np.ndarray]:
+    """Return the program whose rows, and bounds of the columns in ``bounds``, give way at a cost, and their sizes.
 
     Minimise Σ weight·(up + down)/size over slacks, size being the row's right-hand side or largest coefficient.
     """
@@ -296,12 +344,7 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapp
             Block("down", axis, n + total, n + 2 * total),
         ),
     )
-    x = solve(elastic, solver, Options()).require_optimal().require_point()
-    amount = x[n : n + total] + x[n + total :]
-    amount[amount <= VERIFIED * size] = 0.0
-    give = np.zeros(m + n)
-    give[:m], give[m + at] = amount[:m], amount[m:]
-    return give
+    return elastic, size
 
 
 def _direction(program: Program, options: Options) -> np.ndarray | None:
@@ -317,7 +360,7 @@ def _direction(program: Program, options: Options) -> np.ndarray | None:
         col_lower=np.maximum(ray(program.col_lower), -1.0),
         col_upper=np.minimum(ray(program.col_upper), 1.0),
     )
-    found = Highs().solve(cone, options).x
+    found = _answer(cone, options).x
     return found if found is not None and proves_unbounded(program, found) else None
 
 

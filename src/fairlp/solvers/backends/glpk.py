@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import SolverError, UnsupportedError
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
+from ...tolerances import FEASIBILITY
 from .base import BaseBackend, Raw
 
 #: Milliseconds that GLPK, which lets no other thread of Python run, works at a stretch.
@@ -25,6 +26,7 @@ class Glpk(BaseBackend):
     install = 'pip install "fairlp[glpk]"'
     honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "mip_gap"})
     methods = ("simplex", "interior")
+    integrality_tolerance = FEASIBILITY
 
     def __init__(self, name: str = "glpk") -> None:
         self.name = name
@@ -91,6 +93,7 @@ class Glpk(BaseBackend):
         glp.glp_init_iocp(settings)
         settings.tm_lim = _milliseconds(options)
         settings.mip_gap = options.mip_gap or 0.0
+        settings.tol_int, _ = options.tolerances()
         if not options.verbose:  # what it prints is not shown, but lets us look
 
             def look(text: str) -> None:

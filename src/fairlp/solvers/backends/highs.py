@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import sys
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
 from ...models.programs import backends
-from ...models.programs.certificate import certify, dual_bound, proves_infeasible
+from ...models.programs.certificate import certify, dual_bound, proves_infeasible, reach_of
 from ...models.programs.program import Program
 from ...models.programs.solution import (
     LIMITS,
@@ -28,8 +29,9 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
+from ...tolerances import CONFORMANCE, FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .base import (
+    HIGHS_WITH_INTEGERS,
     ProgramChange,
     ProgramSession,
     bound_of,
@@ -41,6 +43,7 @@ from .base import (
     sign,
     values_of,
 )
+from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate
 
 if TYPE_CHECKING:
@@ -84,7 +87,30 @@ def read_back(model: Model, highs: Any) -> Solution:
     return backends.checked(solution_at(program, termination, words, "highs", x, duals, reduced), Options())
 
 
-# Bases of HiGHS as masks: which columns and rows are basic.
+# Bases of HiGHS: statuses of columns and rows, and masks of those that are basic.
+
+
+def at_point(program: Program, x: np.ndarray) -> Solution:
+    """Return what the primal simplex says from a basis of the bounds and rows that are active at an optimal point.
+
+    From an optimal vertex it takes no step; from another point it goes to a vertex.
+    """
+    options = Options(method="simplex", extra={"simplex_strategy": _PRIMAL, "presolve": "off"})
+    session = HighsSession(Highs(), program, options, series=False)
+    columns = _statuses(x, np.maximum(abs(x), reach_of(program)), program.col_lower, program.col_upper)
+    activity, size = program.A @ x, abs(program.A) @ np.maximum(abs(x), reach_of(program))
+    session.start_at((columns, _statuses(activity, size, program.row_lower, program.row_upper)))
+    return session.solve()
+
+
+def _statuses(values: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return HiGHS's numbers: at the lower bound, at the upper one, or basic where a value is at neither."""
+    import highspy
+
+    status = highspy.HighsBasisStatus
+    near = VERIFIED * size
+    at_lower, at_upper = values - lower <= near, upper - values <= near
+    return np.where(at_lower, int(status.kLower), np.where(at_upper, int(status.kUpper), int(status.kBasic)))
 
 
 def _set_basis(highs: Any, columns: list[Any], rows: list[Any]) -> None:
@@ -166,6 +192,9 @@ _BESIDE_ORTOOLS = (
 #: What HiGHS says where it has found no point.
 _NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 
+#: Major and minor number of the version that is refused.
+_WRONG_WITH_INTEGERS = ("1", "14")
+
 #: The number of threads that HiGHS has in each of ours.
 _scheduler = threading.local()
 
@@ -181,9 +210,11 @@ class Highs:
     capabilities = _LP | _SIMPLEX | {Capability.MILP}
     install = "pip install highspy"
     tightest = SOLVER_TIGHTEST
+    integrality_tolerance = FEASIBILITY
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
         self.name, self.method = name, method
+        self.accuracy = CONFORMANCE if method == "pdlp" else VERIFIED
         if method != "auto":
             self.capabilities = _LP | _SIMPLEX if method == "simplex" else _LP
 
@@ -193,6 +224,8 @@ class Highs:
             return False, f"highspy is not installed; {self.install}"
         if "highspy" not in sys.modules and any(name.startswith("ortools.") for name in sys.modules):
             return False, _BESIDE_ORTOOLS
+        if _wrong_version():
+            return False, _wrong_version()
         if self.method == "hipo" and _without_hipo():
             return False, _without_hipo()
         return True, ""
@@ -203,26 +236,30 @@ class Highs:
 
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve one program."""
-        solution = HighsSession(self, program, options, series=False).solve()
+        session = HighsSession(self, program, options, series=False)
+        solution = session.solve()
+        by_choice = self.method == options.method == "auto"
+        if solution.status.termination is Termination.UNKNOWN and by_choice and not program.is_mip:
+            session.restart(other_method=True)
+            again = session.solve()
+            solution = solution if again.status.termination is Termination.UNKNOWN else again
         if program.is_mip and options.primal_tolerance is None and solution.status.termination in _NOTHING:
             return self._with_more_room(program, options, solution)
         return solution
 
     def _with_more_room(self, program: Program, options: Options, solution: Solution) -> Solution:
-        """Return an answer at a looser tolerance that is certified all the same; else the one that there is none.
+        """Return an answer at the loosest tolerance that is certified all the same; else the one that there is none.
 
         With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls that infeasible.
         """
-        left, last = options.time_limit, solution
-        for tolerance in MILP_TOLERANCES[1:]:
-            left = None if left is None else left - last.times.get("solve", 0.0)
-            if left is not None and left <= 0:
-                break
-            looser = replace(options, primal_tolerance=tolerance, time_limit=left)
-            last = HighsSession(self, program, looser, series=False).solve()
-            if last.x is not None and last.verify().is_feasible:
-                return last
-        return solution
+        left = options.time_limit
+        if left is not None:
+            left -= solution.times.get("solve", 0.0)
+            if left <= 0:
+                return solution
+        looser = replace(options, primal_tolerance=MILP_TOLERANCES[-1], time_limit=left)
+        again = HighsSession(self, program, looser, series=False).solve().checked(by_word=True)
+        return solution if again.x is None else again
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""
@@ -264,6 +301,7 @@ class HighsSession(ProgramSession):
 
     backend: Highs
     _raised: BaseException | None = None
+    _changed = False
 
     def __init__(self, backend: Highs, program: Program, options: Options, series: bool = True) -> None:
         if program.logs is not None:
@@ -344,6 +382,9 @@ class HighsSession(ProgramSession):
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and what is loaded of it."""
         super().apply(change)
+        if self.program.is_mip:  # what is loaded depends on all bounds, and there is no basis to keep
+            self._changed = True
+            return
         highs, scaling = self._highs, self.scaling
         self._repriced |= change.coefficients is not None or change.costs is not None
         if change.coefficients is not None:
@@ -373,9 +414,14 @@ class HighsSession(ProgramSession):
         if self.options.time_limit is None and (other_method or self._longest):
             # an answer to a program that a method failed on may never come: HiGHS counts from the first solve
             _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _TIMES * self._longest)
-        self.scaling, data = equilibrate(self.program)
-        pass_model(self._highs, self.program, self.scaling, data, self._sign)
-        self._solved = False
+        self._load()
+
+    def _load(self) -> None:
+        """Give HiGHS the program as it is now, with scales of its own."""
+        program = with_small_coefficients(self.program)
+        self.scaling, data = equilibrate(program)
+        pass_model(self._highs, program, self.scaling, data, self._sign)
+        self._solved = self._changed = False
 
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
@@ -398,6 +444,9 @@ class HighsSession(ProgramSession):
 
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
+        if self._changed:
+            checked(self._highs.clearModel(), "clearModel")
+            self._load()
         if self._solved and self._loaded != "simplex" and not self.program.is_mip:
             # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
             _set(self._highs, "solver", "simplex")
@@ -442,6 +491,18 @@ class HighsSession(ProgramSession):
             raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
 
 
+@functools.cache
+def _wrong_version() -> str:
+    """Return why the installed highspy is not used, and what to do; empty where it is."""
+    version = importlib.metadata.version("highspy")
+    if version.split(".")[:2] != list(_WRONG_WITH_INTEGERS):
+        return ""
+    return (
+        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= 4.5, z integer: 15, "
+        'where the optimum is 9); pip install "highspy!=1.14.*"'
+    )
+
+
 def _without_hipo() -> str:
     """Return why HiPO cannot be used here, and what to do; empty where it can."""
     if not installed("highspy_extras"):
@@ -469,11 +530,24 @@ def terminations(highspy: Any) -> dict[Any, Termination]:
     }
 
 
-def configured(options: Options, solver: str) -> Any:
-    """Return an empty ``highspy.Highs`` with options."""
+@functools.cache
+def _silent_class() -> Any:
+    """Return ``highspy.Highs`` without the banner that 1.16 prints on making one, before an option can be set."""
     import highspy
 
-    highs = highspy.Highs()
+    class Highs(highspy.Highs):  # type: ignore[misc]
+        __module__ = highspy.Highs.__module__
+
+        def enableCallbacks(self) -> None:  # which the constructor calls
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    return Highs
+
+
+def configured(options: Options, solver: str) -> Any:
+    """Return an empty ``highspy.Highs`` with options."""
+    highs = _silent_class()()
     primal, dual = options.tolerances()
     settings = {
         "output_flag": options.verbose,
@@ -481,9 +555,7 @@ def configured(options: Options, solver: str) -> Any:
         "primal_feasibility_tolerance": primal,
         "dual_feasibility_tolerance": dual,
         "ipm_optimality_tolerance": min(primal, dual),
-        # "optimal" to 1e-4, the default, is not optimal
-        "mip_rel_gap": 0.0,
-        "mip_abs_gap": 0.0,
+        **HIGHS_WITH_INTEGERS,
         # tighter than its own final check, which would otherwise refuse an optimum in the last digit
         "mip_feasibility_tolerance": max(primal / 10, SOLVER_TIGHTEST),
     }

@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import SolverError
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
-from ...tolerances import ACCEPTED, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, CONFORMANCE, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 
 # The process that OR-tools runs in: started when first needed, kept for the next program, ended with ours.
@@ -134,6 +134,7 @@ class OrTools(BaseBackend):
     def __init__(self, name: str = "ortools:GLOP", algorithm: str = "GLOP") -> None:
         self.name, self.algorithm = name, algorithm
         if algorithm == "PDLP":
+            self.accuracy = CONFORMANCE
             self.honours = self.honours | {"threads"}
             self.tightest = SOLVER_TIGHTEST  # of a leximin; its answers are a digit or two less right than asked
 

@@ -8,8 +8,8 @@ import logging
 import math
 import operator
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
 
@@ -41,7 +41,8 @@ from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program, free_name
 from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
-from .base import BaseBackend, Raw, each_row, given, installed, reduced_costs
+from ...tolerances import FEASIBILITY
+from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, each_row, given, installed, reduced_costs
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
 
@@ -88,7 +89,8 @@ def read_back(model: Model, built: Any) -> Solution:
 
     Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where duals prove it. They
     come from the Suffix ``dual``, where the user declared one before solving:
-    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point.
+    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point, but for
+    those in no row and no cost, which do not reach a solver.
     """
     program = model.compile()
     x = np.full(program.n_columns, np.nan)
@@ -97,6 +99,7 @@ def read_back(model: Model, built: Any) -> Solution:
         if component is None:
             raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
         x[block.slice] = [np.nan if one.value is None else one.value for one in _members(component, block)]
+    x = np.where(np.isnan(x) & _unused(program), np.clip(0.0, program.col_lower, program.col_upper), x)
     found = None if np.isnan(x).any() else x
     duals = reduced = None
     suffix = built.component("dual")
@@ -110,6 +113,14 @@ def read_back(model: Model, built: Any) -> Solution:
         reduced = reduced_costs(program, found, duals)
     read = solution_at(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
     return read.checked()
+
+
+def _unused(program: Program) -> np.ndarray:
+    """Return which columns are in no row and no cost. Bool."""
+    used = (np.diff(program.A.indptr) > 0) | (program.c != 0)
+    if program.logs is not None:
+        used[program.logs.A.indices] = True
+    return np.asarray(~used)
 
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
@@ -463,14 +474,15 @@ _BOTH = _LP | {Capability.MILP}
 
 @dataclass(frozen=True)
 class PyomoSolver:
-    """A solver of Pyomo's: the name of its interface, what must be there, and its names of our options."""
+    """A solver of Pyomo's: the name of its interface, what must be there, its names of our options, and settings."""
 
     factory: str
     executable: str = ""
     package: str = ""
     capabilities: frozenset[Capability] = _BOTH
     options: tuple[tuple[str, str], ...] = ()
-    no_gap: tuple[str, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    with_integers: Mapping[str, float] = field(default_factory=dict)
 
 
 KNOWN: dict[str, PyomoSolver] = {
@@ -483,7 +495,8 @@ KNOWN: dict[str, PyomoSolver] = {
             ("mip_gap", "mip_rel_gap"),
             ("node_limit", "mip_max_nodes"),
         ),
-        no_gap=("mip_rel_gap", "mip_abs_gap"),
+        settings=dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), FEASIBILITY),
+        with_integers=HIGHS_WITH_INTEGERS,
     ),
     "glpk": PyomoSolver("glpk", "glpsol"),
     "cbc": PyomoSolver("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
@@ -493,7 +506,7 @@ KNOWN: dict[str, PyomoSolver] = {
         "gurobi_cl",
         "gurobipy",
         options=(("threads", "Threads"), ("seed", "Seed"), ("mip_gap", "MIPGap"), ("node_limit", "NodeLimit")),
-        no_gap=("MIPGap", "MIPGapAbs"),
+        with_integers={"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": FEASIBILITY},
     ),
     "cplex": PyomoSolver("cplex", "cplex", options=(("threads", "threads"),)),
     "xpress": PyomoSolver("xpress", "optimizer", "xpress", options=(("threads", "threads"),)),
@@ -516,6 +529,8 @@ class Pyomo(BaseBackend):
         self.known = KNOWN[self.solver]
         self.capabilities = self.known.capabilities
         self.waits = bool(self.known.executable)
+        if self.known.with_integers:
+            self.integrality_tolerance = FEASIBILITY
         self._highs: Any = None
         self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
 
@@ -543,8 +558,8 @@ class Pyomo(BaseBackend):
         import pyomo.environ as pyo
 
         model, variables, rows = _build(pyo, program)
-        gaps = dict.fromkeys(self.known.no_gap, 0.0) if program.is_mip else {}
-        settings = {**gaps, **given(options, **dict(self.known.options)), **options.extra}
+        integers = self.known.with_integers if program.is_mip else {}
+        settings = {**self.known.settings, **integers, **given(options, **dict(self.known.options)), **options.extra}
         begin = perf_counter()
         logger = logging.getLogger("pyomo")
         level = logger.level

@@ -2,6 +2,10 @@
 
 Solvers measure feasibility in absolute numbers and drop tiny coefficients. A cluster given in bytes or in petabytes
 must come out the same, so every back end that works with absolute tolerances gets numbers of about 1.
+
+Integer programs keep their columns: beside a big M, a column divided by its root is below a solver's tolerance. Their
+rows and costs are multiplied by what brings 1 between the smallest and the largest of their numbers, and stay as they
+are written where 1 is between them already.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...models.programs.certificate import finite_size
+from ...models.programs.certificate import finite_size, largest_of, smallest_of, units
 from ...models.programs.program import Program
 from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
@@ -73,25 +77,27 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         return Scaling(rows, columns, rhs, 1.0), A.data
     row_of = A.indices
     column_of = A.tocoo(copy=False).col
-    fixed = program.integrality > 0
+    if program.is_mip:
+        scaling = _as_written(program, magnitude)
+        data = A.data * scaling.rows[row_of]
+        _refuse_extremes(program, scaling, data, row_of, column_of)
+        return scaling, data
     # geometric mean of smallest and largest entry of each line: what keeps entries away from both 0 and infinity
     for _ in range(_PASSES):
         rows = 1.0 / _middle(magnitude * columns[column_of], row_of, program.n_rows)
         columns = 1.0 / _middle(magnitude * rows[row_of], column_of, program.n_columns)
-        columns[fixed] = 1.0
     largest = largest_of(magnitude * columns[column_of], row_of, program.n_rows)
     rows, columns = _power_of_two(1.0 / np.where(largest > 0, largest, 1.0)), _power_of_two(columns)
-    if not fixed.any():
-        sizes = np.concatenate([bounds * rows, widths / columns])
-        sizes = sizes[sizes > 0]
-        rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
+    sizes = np.concatenate([bounds * rows, widths / columns])
+    sizes = sizes[sizes > 0]
+    rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
     priced = abs(program.c * columns).max(initial=0.0) / rhs
     if program.logs is not None:
         priced = max(priced, float(abs(program.logs.weights).max(initial=0.0)))
     cost = float(_power_of_two(1.0 / priced)) if priced > 0 else 1.0
     least = abs(program.c * columns)[program.c != 0].min(initial=np.inf) * cost / rhs
-    # a solver would take it for 0: it may be as far below 1 as the largest is above (where branch and bound gets lost)
-    if 0 < least < SMALLEST_COST and not fixed.any():
+    # a solver would take it for 0: it may be as far below 1 as the largest is above
+    if 0 < least < SMALLEST_COST:
         cost *= float(_power_of_two(min(SMALLEST_COST / least, 1 / SMALLEST_COST)))
     scaling = Scaling(rows, columns, rhs, cost)
     data = A.data * rows[row_of] * columns[column_of]
@@ -99,22 +105,22 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     return scaling, data
 
 
+def _as_written(program: Program, magnitude: np.ndarray) -> Scaling:
+    """Return the scaling of an integer program: columns stay, rows and costs are in units of their own."""
+    rows = 1.0 / units(magnitude, program.A.indices, program.n_rows)
+    costs = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)
+    cost = float(_power_of_two(1.0 / costs[0]))
+    return Scaling(_power_of_two(rows), np.ones(program.n_columns), 1.0, cost)
+
+
 def _is_moderate(values: np.ndarray) -> bool:
     values = values[values > 0]
     return not values.size or bool(values.min() >= _MODERATE[0] and values.max() <= _MODERATE[1])
 
 
-def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
-    """Return the largest value of each line, 0 where there is none above."""
-    largest = np.zeros(lines)
-    np.maximum.at(largest, line, values)
-    return largest
-
-
 def _middle(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     """Return the geometric mean of the extreme entries of each line (1 for an empty line)."""
-    largest, smallest = largest_of(values, line, lines), np.full(lines, np.inf)
-    np.minimum.at(smallest, line, np.where(values > 0, values, np.inf))  # entries may have been set to 0 in a series
+    largest, smallest = largest_of(values, line, lines), smallest_of(values, line, lines)
     used = largest > 0
     return np.sqrt(np.where(used, largest, 1.0)) * np.sqrt(np.where(used, smallest, 1.0))
 

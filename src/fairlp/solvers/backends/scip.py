@@ -41,6 +41,7 @@ class Scip(BaseBackend):
     capabilities = frozenset({Capability.LP, Capability.MILP})
     package = "pyscipopt"
     install = 'pip install "fairlp[scip]"'
+    integrality_tolerance = ACCEPTED
     honours = frozenset({*_PARAMETERS, "primal_tolerance", "dual_tolerance", "verbose", "log_file", "start", "extra"})
 
     def __init__(self, name: str = "scip") -> None:
