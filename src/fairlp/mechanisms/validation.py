@@ -70,9 +70,10 @@ def validate(
         Indexed by method: ``agrees``, ``difference`` (largest difference of a user's tasks, relative to the larger),
         ``user`` with that difference, ``proved`` (whether :meth:`.Allocation.certify` holds, which asks no method; None
         for a mechanism without a certificate), ``residual`` (largest violation of a capacity or limit, relative),
-        ``seconds``. What is not proved does not agree. The reference is ``lp`` on the unmerged instance. Mechanisms with whole tasks are compared with the loop over
-        tasks and with the linear and integer programs, and say with what, by how much (``below``, ``above``: tasks)
-        and for how many users; mechanisms for users who arrive are compared at every step.
+        ``seconds``. What is not proved does not agree. The reference is ``lp`` on the unmerged instance. Mechanisms
+        with whole tasks are compared with the loop over tasks and with the linear and integer programs, and say with
+        what, by how much (``below``, ``above``: tasks) and for how many users; mechanisms for users who arrive are
+        compared at every step.
     """
     require_instance(instance)
     row = find_defined(mechanism, instance)

@@ -319,8 +319,8 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
 def floors(instance: Instance) -> np.ndarray:
     """Return the tasks that each user is guaranteed by the queues above it, shape (N,).
 
-    Each guarantee G[v,·] is shared as a pool of its own along the tree (satisfied users counted) among the users below v
-    who can run somewhere, up to their task limits; caps of queues hold within it. Where guarantees below a queue are
+    Each guarantee G[v,·] is shared as a pool of its own along the tree (satisfied users counted) among the users below
+    v who can run somewhere, up to their task limits; caps of queues hold within it. Where guarantees below a queue are
     more than its own, they count.
     """
     kept = np.zeros(len(instance.users))

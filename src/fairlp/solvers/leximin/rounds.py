@@ -611,7 +611,8 @@ class TreeRounds(Rounds):
         while path[-1].active.any():
             t, at = self._allowed(path, at)
             aim = path[-1].asked(t)
-            rise = np.where(aim - held > ROUNDING * np.maximum(aim, self.alone), aim - held, 0.0)
+            noise = max(ROUNDING, path[-1].least) * np.maximum(aim, self.alone)
+            rise = np.where(aim - held > noise, aim - held, 0.0)
             if not rise.any():
                 begun, at = at, t
                 if self.has_duals or begun == t:
