@@ -49,7 +49,7 @@ def long_model(add, elements=None):
 
 @pytest.mark.parametrize("add", [sum, appended, prepended])
 def test_a_sum_of_many_terms_is_the_sum_over_the_index(add):
-    model, x, total, weights = long_model(add)
+    model, _, total, weights = long_model(add)
     model.constraint("row", total <= 10)
     model.maximize(total)
     program = model.compile()
@@ -67,7 +67,7 @@ def test_signs_of_nested_differences_are_multiplied_out():
 
 @pytest.mark.parametrize("add", [sum, appended, prepended, alternating])
 def test_it_prints_is_pickled_and_copied(add):
-    model, x, total, _ = long_model(add)
+    model, _, total, _ = long_model(add)
     model.constraint("row", total <= 10)
     model.minimize(total)
     assert str(model).count("·x[") == 2 * TERMS

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from .compiler import children
 from .expressions import (
     Abs,
     Add,
@@ -28,6 +27,7 @@ from .expressions import (
 )
 from .labels import Fixed, Index, Indices, member, shape_of, symbols_of
 from .switches import Conditional
+from .walks import children
 
 if TYPE_CHECKING:
     from .model import Model

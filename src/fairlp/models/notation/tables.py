@@ -12,14 +12,14 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
-from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, unconditional, uses
+from .compiler import naming, numbers, unconditional
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
 from .labels import (
     Fixed,
     Indices,
     aligned,
-    axes_of,
     axes_count,
+    axes_of,
     axes_text,
     by_element,
     carries_labels,
@@ -31,6 +31,7 @@ from .labels import (
     union,
 )
 from .switches import parts_of
+from .walks import mapped, mapped_relation, named, rebuilt, uses
 
 if TYPE_CHECKING:
     from .model import Declarations, Model

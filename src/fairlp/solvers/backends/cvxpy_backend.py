@@ -602,6 +602,7 @@ class Cvxpy(BaseBackend):
 
     def __init__(self, name: str) -> None:
         self.name, self.solver = name, name.partition(":")[2].upper()
+        self.aborts_at_exit = self.solver == "HIGHS"
         if self.solver in ("GLOP", "PDLP"):
             raise UnknownNameError(
                 f"{name} cannot run beside highspy in one process; use solver='ortools:{self.solver}' instead"

@@ -538,6 +538,7 @@ class Pyomo(BaseBackend):
         self.known = KNOWN[self.solver]
         self.capabilities = self.known.capabilities
         self.waits = bool(self.known.executable)
+        self.aborts_at_exit = self.solver == "highs"
         self._highs: Any = None
         self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
 
