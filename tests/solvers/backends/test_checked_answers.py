@@ -259,3 +259,19 @@ def test_multipliers_that_a_back_end_gives_are_checked():
             raise NotImplementedError
 
     assert bounded().solve(Forges()).status.termination is Termination.UNKNOWN
+
+
+WRONG_PARTS = [
+    {"bound": "x"}, {"bound": [1]}, {"seconds": None}, {"iterations": 3}, {"iterations": {"a": "b"}}, {"pool": 3},
+    {"pool": [[0.0]]}, {"message": 3}, {"method": None}, {"pool": ["x"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_PARTS, ids=str)
+def test_an_answer_of_another_form_is_named(wrong):
+    class Wrong(fairlp.Backend):
+        def run(self, program, options):
+            return fairlp.Raw(fairlp.Termination.UNKNOWN, **wrong)
+
+    with pytest.raises(fairlp.errors.SolverError, match=f"Wrong gave {next(iter(wrong))} of "):
+        fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(Wrong())

@@ -265,14 +265,15 @@ class Instance:
         return EVERYWHERE if allowed is None else allowed, conditions
 
     @classmethod
-    def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, **options: Any) -> Instance:
+    def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any) -> Instance:
         """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`.
 
         Parameters
         ----------
         users, servers : DataFrame
+        queues : DataFrame or mapping, optional
         **options
-            ``resources``, ``units``, ``eligible``, ``rates``, ``queues`` and ``name``.
+            ``resources``, ``units``, ``eligible``, ``rates`` and ``name``.
 
         Returns
         -------
@@ -289,14 +290,15 @@ class Instance:
         """
         from ..files.frames import from_frames
 
-        return from_frames(users, servers, **options)
+        return from_frames(users, servers, queues, **options)
 
-    def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the table of users and the table of servers, as :meth:`from_frames` takes them.
+    def to_frames(self) -> tuple[pd.DataFrame, ...]:
+        """Return the tables of users, servers and, where there are some, queues, as :meth:`from_frames` takes them.
 
         Returns
         -------
-        tuple of (DataFrame, DataFrame)
+        tuple of DataFrame
+            Two, or with queues three.
 
         Examples
         --------

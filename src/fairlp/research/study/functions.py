@@ -123,7 +123,7 @@ _WRITING = {
 
 
 def refuse_code(document: Plain) -> None:
-    """Raise when plain data of a study would run what is not fairlp's, or write files: functions of modules, solvers' options.
+    """Raise when plain data of a study would run what is not fairlp's, or write files.
 
     Names are looked at where a study has them, whatever else is wrong with it: that is told later.
     """

@@ -564,7 +564,27 @@ def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
         if given.shape != (size,):
             raise SolverError(f"{name} gave {part} of shape {given.shape} for {program.name!r}, which has {size} {of}")
         setattr(raw, part, given)
+    counts = raw.iterations
+    fits = {
+        "message": isinstance(raw.message, str),
+        "method": isinstance(raw.method, str),
+        "seconds": _is_number(raw.seconds),
+        "bound": raw.bound is None or _is_number(raw.bound),
+        "iterations": isinstance(counts, Mapping) and all(map(_is_number, counts.values())),
+        "pool": isinstance(raw.pool, Sequence) and all(np.shape(point) == (program.n_columns,) for point in raw.pool),
+    }
+    for part, right in fits.items():
+        if not right:
+            value = repr(getattr(raw, part))[:80]
+            raise SolverError(
+                f"{name} gave {part} of {value} for {program.name!r}; see fairlp.Raw for what it is to be"
+            )
+    raw.pool = [np.asarray(point, dtype=float) for point in raw.pool]
     return raw
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Program:

@@ -612,14 +612,16 @@ class Cvxpy(BaseBackend):
         self.known = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.known.capabilities
         self.honours = frozenset({*self.known.options, "verbose", "extra"})
+        if installed("cvxpy") and not installed(self.known.package):  # what is still to be installed
+            package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
+            self.install = f"pip install {package}"
 
     def available(self) -> tuple[bool, str]:
         """Return whether CVXPY and the solver's package are installed, without importing them."""
         if not installed("cvxpy"):
             return False, f"cvxpy is not installed; {self.install}"
         if not installed(self.known.package):
-            package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
-            return False, f"{self.known.package} is not installed; pip install {package}"
+            return False, f"{self.known.package} is not installed; {self.install}"
         return True, ""
 
     def version(self) -> str:

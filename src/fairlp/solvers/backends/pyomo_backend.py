@@ -541,13 +541,22 @@ class Pyomo(BaseBackend):
         self.aborts_at_exit = self.solver == "highs"
         self._highs: Any = None
         self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
+        if installed("pyomo") and not self._is_there():  # what is still to be installed; an executable is by no pip
+            self.install = f"pip install {self.known.package}" if self.known.package else ""
+
+    def _is_there(self) -> bool:
+        """Whether the solver has its executable or package."""
+        known = self.known
+        return bool(
+            (known.executable and shutil.which(known.executable)) or (known.package and installed(known.package))
+        )
 
     def available(self) -> tuple[bool, str]:
         """Return whether Pyomo and the solver (its executable or package) are there."""
         if not installed("pyomo"):
             return False, f"pyomo is not installed; {self.install}"
         known = self.known
-        if (known.executable and shutil.which(known.executable)) or (known.package and installed(known.package)):
+        if self._is_there():
             return True, ""
         executable = f"an executable {known.executable!r} on the PATH" if known.executable else ""
         package = f"the package {known.package!r}" if known.package else ""
