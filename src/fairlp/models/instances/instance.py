@@ -582,7 +582,7 @@ class Instance:
         <Instance 'wang-figure-1': 1 user, 2 servers, resources cpu, memory>
         """
         return self.derived(
-            users=Index("n", self.users.labels[positions], "user"),
+            users=self.users.rows(positions),
             demands=self.demands[positions],
             weights=self.weights[positions],
             task_limits=self.task_limits[positions],
@@ -727,7 +727,7 @@ class Instance:
 def of_servers(instance: Instance, positions: np.ndarray) -> Instance:
     """Return the instance with these rows of servers only, by position."""
     return instance.derived(
-        servers=Index("i", instance.servers.labels[positions], "server"),
+        servers=instance.servers.rows(positions),
         capacities=instance.capacities[positions],
         counts=instance.counts[positions],
         eligible=instance.eligible[:, positions] if instance.has_constraints else EVERYWHERE,

@@ -85,6 +85,27 @@ class Index(Fixed):
             twice = self.labels[self.labels.duplicated()][0]
             raise ModelError(f"index {symbol!r} has label {twice!r} twice; expected each {self.name} once")
 
+    def rows(self, positions: np.ndarray) -> Index:
+        """Return the index of rows that are taken of a table; one that is taken twice has its label twice.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+
+        Returns
+        -------
+        Index
+
+        Examples
+        --------
+        >>> Index("n", ["ann", "bob"], "user").rows(np.array([1, 1, 0]))
+        <Index n: 3 users bob, bob, ann>
+        """
+        found = object.__new__(Index)
+        found.symbol, found.whole, found.name = self.symbol, None, self.name
+        found.labels = self.labels[positions]
+        return found
+
     def alias(self, symbol: str) -> Index:
         """Return another index over the same labels (``m`` beside ``n``).
 
