@@ -448,7 +448,6 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  y r1 1⏎ =>  y r1 1⏎ x obj 2⏎ => line 10: 'x obj 2': column 'x' has entries before; expected all of
  y r1 1⏎ =>  y r1 1⏎ y r1 2⏎ => line 10: 'y r1 2': a second number for row 'r1'
  x r2 -3⏎ =>  M 'MARKER' 'INTORG'⏎ x r2 -3⏎ M 'MARKER' 'INTEND'⏎ => line 9: .* before and after a marker
- y r1 1⏎ =>  M 'MARKER' 'INTORG'⏎ y r1 1⏎ => line 9: .*no marker 'INTEND' follows
  y r1 1⏎ =>  M 'MARKER' 'INTEND'⏎ y r1 1⏎ => line 9: .*expected the marker 'INTORG'
  y r1 1⏎ =>  M 'MARKER' 'SOSORG'⏎ y r1 1⏎ => line 9: .*expected the marker 'INTORG'
  RHS r1 10 r2 -20⏎ =>  RHS r1 10⏎ RHS2 r2 -20⏎ => line 12: .*a second vector, 'RHS2' after 'RHS'
@@ -525,3 +524,21 @@ def test_an_exact_bound_of_a_row_without_a_range_is_only_a_comment(tmp_path):
     )
     program = fairlp.read_program(path)
     assert program.row_lower.tolist() == [1.0, -np.inf] and program.row_upper.tolist() == [4.0, 9.0]
+
+
+def test_the_end_of_columns_ends_integer_columns(tmp_path):
+    """Five published files have no INTEND there; HiGHS, GLPK and SCIP read them so."""
+    path = tmp_path / "m.mps"
+    path.write_text(
+        "NAME m\nROWS\n N obj\n L r\nCOLUMNS\n x obj -1\n x r 1\n M 'MARKER' 'INTORG'\n y obj -2\n y r 2\n"
+        " z obj -1.5\n z r 2\nRHS\n RHS r 5.5\nBOUNDS\n UP BND x 0.25\n UP BND y 9\n UP BND z 9\nENDATA\n"
+    )
+    with pytest.warns(fairlp.FairlpWarning, match="no marker 'INTEND' follows the last 'INTORG'"):
+        program = fairlp.read_program(path)
+    assert program.integrality.tolist() == [0, 1, 1]
+    highs = pytest.importorskip("highspy").Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    assert [int(kind) for kind in highs.getLp().integrality_] == [0, 1, 1]
+    highs.run()
+    assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)

@@ -399,13 +399,13 @@ class _Reader:
         self.A: csc_array[Any] = csc_array((values[stays], position[rows[stays]], starts), shape=shape)
 
     def _markers(self, found: _Entries) -> None:
-        """Raise unless every second marker ends what the one before it began."""
+        """Raise unless every second marker ends what the one before it began; the end of COLUMNS ends the last."""
         odd = np.arange(len(found.marks)) % 2
         expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[odd]
         ends = ("'INTORG'", "'INTEND', which ends what 'INTORG' began")
         self._refuse(found.marks != expected, found.mark_numbers, lambda i: f"expected the marker {ends[i % 2]}")
         if len(odd) % 2:
-            raise self.source.fault(int(found.mark_numbers[-1]), "no marker 'INTEND' follows")
+            self.source.warn("no marker 'INTEND' follows the last 'INTORG'; all columns behind it are integer")
 
     def _right_hand_sides(self) -> None:
         """Read RHS; that of the objective is minus its constant."""
