@@ -465,8 +465,9 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  UP BND x 4⏎ =>  MI BND x⏎ LO BND x 1⏎ => line 16: .*the lower bound of 'x' was given in line 15
  UP BND x 4⏎ =>  UP BND x 4⏎ LO BND x 5⏎ => line 16: .*no value of column 'x' is between its lower
  UP BND x 4⏎ =>  FX BND x inf⏎ => line 15: .*no value of column 'x'
- UP BND x 4⏎ =>  SC BND x 4⏎ => line 15: 'SC BND x 4': semi-continuous columns
- UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI or UI
+ UP BND x 4⏎ =>  SC BND x inf⏎ => line 15: 'SC BND x inf': a semi-continuous column has a finite bound above 0
+ UP BND x 4⏎ =>  SC BND x 4⏎ MI BND x⏎ => line 15: .*none below 0
+ UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI, UI or SC
  UP BND x 4⏎ =>  UP BND x 4⏎ UP BOUND y 4⏎ => line 16: .*a second vector, 'BOUND' after 'BND'
 """
 
@@ -542,3 +543,25 @@ def test_the_end_of_columns_ends_integer_columns(tmp_path):
     assert [int(kind) for kind in highs.getLp().integrality_] == [0, 1, 1]
     highs.run()
     assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)
+
+
+@pytest.mark.parametrize(("sense", "need"), [("MIN", 0.5), ("MIN", 2.5), ("MIN", 7.5), ("MAX", 3.5), ("MAX", 1.5)])
+def test_semicontinuous_columns_are_zero_or_within_their_bounds(sense, need, tmp_path):
+    """As HiGHS, which has them itself, reads the file; x is 0 or 2 to 5, y is 0 to 3."""
+    path = tmp_path / "m.mps"
+    kind = "G" if sense == "MIN" else "L"
+    path.write_text(
+        f"NAME m\nOBJSENSE\n {sense}\nROWS\n N obj\n {kind} r\nCOLUMNS\n x obj 1\n x r 1\n y obj 2\n y r 1\n"
+        f"RHS\n RHS r {need}\nBOUNDS\n LO BND x 2\n SC BND x 5\n SC BND y 3\nENDATA\n"
+    )
+    program = fairlp.read_program(path)
+    assert program.column_names == ["x", "y", "x_on"]
+    assert program.row_names == ["r", "x_least", "x_off"]
+    highs = pytest.importorskip("highspy").Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    highs.run()
+    assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)
+    assert fairlp.read_program(program.write(tmp_path / "again.mps")[0]).solve().objective == pytest.approx(
+        program.solve().objective
+    )

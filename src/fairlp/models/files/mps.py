@@ -43,6 +43,7 @@ from .model_text import (
     short_decimals,
     shown,
     write_model,
+    zero_or_more,
 )
 from .whole_files import Target
 
@@ -77,6 +78,7 @@ _BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
     b"MI": ({"lower": -np.inf}, False),
     b"PL": ({"upper": np.inf}, False),
     b"BV": ({"lower": 0.0, "upper": 1.0}, True),
+    b"SC": ({"upper": _GIVEN}, False),
 }
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
@@ -331,10 +333,14 @@ class _Reader:
         if sense == "min" and "OBJSENSE" not in sections.lines and "SENSE:Maximize" in sections.comments[:1]:
             sense = "max"
             source.warn("PuLP's comment says that the objective is maximised, which other readers ignore")
-        return Parsed(
+        for j, number in self.semicontinuous.items():
+            if low[j] < 0 or not 0 < high[j] < np.inf:
+                raise source.fault(number, "a semi-continuous column has a finite bound above 0, and none below 0")
+        parsed = Parsed(
             sections.name, sense, self.offset, self.c, self.A, lower, upper, low, high, self.whole, names, columns,
             sections.comments,
         )  # fmt: skip
+        return zero_or_more(parsed, np.array(list(self.semicontinuous), dtype=np.int64))
 
     def _refuse(self, wrong: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]) -> None:
         """Raise for the first of the lines of these numbers that is wrong."""
@@ -459,14 +465,14 @@ class _Reader:
         bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
         seen = {"lower": [0] * n, "upper": [0] * n}
         vector = b""
+        self.semicontinuous: dict[int, int] = {}
         for number, words in chain.from_iterable(self.sections.pieces("BOUNDS")):
             kind, size = words[0].upper(), len(words)
-            if kind == b"SC":
-                raise fault(number, "semi-continuous columns are no part of linear or mixed-integer programs")
             sides, whole = _BOUNDS.get(kind, ({}, False))
             valued = _GIVEN in sides.values()
             if not sides or not 2 + valued <= size <= 4:
-                raise fault(number, "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column")
+                kinds = "UP, LO, FX, FR, MI, PL, BV, LI, UI or SC"
+                raise fault(number, f"expected {kinds}, the section's vector, and a column")
             place = size - 2
             if not valued:
                 place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
@@ -483,6 +489,8 @@ class _Reader:
                 bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
             if whole:
                 self.whole[j] = 1
+            if kind == b"SC":
+                self.semicontinuous[j] = number
         self.lower, self.upper = (np.array(values, dtype=float) for values in bounds.values())
         has_lower, has_upper = (np.array(lines, dtype=np.int64) for lines in seen.values())
         self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
