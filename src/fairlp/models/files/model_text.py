@@ -419,16 +419,24 @@ class Parsed:
     comments: list[str]
 
 
-def zero_or_more(parsed: Parsed, columns: np.ndarray) -> Parsed:
+def two_vectors(name: str, first: str) -> str:
+    """Return what is wrong when a section has more than one vector: readers take only one of them."""
+    return f"a second vector, {shown(name)} after {shown(first)}; expected one"
+
+
+def zero_or_more(source: Source, parsed: Parsed, lines: dict[int, int]) -> Parsed:
     """Return what a file says, with columns that are 0 or within their bounds, as `Model.semicontinuous` writes them.
 
     Each has a binary ``x_on``, and rows ``x_least`` and ``x_off``: ``lower·x_on ≤ x ≤ upper·x_on``. A column that may
-    be as small as it likes needs neither.
+    be as small as it likes needs neither. ``lines``: such a column, and the number of the line that says so.
     """
     from scipy.sparse import csc_array
 
     least, most = parsed.col_lower, parsed.col_upper
-    columns = columns[least[columns] > 0]
+    for j, number in lines.items():
+        if least[j] < 0 or not 0 < most[j] < np.inf:
+            raise source.fault(number, "a semi-continuous column has a finite bound above 0, and none below 0")
+    columns = np.array([j for j in lines if least[j] > 0], dtype=np.int64)
     if not columns.size:
         return parsed
     n_rows, n_columns = parsed.A.shape
