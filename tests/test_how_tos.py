@@ -16,7 +16,7 @@ from pages import GIVEN, blocks, text_of
 from paths import DOCS, ROOT
 
 #: Pages of docs/ whose blocks are run; add a page here, and what it takes as given to tests/support/pages.py.
-PAGES = ["editing-models.md", "own-mechanism.md", "own-back-end.md", "own-constraint.md", "report.md"]
+PAGES = ["editing-models.md", "own-mechanism.md", "own-back-end.md", "own-constraint.md", "report.md", "threads.md"]
 PAGES += ["efficiency-and-fairness.md"]
 PAGES += ["proofs.md", "pictures.md"]
 PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "mesos.md", "largest.md", "reproducing.md", "library.md"]

@@ -100,3 +100,28 @@ def test_what_does_not_fit_is_refused_by_name(instance, case):
     make, error, message = WRONG[case]
     with pytest.raises(error, match=message):
         read(make(instance), instance)
+
+
+WRONG_FORMS = {
+    "nested too deeply": lambda data: {**data, "notes": json.loads("[" * 80 + "]" * 80)},
+    "parameters": lambda data: {**data, "parameters": []},
+    "times": lambda data: {**data, "times": 3},
+    "gap": lambda data: {**data, "gap": "x"},
+    "notes, entry 0": lambda data: {**data, "notes": [3]},
+    "users, entry 0: there is no 'share'": lambda data: {**data, "users": [{"user": "a", "tasks": 1}]},
+    "unproved": lambda data: {**data, "unproved": None},
+    "there is no 'method'": lambda data: {key: value for key, value in data.items() if key != "method"},
+}
+
+
+@pytest.mark.parametrize("words", WRONG_FORMS)
+def test_what_has_another_form_is_refused_by_name(instance, words):
+    data = json.loads(fairlp.allocate(instance, "drfh").to_json())
+    with pytest.raises(FileFormatError, match=rf"this is no JSON of an Allocation \(.*{words}.*expected what to_json"):
+        read(json.dumps(WRONG_FORMS[words](data)), instance)
+
+
+@pytest.mark.parametrize("text", ["{" + '"a":[' * 100_000, '{"a": ' * 5000, "{"], ids=["lists", "mappings", "cut off"])
+def test_what_is_no_json_is_refused(instance, text):
+    with pytest.raises(FileFormatError, match="this is no JSON of an Allocation"):
+        read(text, instance)

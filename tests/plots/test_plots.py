@@ -383,3 +383,34 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
     assert len(boxes) >= 3
     for box in boxes:
         assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, box
+
+
+def test_names_are_no_formulas():
+    r"""A user called ``$\foo$`` ended the drawing of every figure."""
+    from io import BytesIO
+
+    name = r"$\foo$"
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [3, 1]],
+        [[10, 12]],
+        users=[name, "a$b"],
+        resources=[r"$\r$", "memory"],
+        servers=[r"$\s$"],
+        queue=[r"$\q$", "b"],
+        queues={r"$\q$": {}, "b": {}},
+        name=r"$\n$",
+    )
+    allocation = fairlp.allocate(instance, "h-drf")
+    solution = fairlp.formulate(instance, "drfh").solve()
+    figures = [
+        allocation.plot(),
+        fairlp.plots.plot_shares({r"$\m$": allocation}),
+        fairlp.plots.plot_comparison(fairlp.compare(instance, ["drfh", "drf"])),
+        fairlp.plots.plot_utilization({r"$\m$": allocation}),
+        fairlp.plots.plot_queues(allocation),
+        solution.plot("g").figure,
+    ]
+    for figure in figures:
+        figure.savefig(BytesIO(), format="png")
+    texts = [label.get_text() for figure in figures for axes in figure.axes for label in axes.get_xticklabels()]
+    assert name in texts  # as it is, with its dollars

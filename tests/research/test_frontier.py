@@ -19,8 +19,9 @@ from fairlp.errors import (
     OversizedTaskWarning,
     SolverError,
 )
-from fairlp.research.frontier import bound, gini, jain
+from fairlp.research.frontier import bound, gini
 from fairlp.research.study.generators import log_normal
+from fairlp.research.study.statistics import jains_index
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.backend import in_series
 from fairlp.tolerances import ACCEPTED, AGREEMENT
@@ -100,8 +101,8 @@ def test_the_bound_is_that_of_the_papers(users):
 
 
 def test_indices_of_equality():
-    assert jain(np.array([3.0, 3, 3])) == 1 and jain(np.array([1.0, 0, 0, 0])) == 0.25
-    assert jain(np.zeros(3)) == 1 and gini(np.zeros(3)) == 0
+    assert jains_index(np.array([3.0, 3, 3])) == 1 and jains_index(np.array([1.0, 0, 0, 0])) == 0.25
+    assert jains_index(np.zeros(3)) == 1 and gini(np.zeros(3)) == 0
     assert gini(np.array([1.0, 0, 0, 0])) == 0.75 and gini(np.array([1.0, 3.0])) == pytest.approx(0.25)
 
 

@@ -17,6 +17,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.requests import Requests
 from ..models.notation.expressions import Expression, Index, Variable, log
 from ..models.notation.model import Model
+from ..models.programs.program import free_name
 
 SOURCE = "Dolev et al., No Justified Complaints, ITCS 2012"
 UTILIZATION, LEAST_SERVED = "utilization", "least-served"
@@ -96,7 +97,7 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
     x, used = _granted(model, requests)
     able = requests.contended
     z = model.variable("z", j, upper=able.astype(float), integer=True, doc="1: j is saturated and justifies shares")
-    k = Index("k", [*map(str, j), "none of them"], "bottleneck, or none")
+    k = Index("k", [*j, free_name("none of them", list(j))], "bottleneck, or none")
     just = np.column_stack([requests.thresholds(row) for row in np.eye(len(j), dtype=bool)] + [np.ones(len(n))])
     a = model.parameter("a", (n, k), just, "min(1, e[n]/r[n,k]): what n needs if k justifies its share; 1 for none")
     gain = np.maximum(just[:, :, None] - just[:, None, :-1], 0.0)

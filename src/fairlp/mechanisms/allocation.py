@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FileFormatError, InstanceError, NotDefinedError, nearest
+from ..models.files.plain_data import plain_json, require_form
 from ..models.files.tables import csv_text
 from ..models.files.whole_files import read_text, write_text
 from ..models.instances.instance import Instance
@@ -160,6 +161,21 @@ _COLUMNS = {
     "users": ["user", "tasks", "share", "tasks_per_level"],
     "tasks": ["user", "server", "tasks"],
     "prices": ["server", "resource", "price"],
+}
+#: The form of what `to_dict` gives; a number that is not there is null.
+_NUMBER = (float, None)
+_FORM = {
+    "mechanism": str,
+    "parameters": {str: (None, str, bool, float, {"shown": str})},
+    "method": str,
+    "solver": (str, None),
+    "times": {str: _NUMBER},
+    "gap": _NUMBER,
+    "notes": [str],
+    "unproved": str,
+    "users": [{"user": object, "tasks": _NUMBER, "share": _NUMBER, "tasks_per_level": _NUMBER}],
+    "tasks": [{"user": object, "server": object, "tasks": _NUMBER}],
+    "prices": ([{"server": object, "resource": object, "price": _NUMBER}], None),
 }
 _SAID = ("mechanism", "parameters", "method", "solver", "times", "gap", "notes", "unproved")
 
@@ -545,20 +561,18 @@ class Allocation(Answer):
         """
         from .table import find_defined
 
-        text = source if isinstance(source, str) and source.lstrip()[:1] == "{" else read_text(Path(source))
+        is_text = isinstance(source, str) and source.lstrip()[:1] == "{"
+        text = str(source) if is_text else read_text(Path(source))
         try:
-            data = json.loads(text)
-            users, pairs, prices = (
-                pd.DataFrame(data[part] or [], columns=columns) for part, columns in _COLUMNS.items()
-            )
-            numbers, _, _ = (
-                part.iloc[:, k:].to_numpy(dtype=float) for part, k in ((users, 1), (pairs, 2), (prices, 2))
-            )
-            name, parameters, *rest = (data[part] for part in _SAID)
-        except (ValueError, KeyError, TypeError) as error:
+            data = plain_json(text, "the text" if is_text else str(source))
+            require_form(data, _FORM, "the JSON")
+        except FileFormatError as error:
             raise FileFormatError(
-                f"this is no JSON of an Allocation ({error!r}); expected what to_json() wrote"
+                f"this is no JSON of an Allocation ({error}); expected what to_json() wrote"
             ) from None
+        users, pairs, prices = (pd.DataFrame(data[part] or [], columns=columns) for part, columns in _COLUMNS.items())
+        numbers = users.iloc[:, 1:].to_numpy(dtype=float)
+        name, parameters, *rest = (data[part] for part in _SAID)
         for option, value in parameters.items():
             if isinstance(value, dict):
                 raise FileFormatError(f"the option {option!r} of {name} is {value['shown']}, which JSON does not hold")

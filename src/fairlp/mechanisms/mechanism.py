@@ -507,12 +507,14 @@ def finish(call: MethodCall) -> Any:
     """Run the method, clock it, and make the answer: the only place where one is made."""
     begin = perf_counter()
     try:
-        outcome = call.method.run(call)
-        seconds = perf_counter() - begin
-        times = {**call.times, **outcome.times}
-        times.setdefault("solve", seconds - sum(times.values()))
-        answer = outcome.answer(call, times)
-        last = answer if isinstance(answer, Allocation) else answer.at(len(call.instance.users))
+        # what is beyond floats shows in the answer, which is checked; NumPy's words about it would help nobody
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            outcome = call.method.run(call)
+            seconds = perf_counter() - begin
+            times = {**call.times, **outcome.times}
+            times.setdefault("solve", seconds - sum(times.values()))
+            answer = outcome.answer(call, times)
+            last = answer if isinstance(answer, Allocation) else answer.at(len(call.instance.users))
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, FairlpError) or not (isinstance(error, ArithmeticError) or is_extreme(call.instance)):
             raise

@@ -29,7 +29,7 @@ DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)
 #: Colours of what is of no one: everybody else, and capacity that is not in use.
 OTHERS, FREE = "#BBBBBB", "#F2F2F2"
 #: A remark inside a panel.
-REMARK = {"ha": "center", "size": "small", "color": "#666666"}
+REMARK = {"ha": "center", "size": "small", "color": "#666666", "parse_math": False}
 
 #: Dots an inch of what a notebook stores: sharp on a screen, and in print at half the size.
 DOTS = 144
@@ -148,9 +148,17 @@ def line(k: int, width: float = 1.6, colour: int | None = None) -> dict[str, Any
 
 def open_frame(axis: Any) -> None:
     """Leave out the top and the right side of the frame; labels break where the figure ends."""
-    for text in (axis.xaxis.label, axis.yaxis.label, axis.title):
+    words = (axis.xaxis.label, axis.yaxis.label, axis.title)
+    for text in words:
         text.set_wrap(True)
+    as_they_are(words)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def as_they_are(texts: Iterable[Any]) -> None:
+    """Let names be drawn as they are: ``$`` in them begins no formula of Matplotlib's."""
+    for text in texts:
+        text.set_parse_math(False)
 
 
 def tidy(axis: Any) -> None:
@@ -180,6 +188,7 @@ def name_bars(axis: Any, labels: list[str], what: str) -> None:
     longest = max((len(one) + len(other) for one, other in pairwise(labels)), default=0)
     if longest / 2 + 1 > room / (len(labels) + 0.2):
         axis.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
+    as_they_are(axis.get_xticklabels())
     axis.set(xlabel=fill(what, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
     open_frame(axis)
 
@@ -230,7 +239,8 @@ def legend(axes: list[Any], given: Any, title: str, reverse: bool = False) -> An
     how = {"title": title, "frameon": False, "reverse": reverse}
     if given is None:
         figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
-        figure.legend(handles, names, loc="outside right upper", **how)
+        made = figure.legend(handles, names, loc="outside right upper", **how)
     else:
-        axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)
+        made = axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)
+    as_they_are(made.get_texts())
     return figure

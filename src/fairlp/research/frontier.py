@@ -129,7 +129,7 @@ class Frontier:
         used = relative(tasks.sum(axis=1) @ instance.demands, instance.pool)
         mean = float(used[instance.pool > 0].mean())
         prices = _price(total, most), _price(smallest, highest)
-        return total, mean, smallest, jain(levels), gini(levels), *prices
+        return total, mean, smallest, jains_index(levels), gini(levels), *prices
 
 
 _MEASURES = ["total_share", "utilization", "smallest_level", "jain", "gini", "price_of_fairness", "price_of_efficiency"]
@@ -226,16 +226,6 @@ def bound(alpha: float, users: int) -> float:
         at = int(part(grid).argmin())
         low, high = grid[max(at - 2, 0)], grid[min(at + 2, _STEPS - 1)]
     return float(1.0 - part(grid)[at])
-
-
-def jain(levels: np.ndarray) -> float:
-    """Return Jain's index, (Σ s)² / (n·Σ s²): 1 where all are equal, 1/n where one has everything.
-
-    >>> jain(np.array([1.0, 1.0])), jain(np.array([1.0, 0.0]))
-    (1.0, 0.5)
-    """
-    top = levels.max(initial=0.0)
-    return jains_index(levels / top) if top > 0 else 1.0
 
 
 def gini(levels: np.ndarray) -> float:

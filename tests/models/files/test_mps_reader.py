@@ -448,7 +448,6 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  y r1 1⏎ =>  y r1 1⏎ x obj 2⏎ => line 10: 'x obj 2': column 'x' has entries before; expected all of
  y r1 1⏎ =>  y r1 1⏎ y r1 2⏎ => line 10: 'y r1 2': a second number for row 'r1'
  x r2 -3⏎ =>  M 'MARKER' 'INTORG'⏎ x r2 -3⏎ M 'MARKER' 'INTEND'⏎ => line 9: .* before and after a marker
- y r1 1⏎ =>  M 'MARKER' 'INTORG'⏎ y r1 1⏎ => line 9: .*no marker 'INTEND' follows
  y r1 1⏎ =>  M 'MARKER' 'INTEND'⏎ y r1 1⏎ => line 9: .*expected the marker 'INTORG'
  y r1 1⏎ =>  M 'MARKER' 'SOSORG'⏎ y r1 1⏎ => line 9: .*expected the marker 'INTORG'
  RHS r1 10 r2 -20⏎ =>  RHS r1 10⏎ RHS2 r2 -20⏎ => line 12: .*a second vector, 'RHS2' after 'RHS'
@@ -466,8 +465,9 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  UP BND x 4⏎ =>  MI BND x⏎ LO BND x 1⏎ => line 16: .*the lower bound of 'x' was given in line 15
  UP BND x 4⏎ =>  UP BND x 4⏎ LO BND x 5⏎ => line 16: .*no value of column 'x' is between its lower
  UP BND x 4⏎ =>  FX BND x inf⏎ => line 15: .*no value of column 'x'
- UP BND x 4⏎ =>  SC BND x 4⏎ => line 15: 'SC BND x 4': semi-continuous columns
- UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI or UI
+ UP BND x 4⏎ =>  SC BND x inf⏎ => line 15: 'SC BND x inf': a semi-continuous column has a finite bound above 0
+ UP BND x 4⏎ =>  SC BND x 4⏎ MI BND x⏎ => line 15: .*none below 0
+ UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI, UI or SC
  UP BND x 4⏎ =>  UP BND x 4⏎ UP BOUND y 4⏎ => line 16: .*a second vector, 'BOUND' after 'BND'
 """
 
@@ -525,3 +525,43 @@ def test_an_exact_bound_of_a_row_without_a_range_is_only_a_comment(tmp_path):
     )
     program = fairlp.read_program(path)
     assert program.row_lower.tolist() == [1.0, -np.inf] and program.row_upper.tolist() == [4.0, 9.0]
+
+
+def test_the_end_of_columns_ends_integer_columns(tmp_path):
+    """Five published files have no INTEND there; HiGHS, GLPK and SCIP read them so."""
+    path = tmp_path / "m.mps"
+    path.write_text(
+        "NAME m\nROWS\n N obj\n L r\nCOLUMNS\n x obj -1\n x r 1\n M 'MARKER' 'INTORG'\n y obj -2\n y r 2\n"
+        " z obj -1.5\n z r 2\nRHS\n RHS r 5.5\nBOUNDS\n UP BND x 0.25\n UP BND y 9\n UP BND z 9\nENDATA\n"
+    )
+    with pytest.warns(fairlp.FairlpWarning, match="no marker 'INTEND' follows the last 'INTORG'"):
+        program = fairlp.read_program(path)
+    assert program.integrality.tolist() == [0, 1, 1]
+    highs = pytest.importorskip("highspy").Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    assert [int(kind) for kind in highs.getLp().integrality_] == [0, 1, 1]
+    highs.run()
+    assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)
+
+
+@pytest.mark.parametrize(("sense", "need"), [("MIN", 0.5), ("MIN", 2.5), ("MIN", 7.5), ("MAX", 3.5), ("MAX", 1.5)])
+def test_semicontinuous_columns_are_zero_or_within_their_bounds(sense, need, tmp_path):
+    """As HiGHS, which has them itself, reads the file; x is 0 or 2 to 5, y is 0 to 3."""
+    path = tmp_path / "m.mps"
+    kind = "G" if sense == "MIN" else "L"
+    path.write_text(
+        f"NAME m\nOBJSENSE\n {sense}\nROWS\n N obj\n {kind} r\nCOLUMNS\n x obj 1\n x r 1\n y obj 2\n y r 1\n"
+        f"RHS\n RHS r {need}\nBOUNDS\n LO BND x 2\n SC BND x 5\n SC BND y 3\nENDATA\n"
+    )
+    program = fairlp.read_program(path)
+    assert program.column_names == ["x", "y", "x_on"]
+    assert program.row_names == ["r", "x_least", "x_off"]
+    highs = pytest.importorskip("highspy").Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    highs.run()
+    assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)
+    assert fairlp.read_program(program.write(tmp_path / "again.mps")[0]).solve().objective == pytest.approx(
+        program.solve().objective
+    )

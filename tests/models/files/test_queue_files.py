@@ -95,9 +95,9 @@ def test_a_folder_has_a_third_table(tmp_path):
 
 def test_three_frames_are_an_instance():
     instance = queued()
-    users, servers = to_frames(instance)
+    users, servers, table = to_frames(instance)
     assert users["queue"].tolist() == ["org/a", "org/b", ""]
-    table = instance.queues.table(instance.resources)
+    assert table.equals(instance.queues.table(instance.resources))
     assert from_frames(users, servers, queues=table).equals(instance)
     assert from_frames(users, servers, queues=table.reset_index()).equals(instance)
     alone = from_frames(users, servers)  # two tables know where users stand, not what queues have
@@ -108,9 +108,9 @@ def test_three_frames_are_an_instance():
 
 def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
     instance = queued(user_attributes=pd.DataFrame({"queue": ["x", "y", "z"]}))
-    users, servers = to_frames(instance)
+    users, servers, queues = to_frames(instance)
     assert users["attribute:queue"].tolist() == ["x", "y", "z"]
-    back = from_frames(users, servers, queues=instance.queues.table(instance.resources))
+    back = from_frames(users, servers, queues)
     assert back.equals(instance) and list(back.user_attributes) == ["queue"]
 
 

@@ -125,6 +125,8 @@ def test_a_malformed_line_of_a_trace_is_named(tmp_path, line):
         (NODE_ROWS, TASK_ROWS[:-20] + "\n", r"tasks.csv, line 7: has \d cells; expected 8"),
         (NODE_ROWS, TASK_ROWS.replace("12288", "9" * 30, 1), "tasks.csv, line 3: column 'memory_mib'"),
         (NODE_ROWS, "", "tasks.csv is empty"),
+        (NODE_ROWS.replace("memory_mib", "cpu_milli", 1), TASK_ROWS, "there is no column 'memory_mib'"),
+        (NODE_ROWS.replace(",model", ",gpu,model", 1), TASK_ROWS, "line 1: there are several columns 'gpu'"),
         (NODE_ROWS.splitlines()[0] + "\n", TASK_ROWS, "nodes.csv has a header but no rows"),
         (NODE_ROWS.encode("utf-16"), TASK_ROWS, "nodes.csv is not UTF-8: byte 0"),
         (

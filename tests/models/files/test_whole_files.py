@@ -227,3 +227,30 @@ def test_what_is_written_to_the_tilde_lies_there(tmp_path, monkeypatch):
         what.write(f"~/{name}")
         assert (tmp_path / name).exists()
     assert not (tmp_path / "~").exists() and fairlp.read("~/folder").equals(fairlp.read("~/i.json"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no streams as files here")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_a_stream_is_given_the_content_behind_what_was_printed(name, tmp_path):
+    """In a pipe a draft had no folder; a file that the shell opened was replaced, and what it had was lost."""
+    code = f"from fairlp.models.files.whole_files import write_text\nprint('first')\nwrite_text({name!r}, 'second\\n')"
+    piped = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (piped.stdout, piped.stderr) == ("first\nsecond\n", "")
+    with open(tmp_path / "out", "w") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True, timeout=60)
+    assert (tmp_path / "out").read_text() == "first\nsecond\n"
+
+
+@pytest.mark.parametrize("line", [b" " * 64, b"\n", b" \n", b"\\\n"], ids=repr)
+def test_a_small_file_that_holds_very_much_of_the_same_is_refused_at_once(line, tmp_path):
+    path = tmp_path / "model.lp.gz"
+    path.write_bytes(gzip.compress(b"min x\nst\nc: x >= 1\n" + line * (2**25 // len(line)) + b"end\n"))
+    with pytest.raises(FileFormatError, match=r"times its size.*unpack it first"):
+        fairlp.read_program(path)
+
+
+def test_blank_lines_of_a_model_count_in_errors(tmp_path):
+    path = tmp_path / "model.lp"
+    path.write_text("min x\nst\n\n   \n\nc: x >= 1\n \n\nd: x >= 2 y ?\nend\n")
+    with pytest.raises(FileFormatError, match="line 9"):
+        fairlp.read_program(path)

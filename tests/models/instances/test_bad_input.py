@@ -304,3 +304,25 @@ def test_options_may_be_numbers_of_numpy_or_none():
     instance = Instance.from_arrays(DEMANDS, CAPACITIES, **NAMES)
     limits = {"time_limit": np.float64(9), "threads": np.int64(1), "seed": None}
     assert fairlp.allocate(instance, "drfh", method="lp", **limits).solver == "highs"
+
+
+DENORMAL = {
+    "demand of user 'a', resource 'cpu',": {"demands": [[1e-310, 1], [1, 1]]},
+    "capacity of server 's', resource 'gpu',": {"capacities": [[1, 5e-324]]},
+    "weight of user 'b'": {"weights": [1, 1e-310]},
+    "task limit of user 'a'": {"task_limits": [1e-310, None]},
+    "entitlement of user 'b'": {"entitlements": [1, 1e-310]},
+    "rate of user 'b', server 's',": {"rates": [[1], [1e-310]]},
+    "weight of queue 'q'": {"queue": ["q", "q"], "queues": {"q": 1e-310}},
+    "guarantee of queue 'q', resource 'cpu',": {"queue": ["q", "q"], "queues": {"q": {"guarantee": {"cpu": 1e-310}}}},
+    "cap of queue 'q', resource 'gpu',": {"queue": ["q", "q"], "queues": {"q": {"cap": {"gpu": 1e-310}}}},
+}
+
+
+@pytest.mark.parametrize("words", DENORMAL)
+def test_numbers_that_have_lost_digits_are_refused_at_the_door(words):
+    """Quotients of denormal floats are no floats, or wrong: H-DRF went on without end, others were wrong."""
+    usual = {"demands": [[1, 1], [1, 1]], "capacities": [[1, 1]], "users": ["a", "b"], "servers": ["s"]}
+    usual["resources"] = ["cpu", "gpu"]
+    with pytest.raises(InstanceError, match=rf"{words} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308"):
+        Instance.from_arrays(**{**usual, **DENORMAL[words]})

@@ -134,7 +134,7 @@ def test_what_is_no_element_is_refused_with_the_nearest_names(name):
         act(g, d)
 
 
-def test_a_diagonal_is_refused_and_labels_may_be_tuples_or_twice():
+def test_a_diagonal_is_refused_and_labels_may_be_tuples():
     model = Model("m")
     m = N.alias("m")
     pairs = model.variable("p", N, m)
@@ -143,6 +143,3 @@ def test_a_diagonal_is_refused_and_labels_may_be_tuples_or_twice():
     tuples = Index("e", pd.Index([("a", "b"), ("b", "a")], tupleize_cols=False), "edge")
     flow = model.variable("f", tuples)
     assert flow["b", "a"].places == (1,) and flow[("a", "b")].places == (0,)
-    twice = model.parameter("w", Index("u", ["a", "a"]), [1, 2])
-    with pytest.raises(ModelError, match="stands for more than one u"):
-        twice["a"]

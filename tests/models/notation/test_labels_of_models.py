@@ -165,14 +165,6 @@ def test_a_mapping_may_have_a_tuple_for_each_element():
         model.parameter("e", (N, R), {**pairs, ("cat", "cpu"): 1.0})
 
 
-def test_a_start_by_labels_that_are_there_twice_is_refused():
-    model = Model("m")
-    y = model.variable("y", Index("i", ["a", "a", "b"]), integer=True, upper=[1, 2, 3])
-    model.maximize(y.sum())
-    with pytest.raises(ModelError, match="'y' has a label of two elements"):
-        model.solve(start=model.solve())
-
-
 def test_bounds_name_the_element():
     i = Index("i", ["a", "b"])
     x = Model("m").variable("x", i, upper=[3, 1])
@@ -209,3 +201,68 @@ def test_a_mapping_of_mappings_may_have_tuples_as_labels():
     for inner in ({"y": 2.0, "x": 1.0}, [1.0, 2.0], pd.Series({"y": 2.0, "x": 1.0})):
         given = {("t", "u"): inner, ("s", "t"): inner}
         assert Model("m").parameter("p", (a, k), given).values.tolist() == [[1, 2], [1, 2]]
+
+
+def test_an_index_has_each_label_once():
+    with pytest.raises(ModelError, match="index 'k' has label 'a' twice; expected each k once"):
+        Index("k", ["a", "a", "b"])
+
+
+MIXED = [
+    [("a", 1), ("b", "x"), 3],
+    [("a", 1), ("b", "x"), ("c",)],
+    [("a", 1), ("b", 2)],
+    [("a", 1), (2, "x")],
+    [("a", 1), ("b", (2, 3))],
+]
+
+
+@pytest.mark.parametrize("labels", MIXED, ids=str)
+def test_labels_that_are_tuples_of_several_types(labels, tmp_path):
+    """Numbers by the other index, by these labels and by both are told apart, and go to Pyomo and .nl."""
+    pyo = pytest.importorskip("pyomo.environ")
+    t = Index("t", labels)
+    model = Model("m")
+    x = model.variable("x", t, N, upper=9)
+    limits = {user: position + 1.0 for position, user in enumerate(N)}
+    weights = {label: position + 1.0 for position, label in enumerate(t)}
+    both = {(label, user): weights[label] * limits[user] for label in t for user in N}
+    by_user = model.constraint("by_user", x <= limits)
+    by_label = model.constraint("by_label", x <= {label: 2 * weight for label, weight in weights.items()})
+    by_both = model.constraint("by_both", x <= both)
+    for row, expected in (
+        (by_user, [limits[user] for _ in t for user in N]),
+        (by_label, [2 * weights[label] for label in t for _ in N]),
+        (by_both, [both[label, user] for label in t for user in N]),
+    ):
+        block = next(block for block in model.compile().rows if block.name == row.name)
+        assert model.compile().row_upper[block.slice].tolist() == expected
+    model.maximize(x.sum())
+    assert model.parameter("w", (t, N), both).values.tolist() == [[both[label, user] for user in N] for label in t]
+    answer = model.solve()
+    built = model.to_pyomo()
+    pyo.SolverFactory("appsi_highs").solve(built)
+    assert model.read_back(built).objective == pytest.approx(answer.objective)
+    assert model.write(tmp_path / "m.nl")[0].exists()
+    assert model.solve("pyomo:highs").values["x"].to_dict() == answer.values["x"].to_dict()
+
+
+def test_labels_that_pyomo_would_write_alike_are_refused():
+    pytest.importorskip("pyomo")
+    model = Model("m")
+    model.variable("x", Index("t", [("a",), ("a", "b")]), Index("n", [("b", "c"), ("c",)]))
+    model.maximize(model["x"].sum())
+    with pytest.raises(ModelError, match=r"variable 'x' has two elements that Pyomo would both call \('a', 'b', 'c'\)"):
+        model.to_pyomo()
+
+
+def test_a_frame_over_an_index_that_the_formula_lacks_is_to_be_a_parameter():
+    foods = Index("F", ["bread", "milk"], "food")
+    content = pd.DataFrame([[1, 2, 3], [4, 5, 6]], ["bread", "milk"], ["kcal", "protein", "fat"])
+    model = Model("diet")
+    x = model.variable("x", foods)
+    with pytest.raises(ModelError, match=r"shape \(2, 3\), expected \(2,\) \(2 food\).*model.parameter\(name, \(F, …"):
+        (x * content).sum(foods)
+    a = model.parameter("a", (foods, Index("N", content.columns, "nutrient")), content)
+    model.constraint("need", (x * a).sum(foods) >= {"protein": 2, "fat": 3, "kcal": 1})
+    assert model.compile().A.toarray().tolist() == content.T.to_numpy().tolist()

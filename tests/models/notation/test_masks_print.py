@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -88,3 +89,37 @@ def test_every_model_with_a_mask_says_so_in_both(name):
     masked = sum(block.where is not None for block in blocks)
     assert str(model).count("∈ ") - str(model).count("∈ {0,1}") >= masked
     assert model.to_latex().count(r" \in ") - model.to_latex().count(r"\in \{0,1\}") >= masked
+
+
+def test_a_mask_over_some_of_the_indices():
+    n, t = Index("n", ["ann", "bob"], "user"), Index("t", [8, 9, 10], "hour")
+    model = Model("m")
+    x = model.variable("x", n, t)
+    later = pd.Series([True, False, True], index=[10, 8, 9])
+    ramp = model.constraint("ramp", x - x.shift(t) <= 5, where=later)
+    assert ramp.rows == ["ramp[ann,9]", "ramp[ann,10]", "ramp[bob,9]", "ramp[bob,10]"]
+    by_user = model.constraint("some", x <= 1, where={"bob": True, "ann": False})
+    assert by_user.rows == ["some[bob,8]", "some[bob,9]", "some[bob,10]"]
+    assert model.variable("y", n, t, where=later).size == 4
+    square = model.variable("z", n, Index("m", ["ann", "bob"]))
+    with pytest.raises(ModelError, match="could run over"):
+        model.constraint("two ways", square <= 1, where=[True, False])
+
+
+def test_the_print_says_what_is_0_outside_an_index():
+    n, t = Index("n", ["ann", "bob"], "user"), Index("t", [8, 9, 10], "hour")
+    model = Model("m")
+    x = model.variable("x", n, t)
+    model.constraint("ramp", x - x.shift(t) <= 5, where=pd.Series([False, True, True], index=[8, 9, 10]))
+    assert "outside" not in str(model)
+    assert "outside" not in model.to_latex()
+    model.constraint("next", x.shift(t, -1) >= x, where=[[True, True, False], [True, False, False]])
+    model.constraint("part", x[:, [9, 10]] <= 3)
+    assert "outside" not in str(model)
+    model.replace("ramp", x - x.shift(t) <= 5, where=None)
+    assert "    x[n,t−1] = 0 outside t" in str(model).splitlines()
+    assert r"x_{n,t-1} = 0 \text{ outside } t" in model.to_latex()
+    assert model.compile().A.toarray()[:3, :3].tolist() == [[1, 0, 0], [-1, 1, 0], [0, -1, 1]]
+    model.remove("ramp")
+    model.maximize(x.shift(t, 2).sum())
+    assert "    x[n,t−2] = 0 outside t" in str(model).splitlines()

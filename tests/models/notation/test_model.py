@@ -227,7 +227,10 @@ WRONG = {
     "chained comparison": (lambda m, d, x: 0 <= x <= 1, "no truth value"),
     "truth value": (lambda m, d, x: bool(x), "no truth value"),
     "free index in the objective": (lambda m, d, x: m.maximize(x), "free index 'n'"),
-    "mask of a wrong shape": (lambda m, d, x: m.constraint("k", x <= 1, where=[True]), "expected bool"),
+    "mask of a wrong shape": (
+        lambda m, d, x: m.constraint("k", x <= 1, where=[True]),
+        r"has shape \(1,\), expected \(3, 2\)",
+    ),
     "mask that is not bool": (lambda m, d, x: m.variable("y", N, where=[0, 1, 2]), "expected bool"),
     "bounds crossed": (
         lambda m, d, x: m.variable("y", N, lower=2, upper=[3, 1, 3][: len(N)]),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -295,3 +298,38 @@ def test_a_closed_session_says_so():
         session.solve()
     with pytest.raises(UnknownNameError, match="has no option 'timelimit'"):
         one.session(timelimit=3)
+
+
+@pytest.mark.parametrize("of", ["model", "program"])
+def test_several_threads_may_use_one_session(of):
+    """They are served one after the other: HiGHS ended the process with a segmentation fault."""
+    code = """
+import sys, threading
+import subprocess
+import sys
+
+import numpy as np
+from fairlp import Index, Model, Options
+from fairlp.models.programs.backends import backend
+rng = np.random.default_rng(0)
+k, j = Index("k", range(60)), Index("j", range(40))
+model = Model("m")
+x, b = model.variable("x", k, upper=2), model.parameter("b", j, rng.random(40) + 1)
+model.constraint("row", model.parameter("A", (j, k), rng.random((40, 60))) @ x <= b)
+model.maximize(x.sum())
+expected = model.solve().objective
+session = model.session() if sys.argv[1] == "model" else backend("highs").session(model.compile(), Options())
+answers = []
+def work():
+    for _ in range(15):
+        if sys.argv[1] == "program":
+            session.change(rows=(np.arange(40), np.full(40, -np.inf), b.values))
+            session.restart()
+        answers.append(session.solve().objective)
+threads = [threading.Thread(target=work) for _ in range(6)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(answers) == 90 and np.allclose(answers, expected, rtol=1e-9)
+"""
+    done = subprocess.run([sys.executable, "-c", code, of], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from fairlp.errors import FileFormatError, StudyError, UnknownNameError
 from fairlp.research.ledger import Ledger, papers
 from fairlp.research.ledger.registry import Run, Scale
 from fairlp.research.ledger.reproducing import OURS, PAPERS, find
+from fairlp.research.ledger.result import VERSION
 from fairlp.research.ledger.verdicts import Agreement
 from ledger_rows import ENTRIES, ledger, row
 
@@ -245,3 +247,27 @@ def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
         assert papers().loc["brought", "items"] == 3
     finally:
         PAPERS.__dict__.pop("brought", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data["rows"][0].update(says=3), "rows, entry 0, says: 3; expected text"),
+        (lambda data: data["rows"][0].update(numbers=3), "rows, entry 0, numbers: 3; expected a list"),
+        (lambda data: data["rows"].append(3), "rows, entry 1: 3; expected a mapping"),
+        (lambda data: data.update(seed="x"), "seed: 'x'; expected a whole number"),
+        (lambda data: data.update(papers=None), "papers: None; expected a list"),
+        (lambda data: data["rows"][0].pop("ours"), "there is no 'ours'"),
+        (lambda data: data["rows"][0].update(chart={"lines": []}), "chart"),
+        (lambda data: data["rows"][0].update(verdict="fine"), "'fine' is not a valid"),
+    ],
+)
+def test_a_damaged_ledger_says_where(change, words):
+    row = {"paper": "001", "item": "Table 1", "says": "", "verdict": "equal", "ours": "1", "why": "", "numbers": []}
+    row |= {"count": None, "size": "", "witness": "", "chart": None}
+    data = {"fairlp_ledger": 1, "scale": "reduced", "seed": 0, "papers": [], "rows": [row]}
+    data["fairlp_ledger"] = VERSION
+    assert len(Ledger.from_dict(json.loads(json.dumps(data)))) == 1
+    change(data)
+    with pytest.raises(FileFormatError, match=re.escape(words)):
+        Ledger.from_dict(data)

@@ -37,6 +37,7 @@ CODE = [
     {"statistics": "os:system"},
     {"statistics": {"name": "os:system"}},
     {"mechanisms": {"a": {"mechanism": "drf", "method": "lp", "extra": {"log_file": "written"}}}},
+    {"mechanisms": {"a": {"mechanism": "drf", "method": "lp", "log_file": "written"}}},
 ]
 
 

@@ -430,3 +430,19 @@ def test_what_is_not_rounding_in_the_unit_of_a_row_is_seen():
     assert not certify(program, np.array([1e-12, 0.9e-12])).is_feasible
     assert not certify(program, np.array([0.0, 1e-12])).is_feasible
     assert certify(program, np.array([1e-12, 1e-12])).is_feasible
+
+
+WRONG_PARTS = [
+    {"bound": "x"}, {"bound": [1]}, {"seconds": None}, {"iterations": 3}, {"iterations": {"a": "b"}}, {"pool": 3},
+    {"pool": [[0.0]]}, {"message": 3}, {"method": None}, {"pool": ["x"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_PARTS, ids=str)
+def test_an_answer_of_another_form_is_named(wrong):
+    class Wrong(fairlp.Backend):
+        def run(self, program, options):
+            return fairlp.Raw(fairlp.Termination.UNKNOWN, **wrong)
+
+    with pytest.raises(fairlp.errors.SolverError, match=f"Wrong gave {next(iter(wrong))} of "):
+        fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(Wrong())

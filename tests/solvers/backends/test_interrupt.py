@@ -132,3 +132,92 @@ def test_every_back_end_is_interrupted_within_two_seconds(solver, kind):
         pytest.skip(solver)
     done = subprocess.run([sys.executable, "-c", LONG, solver, kind], capture_output=True, text=True, timeout=120)
     assert float(done.stdout) < 2, done.stdout + done.stderr
+
+
+def test_a_solver_that_is_not_there_yet_hides_no_interruption():
+    """Ctrl-C while SCIP is imported: there is no model that could be told to stop."""
+
+    def stop():
+        raise AttributeError("no model yet")
+
+    press()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: time.sleep(1), stop)
+
+
+class Sleeper(fairlp.Backend):
+    def run(self, program, options):
+        time.sleep(1)
+        return fairlp.Raw(fairlp.Termination.UNKNOWN)
+
+
+@pytest.mark.parametrize("error", [SystemExit(7), TimeoutError("a limit of the caller's own")])
+def test_what_a_handler_raises_is_no_failure_of_the_solver(error):
+    def handler(*_):
+        raise error
+
+    signal.signal(signal.SIGINT, handler)
+    model = fairlp.formulate(fairlp.examples.ghodsi(), "drf")
+    press()
+    with pytest.raises(type(error)) as raised:
+        model.solve(Sleeper())
+    assert raised.value is error
+
+
+def test_a_session_goes_on_after_an_interruption(monkeypatch):
+    """HiGHS may work on the old object for a while, so that the session takes another one."""
+    model = fairlp.formulate(fairlp.examples.ghodsi(), "drf")
+    expected = model.solve().objective
+    session = model.session()
+    assert session.solve().objective == pytest.approx(expected)
+    before = session._session._highs
+    monkeypatch.setattr("fairlp.solvers.backends.highs._QUICK", 0)
+
+    def interrupted(call, stop, aborts):
+        stop()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fairlp.solvers.backends.highs.interruptible", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.solve()
+    assert session._session._highs is not before
+    assert session.solve().objective == pytest.approx(expected)
+
+
+#: A process that is interrupted in its second solve, and what it does then.
+END = """
+import os, signal, sys, threading
+import numpy as np
+import fairlp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+name, then = sys.argv[1:]
+rng = np.random.default_rng(0)
+instance = fairlp.Instance.from_arrays(rng.lognormal(0, 1, (400, 3)), rng.lognormal(0, 1, (400, 3)))
+program = fairlp.formulate(instance, "drfh").compile()
+fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(name)  # what it imports is there
+if then == "handler":
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(7))
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    program.solve(name)
+except KeyboardInterrupt:
+    print("interrupted")
+    if then == "caught":
+        sys.exit(3)
+    raise
+"""
+ENDS = {"caught": (3,), "raised": (130, -signal.SIGINT), "handler": (7,)}
+SOLVERS = ["highs", "highs-ipm", "highs-hipo", "cvxpy:HIGHS", "highs-pdlp"]
+
+
+@pytest.mark.parametrize("then", ENDS)
+@pytest.mark.parametrize("solver", SOLVERS if PROFILE == "nightly" else SOLVERS[:2])
+def test_the_process_ends_cleanly_after_an_interruption(solver, then):
+    """HiGHS that still works when Python ends aborted the process (134, or 139)."""
+    if not fairlp.solvers().loc[solver, "available"]:
+        pytest.skip(solver)
+    done = subprocess.run([sys.executable, "-c", END, solver, then], capture_output=True, text=True, timeout=120)
+    # CVXPY does not hand over its HiGHS, so that it cannot be told to stop: the process ends, and says why
+    assert done.returncode in (*ENDS[then], *((130,) if solver == "cvxpy:HIGHS" else ())), done.stderr
+    assert ("interrupted" in done.stdout) == (then != "handler")

@@ -171,7 +171,8 @@ class Keys:
             return np.full(len(self.top), np.inf)
         reached = level * self.rate
         count = np.ceil(reached) - self.offset
-        doubtful = np.flatnonzero(abs(reached - np.rint(reached)) <= QUOTIENT_ROUNDING * np.maximum(reached, 1.0))
+        close = abs(reached - np.rint(reached)) <= QUOTIENT_ROUNDING * np.maximum(reached, 1.0)
+        doubtful = np.flatnonzero(close & (reached < LARGEST_WHOLE))  # of more picks, one more is no other float
         if doubtful.size:
             count[doubtful] = self._settled(doubtful, np.rint(reached[doubtful]) - self.offset, level)
         return np.asarray(np.maximum(count, 0.0))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
-from ...models.instances.problem import integers, quotients, whole, whole_table
+from ...models.instances.problem import integers, quotients, require_countable, whole, whole_table
 from ...tolerances import LEVEL_ROUNDING
 from .filling import Filling, Pool
 
@@ -313,6 +313,7 @@ def note_on_slots(instance: Instance, slots: int) -> str:
 
 def require_few_tasks(instance: Instance, otherwise: str) -> None:
     """Raise where so many tasks fit, on all servers together, that serving them one by one takes too long."""
+    require_countable(instance)
     most = np.minimum(instance.task_limits, instance.gamma().sum(axis=1))
     tasks = Filling(Pool.of(instance.derived(task_limits=most))).run().sum()
     if tasks > MOST_TASKS:

@@ -25,6 +25,7 @@ from ..instances.instance import Instance
 from ..instances.queues import ROOT
 from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
 from .instances import READ, VERSION, VERSIONS, column_of, plain, short
+from .plain_data import plain_json
 from .tables import guarded, unguarded
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
@@ -96,7 +97,7 @@ def write_folder(instance: Instance, folder: Path, check: Callable[[Instance, Pa
 
 def _tables(instance: Instance) -> dict[str, _Table]:
     """Return headers and rows of each file."""
-    users, servers = to_frames(instance.derived(rates=None))
+    users, servers, *_ = to_frames(instance.derived(rates=None))
     pair = [_label_header("user", users.index), _label_header("server", servers.index)]
     tables: dict[str, _Table] = {}
     if "eligible" in users:
@@ -200,11 +201,7 @@ def _about(path: Path) -> dict[str, Any]:
     found = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
         return found
-    text = read_text(path)
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        raise FileFormatError(f"{path}: {error}; is the file cut off?") from None
+    given = plain_json(read_text(path), str(path))
     if not isinstance(given, dict) or type(given.get("fairlp")) is not int:
         raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
     if given["fairlp"] not in VERSIONS:

@@ -35,12 +35,12 @@ _WITH_UNIT = re.compile(r"(?P<name>.+?) ?\[(?P<unit>[^\[\]]*)\]", re.DOTALL)
 def from_frames(
     users: pd.DataFrame,
     servers: pd.DataFrame,
+    queues: Any = None,
     *,
     resources: Iterable[Any] | Mapping[Any, str | None] | None = None,
     units: Mapping[Any, str] | None = None,
     eligible: Any = None,
     rates: Any = None,
-    queues: Any = None,
     name: str = "",
 ) -> Instance:
     """Return an instance from a table of users and a table of servers.
@@ -55,14 +55,14 @@ def from_frames(
     servers : DataFrame
         One row for each server (or each ``count`` identical ones), labelled by a column ``server`` or else by the
         index: its capacity of each resource, and free columns that conditions may name.
+    queues : DataFrame or mapping, optional
+        Weights, guarantees and caps of queues, as :meth:`Instance.from_arrays` takes them.
     resources : list of names, or mapping from names to units, optional
         By default the columns that both tables have, in the order of ``servers``.
     units : mapping, optional
         Unit of each resource, where no header carries it.
     eligible, rates : optional
         As :meth:`Instance.from_arrays` takes them, instead of columns.
-    queues : DataFrame or mapping, optional
-        Weights, guarantees and caps of queues, as :meth:`Instance.from_arrays` takes them.
     name : str
 
     Raises
@@ -111,11 +111,10 @@ def from_frames(
     )
 
 
-def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the table of users and the table of servers; :func:`from_frames` gives the instance back.
+def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
+    """Return the tables of users and servers, and of queues where there are some; :func:`from_frames` takes them back.
 
-    Columns that hold nothing but defaults are left out. The name of the instance is in neither table, and what queues
-    have is in a third, ``instance.queues.table(instance.resources)``, which ``queues=`` takes back.
+    Columns that hold nothing but defaults are left out. The name of the instance is in no table.
 
     >>> instance = Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], weights=[1, 2], task_limits=[5, None])
     >>> users, servers = to_frames(instance)
@@ -145,7 +144,9 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
                 raise InstanceError(f"{index.name}s have attribute {label!r} twice; rename one")
             columns[header] = values.to_numpy()
         tables.append(pd.DataFrame(columns, index=pd.Index(index.labels, name=index.name, dtype=object)))
-    return tables[0], tables[1]
+    if instance.queues is not None:
+        tables.append(instance.queues.table(instance.resources))
+    return tuple(tables)
 
 
 def eligible_entries(instance: Instance) -> list[str | list[Any] | None]:

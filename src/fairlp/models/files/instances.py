@@ -27,6 +27,7 @@ from ..instances.instance import Instance
 from ..instances.queues import ROOT, cleaned
 from ..instances.quotas import KINDS, parted
 from .frames import eligible_entries
+from .plain_data import TOO_DEEP, depth
 from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible",
           "rates", "entitlements", "queues", "units", "name")  # fmt: skip
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
-_TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
 _Kind = TypeVar("_Kind")
 #: A mapping of a document.
@@ -91,11 +91,11 @@ def read_document(source: Path, expected: str = "expected .json, .yaml or .yml")
     text = read_text(source)
     try:
         document = _PARSERS[suffix](text)
-        if _depth(document) > MOST_DEPTH:
-            raise ValueError(_TOO_DEEP)
+        if depth(document) > MOST_DEPTH:
+            raise ValueError(TOO_DEEP)
         return document
     except RecursionError:
-        raise FileFormatError(f"{source}: {_TOO_DEEP}") from None
+        raise FileFormatError(f"{source}: {TOO_DEEP}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise FileFormatError(f"{source}: {_where(error)}; is the file cut off or edited by hand?") from None
 
@@ -279,7 +279,7 @@ def _measure_yaml(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             open_.append((event.anchor, 1))
             if len(open_) > MOST_DEPTH:
-                raise yaml.MarkedYAMLError(problem=_TOO_DEEP, problem_mark=event.start_mark)  # type: ignore[arg-type]
+                raise yaml.MarkedYAMLError(problem=TOO_DEEP, problem_mark=event.start_mark)  # type: ignore[arg-type]
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = open_.pop()
@@ -298,14 +298,6 @@ def _measure_yaml(text: str) -> None:
         if open_:
             anchor, before = open_[-1]
             open_[-1] = anchor, before + size
-
-
-def _depth(document: Any) -> int:
-    """Return how many lists and mappings are within one another."""
-    if not isinstance(document, dict | list):
-        return 0
-    parts = document.values() if isinstance(document, dict) else document
-    return 1 + max(map(_depth, parts), default=0)
 
 
 def _dump_yaml(document: dict[str, Any]) -> str:

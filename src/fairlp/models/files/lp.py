@@ -40,7 +40,7 @@ from .whole_files import Target
 _NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _NAME: Final = r"[^\s0-9.+\-*^<>=:\\/\[\]][^\s+\-*^<>=:\\]*+"
 _COMPARE: Final = r"<=|=<|>=|=>|<|>|="
-_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}|{_COMPARE}|[+-]|:|\n|\S")
+_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}|{_COMPARE}|[+-]|:|\n\s*+|\S")
 _OTHER, _DIGITS, _WORD, _RELATION, _SIGN, _COLON, _LINE_END = range(7)
 #: Kind of a token by its first character; all others begin a name.
 _KIND: Final = dict.fromkeys("0123456789.", _DIGITS) | dict.fromkeys("<>=", _RELATION) | dict.fromkeys("+-", _SIGN) | {
@@ -61,7 +61,9 @@ _TITLES: Final = {
     "end": r"end",
 }
 _TITLE = re.compile(
-    "^[ \t]*(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items()) + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
+    "^[ \t]*+(?:"
+    + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
+    + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
     re.IGNORECASE | re.MULTILINE,
 )
 _ORDER: Final = {"objective": 0, "constraints": 1, "bounds": 2, "general": 2, "binary": 2, "refused": 2, "end": 3}
@@ -82,13 +84,15 @@ class _Tokens:
         texts = _TOKEN.findall(text)
         kinds = np.array([_KIND.get(text[0], _WORD) if text != "." else _OTHER for text in texts], dtype=np.int8)
         ends = kinds == _LINE_END
+        breaks = np.zeros(len(texts), dtype=np.int64)  # a token has all blank lines that follow each other
+        breaks[ends] = [texts[place].count("\n") for place in np.flatnonzero(ends).tolist()]
         self.kinds: list[int] = kinds[~ends].tolist()
-        self.lines: list[int] = (line + np.cumsum(ends)[~ends]).tolist()
-        self.texts: list[str] = [text for text in texts if text != "\n"]
+        self.lines: list[int] = (line + np.cumsum(breaks)[~ends]).tolist()
+        self.texts: list[str] = [text for text in texts if text[0] != "\n"]
         self.count, self.at = len(self.texts), 0
         self.texts += ["", ""]  # nothing stands behind the last
         self.kinds += [_RELATION, _RELATION]
-        self.lines += self.lines[-1:] or [line + int(ends.sum())]
+        self.lines += self.lines[-1:] or [line + int(breaks.sum())]
 
     def fault(self, problem: str) -> LineError:
         """Return the error that something is wrong at the next token."""

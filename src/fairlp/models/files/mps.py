@@ -42,7 +42,9 @@ from .model_text import (
     settle,
     short_decimals,
     shown,
+    two_vectors,
     write_model,
+    zero_or_more,
 )
 from .whole_files import Target
 
@@ -64,6 +66,7 @@ _TITLE = re.compile(rb"\n[^ \t\n*]")
 _COMMENT = re.compile(rb"^\*[^\n]*", re.M)
 # a word that begins with $ begins a comment, unless it is the first of its line
 _DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
+_TYPES: Final = "UP, LO, FX, FR, MI, PL, BV, LI, UI or SC"
 #: The number that a line of BOUNDS gives.
 _GIVEN: Final = None
 #: What a type of bound sets as lower and as upper bound, and whether the column is whole.
@@ -77,6 +80,7 @@ _BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
     b"MI": ({"lower": -np.inf}, False),
     b"PL": ({"upper": np.inf}, False),
     b"BV": ({"lower": 0.0, "upper": 1.0}, True),
+    b"SC": ({"upper": _GIVEN}, False),
 }
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
@@ -309,7 +313,7 @@ class _Reader:
     """One pass over the sections of a file."""
 
     def __init__(self, sections: _Sections) -> None:
-        self.sections, self.source = sections, sections.source
+        self.sections, self.source, self.semicontinuous = sections, sections.source, dict[int, int]()
         self.exact = is_ours(sections.comments) is not None
 
     def parse(self) -> Parsed:
@@ -319,22 +323,21 @@ class _Reader:
         self._columns()
         self._right_hand_sides()
         self._ranges()
-        columns = self.columns
         self._bounds()
         kept = self.kept
         lower, upper, numbers = self.row_lower[kept], self.row_upper[kept], self.row_lines[kept]
         names = b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n") if kept.any() else []
+        columns, ends = self.columns, (self.lower, self.upper)
         settle(source, lower, upper, lambda i: f"row {shown(names[i])}", numbers, self.exact)
-        low, high = self.lower, self.upper
-        settle(source, low, high, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact)
+        settle(source, *ends, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact)
         sense = sections.sense
         if sense == "min" and "OBJSENSE" not in sections.lines and "SENSE:Maximize" in sections.comments[:1]:
             sense = "max"
             source.warn("PuLP's comment says that the objective is maximised, which other readers ignore")
-        return Parsed(
-            sections.name, sense, self.offset, self.c, self.A, lower, upper, low, high, self.whole, names, columns,
-            sections.comments,
-        )  # fmt: skip
+        parsed = Parsed(
+            sections.name, sense, self.offset, self.c, self.A, lower, upper, self.lower, self.upper, self.whole, names,
+            self.columns, sections.comments)  # fmt: skip
+        return zero_or_more(source, parsed, self.semicontinuous)
 
     def _refuse(self, wrong: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]) -> None:
         """Raise for the first of the lines of these numbers that is wrong."""
@@ -399,13 +402,13 @@ class _Reader:
         self.A: csc_array[Any] = csc_array((values[stays], position[rows[stays]], starts), shape=shape)
 
     def _markers(self, found: _Entries) -> None:
-        """Raise unless every second marker ends what the one before it began."""
+        """Raise unless every second marker ends what the one before it began; the end of COLUMNS ends the last."""
         odd = np.arange(len(found.marks)) % 2
         expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[odd]
         ends = ("'INTORG'", "'INTEND', which ends what 'INTORG' began")
         self._refuse(found.marks != expected, found.mark_numbers, lambda i: f"expected the marker {ends[i % 2]}")
         if len(odd) % 2:
-            raise self.source.fault(int(found.mark_numbers[-1]), "no marker 'INTEND' follows")
+            self.source.warn("no marker 'INTEND' follows the last 'INTORG'; all columns behind it are integer")
 
     def _right_hand_sides(self) -> None:
         """Read RHS; that of the objective is minus its constant."""
@@ -446,7 +449,7 @@ class _Reader:
         expected = "the section's vector, row and number, or that and one more row and number"
         found = self._entries(title, (2, 3, 4, 5), expected)
         if names := found.names[1:]:
-            raise self.source.fault(int(found.numbers[found.begins[1]]), _two_vectors(names[0], found.names[0]))
+            raise self.source.fault(int(found.numbers[found.begins[1]]), two_vectors(names[0], found.names[0]))
         self._checked(found)
         self.row_lines[found.rows] = found.numbers
         return found.rows, found.values
@@ -461,12 +464,10 @@ class _Reader:
         vector = b""
         for number, words in chain.from_iterable(self.sections.pieces("BOUNDS")):
             kind, size = words[0].upper(), len(words)
-            if kind == b"SC":
-                raise fault(number, "semi-continuous columns are no part of linear or mixed-integer programs")
             sides, whole = _BOUNDS.get(kind, ({}, False))
             valued = _GIVEN in sides.values()
             if not sides or not 2 + valued <= size <= 4:
-                raise fault(number, "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column")
+                raise fault(number, f"expected {_TYPES}, the section's vector, and a column")
             place = size - 2
             if not valued:
                 place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
@@ -475,7 +476,7 @@ class _Reader:
                 name = words[place].decode()
                 raise fault(number, f"no column is called {shown(name)}{hint(name, columns)}")
             if place == 2 and (vector := vector or words[1]) != words[1]:
-                raise fault(number, _two_vectors(words[1].decode(), vector.decode()))
+                raise fault(number, two_vectors(words[1].decode(), vector.decode()))
             for side, value in sides.items():
                 if seen[side][j]:
                     raise fault(number, f"the {side} bound of {shown(columns[j])} was given in line {seen[side][j]}")
@@ -483,6 +484,8 @@ class _Reader:
                 bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
             if whole:
                 self.whole[j] = 1
+            if kind == b"SC":
+                self.semicontinuous[j] = number
         self.lower, self.upper = (np.array(values, dtype=float) for values in bounds.values())
         has_lower, has_upper = (np.array(lines, dtype=np.int64) for lines in seen.values())
         self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
@@ -553,11 +556,6 @@ class _Reader:
         again[order[1:]] = np.diff(place[order]) == 0
         self._refuse(again, numbers, lambda i: f"a second number for row {shown(word(i))}")
         return order
-
-
-def _two_vectors(name: str, first: str) -> str:
-    """Return what is wrong when a section has more than one vector: readers take only one of them."""
-    return f"a second vector, {shown(name)} after {shown(first)}; expected one"
 
 
 Profile = Literal["portable", "full", "fixed"]

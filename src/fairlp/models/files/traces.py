@@ -149,6 +149,9 @@ def _read(
     source = f"{path}, line 1" if given is None else f"the header of {path}"
     for column in required:
         require_known(column, headers, f"{source}: there is no column {column!r}", FileFormatError)
+    for column in headers:
+        if headers.count(column) > 1:
+            raise FileFormatError(f"{source}: there are several columns {column!r}; expected each once")
     first_line = 2 if given is None else 1
     for line, row in enumerate(rows, first_line):
         if len(row) != len(headers):

@@ -16,6 +16,8 @@ import os
 import secrets
 import shutil
 import stat
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -42,8 +44,12 @@ MOST_REPEATED: Final = 1_000_000
 MOST_ARRAYS: Final = 1_000
 #: Characters of the header of an array, and of a document beside arrays.
 MOST_HEADER: Final = 10_000
-#: What may be read though it is no regular file: the streams that this process was given.
-_GIVEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+#: What may be read and written though it is no regular file: the streams that this process was given.
+_GIVEN = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+#: How many times its size a gzip file may hold, when that is much: models are packed to a twentieth or so, blanks to a
+#: thousandth, and a small file must not keep a reader busy for long.
+MOST_GROWTH: Final = 200
+_MUCH: Final = 2**24
 
 
 def home(path: AnyPath) -> Path:
@@ -61,7 +67,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
     The streams that this process was given (``/dev/stdin``, ``/dev/fd/63`` of a shell's ``<(…)``) are read too.
     """
-    given = str(path).startswith(_GIVEN)
+    given = _is_stream(path)
     # without O_NONBLOCK, opening a pipe waits for who writes to it; on a regular file it changes nothing
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | (0 if given else getattr(os, "O_NONBLOCK", 0))
     try:
@@ -106,6 +112,11 @@ def unpacked(content: bytes, path: Path) -> bytes:
         ) from None
     if len(found) > MOST_BYTES:
         raise FileFormatError(f"{path} holds more than {MOST_BYTES >> 20} MiB, which is the most that is read")
+    if len(found) > max(_MUCH, MOST_GROWTH * len(content)):
+        raise FileFormatError(
+            f"{path} holds {len(found) // len(content)} times its size, nearly all of it the same; unpack it first "
+            "(gunzip) if that is right"
+        )
     return found
 
 
@@ -142,7 +153,8 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
     """Give a draft beside the place of each file; when the block ends without an error, all drafts take their places.
 
     A draft keeps the last suffixes of its file. Links stay links, and a file that is replaced leaves its permissions to
-    the new one. What is no file, such as ``/dev/stdout``, cannot be replaced and is written to directly.
+    the new one. What is no file, such as a device, cannot be replaced and is written to directly; a stream of this
+    process (``/dev/stdout``) is given the content at the end, behind what it has.
 
     Raises
     ------
@@ -159,9 +171,13 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
     ['a.txt']
     """
     with ExitStack() as locks:
-        moves = [(_beside(Path(path), locks), Path(os.path.realpath(path))) for path in paths]
+        moves = [(_beside(Path(path), locks), path) for path in paths]
         yield [draft for draft, _ in moves]
-        waiting = [(draft, place) for draft, place in moves if draft != place]
+        for draft, path in moves:
+            if _is_stream(path):
+                _passed_on(draft, path)
+        files = [(draft, Path(os.path.realpath(path))) for draft, path in moves if not _is_stream(path)]
+        waiting = [(draft, place) for draft, place in files if draft != place]
         for draft, place in waiting:
             if place.exists():
                 shutil.copymode(place, draft)
@@ -215,8 +231,24 @@ def require_folder(path: Path) -> None:
         raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
 
 
+def _is_stream(path: AnyPath) -> bool:
+    """Whether a path is a stream that this process was given."""
+    return os.fspath(path).startswith(_GIVEN)
+
+
+def _passed_on(draft: Path, path: AnyPath) -> None:
+    """Write a draft to a stream, behind what was printed."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    with open(path, "ab") as file:
+        file.write(draft.read_bytes())
+
+
 def _beside(path: Path, locks: ExitStack) -> Path:
     """Return a draft in the folder where a file really is, or the place itself where it is no file to replace."""
+    if _is_stream(path):
+        return Path(locks.enter_context(tempfile.TemporaryDirectory())) / f"draft{''.join(path.suffixes[-2:])}"
     place = Path(os.path.realpath(path))  # through a link, so that the link stays one
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from .problem import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
 _NO_NUMBERS = (TypeError, ValueError, OverflowError)
+#: The smallest float that has all its digits.
+_SMALLEST = float(np.finfo(float).smallest_normal)
 
 
 def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
@@ -123,6 +125,21 @@ def amounts(array: np.ndarray, what: str, rows: Index, columns: Index, row: str,
             f"{what} of {row} {rows[at[0]]!r}, {column} {columns[at[1]]!r}, is {array[at]:g}; "
             "expected a finite number >= 0" + _what_to_do(array[at])
         )
+    whole_digits(array, lambda at: f"{what} of {row} {rows[at[0]]!r}, {column} {columns[at[1]]!r},")
+
+
+def whole_digits(array: np.ndarray, name: Callable[[tuple[int, ...]], str]) -> None:
+    """Refuse numbers above 0 that are too small to have all their digits (denormal ones); ``name`` says of what.
+
+    Their quotients are no floats, or wrong ones, so that nothing could be said of an answer.
+    """
+    wrong = (array > 0) & (array < _SMALLEST)
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0].tolist())
+        raise InstanceError(
+            f"{name(at)} is {array[at]:g}; expected 0, or at least {_SMALLEST:.3g}: smaller numbers have lost digits "
+            "(give it in a smaller unit)"
+        )
 
 
 def _what_to_do(value: float) -> str:
@@ -175,6 +192,7 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
             f"weight of user {users[at[0]]!r}{where} is {array[at]:g}; expected a finite number > 0 "
             "(leave a user out who is to get nothing, or set its task limit to 0)"
         )
+    whole_digits(array, lambda at: f"weight of user {users[at[0]]!r}")
     return array
 
 
@@ -188,6 +206,7 @@ def task_limits(given: Any, users: Index) -> np.ndarray:
     array = vector(found, len(users), "task limit", users)
     problem = "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
     _refuse(~(array >= 0), users, problem, array)
+    whole_digits(array, lambda at: f"task limit of user {users[at[0]]!r}")
     return array
 
 
@@ -232,6 +251,7 @@ def entitlements(given: Any, users: Index) -> np.ndarray | None:
     array = vector(given, len(users), "entitlement", users)
     wrong = ~(np.isfinite(array) & (array >= 0))
     _refuse(wrong, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
+    whole_digits(array, lambda at: f"entitlement of user {users[at[0]]!r}")
     total = float(array.sum())
     if abs(total - 1) > AGREEMENT:
         raise InstanceError(

@@ -265,14 +265,15 @@ class Instance:
         return EVERYWHERE if allowed is None else allowed, conditions
 
     @classmethod
-    def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, **options: Any) -> Instance:
+    def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any) -> Instance:
         """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`.
 
         Parameters
         ----------
         users, servers : DataFrame
+        queues : DataFrame or mapping, optional
         **options
-            ``resources``, ``units``, ``eligible``, ``rates``, ``queues`` and ``name``.
+            ``resources``, ``units``, ``eligible``, ``rates`` and ``name``.
 
         Returns
         -------
@@ -289,14 +290,15 @@ class Instance:
         """
         from ..files.frames import from_frames
 
-        return from_frames(users, servers, **options)
+        return from_frames(users, servers, queues, **options)
 
-    def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the table of users and the table of servers, as :meth:`from_frames` takes them.
+    def to_frames(self) -> tuple[pd.DataFrame, ...]:
+        """Return the tables of users, servers and, where there are some, queues, as :meth:`from_frames` takes them.
 
         Returns
         -------
-        tuple of (DataFrame, DataFrame)
+        tuple of DataFrame
+            Two, or with queues three.
 
         Examples
         --------
@@ -580,7 +582,7 @@ class Instance:
         <Instance 'wang-figure-1': 1 user, 2 servers, resources cpu, memory>
         """
         return self.derived(
-            users=Index("n", self.users.labels[positions], "user"),
+            users=self.users.rows(positions),
             demands=self.demands[positions],
             weights=self.weights[positions],
             task_limits=self.task_limits[positions],
@@ -725,7 +727,7 @@ class Instance:
 def of_servers(instance: Instance, positions: np.ndarray) -> Instance:
     """Return the instance with these rows of servers only, by position."""
     return instance.derived(
-        servers=Index("i", instance.servers.labels[positions], "server"),
+        servers=instance.servers.rows(positions),
         capacities=instance.capacities[positions],
         counts=instance.counts[positions],
         eligible=instance.eligible[:, positions] if instance.has_constraints else EVERYWHERE,

@@ -14,6 +14,7 @@ from scipy import sparse
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
+from .checks import whole_digits
 from .problem import relative
 from .quotas import KINDS, Quotas, parted, quotas_of
 
@@ -351,6 +352,7 @@ def _row(path: str, given: Any, resources: Index) -> Row:
         if key not in _KEYS:
             raise InstanceError(f"queue {path!r} has {key!r}; {nearest(key, _KEYS)}")
     weight = _number(given.get("weight", 1.0), f"weight of queue {path!r}")
+    whole_digits(np.array(weight), lambda _: f"weight of queue {path!r}")
     if not (np.isfinite(weight) and weight > 0):
         raise InstanceError(f"weight of queue {path!r} is {weight:g}; expected a finite number > 0")
     guarantee = _amounts(given.get("guarantee"), f"guarantee of queue {path!r}", resources, 0.0)
@@ -367,6 +369,8 @@ def _row(path: str, given: Any, resources: Index) -> Row:
             raise InstanceError(
                 f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected {most}{none}"
             )
+    for what, row in (("guarantee", guarantee), ("cap", cap)):
+        whole_digits(row, lambda at, what=what: f"{what} of queue {path!r}, resource {resources[at[0]]!r},")  # type: ignore[misc]
     said = {}
     for kind in KINDS:
         what = f"{kind} of queue {path!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,9 @@ def mapped_numbers(body: Labelled, node: Along) -> Labelled:
         return times(body, Labelled((node.to,), node.matrix.sum(axis=1)))
     axis = symbols.index(node.index.symbol)
     front = np.moveaxis(body.values, axis, 0)
-    values = (node.matrix @ front.reshape(len(node.index), -1)).reshape(len(node.to), *front.shape[1:])
+    values = (node.matrix @ front.reshape(len(node.index), math.prod(front.shape[1:]))).reshape(
+        len(node.to), *front.shape[1:]
+    )
     return Labelled((*body.indices[:axis], node.to, *body.indices[axis + 1 :]), np.moveaxis(values, 0, axis))
 
 

@@ -52,23 +52,23 @@ class Expression(Fixed):
     indices: Indices = ()
     #: 0: numbers only; 1: linear in variables; 2: with logarithms or powers (objectives only).
     degree: int = 0
-    _names = frozenset({"indices", "degree", "left", "right", "sign", "value", "body", "over", "argument"})
+    _names = frozenset({"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"})
     #: Let NumPy scalars and arrays on the left hand over to us, and Series and frames (their own priority is 4000).
     __array_ufunc__ = None
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
 
     def __add__(self, other: Any) -> Expression:
-        return Add(self, as_expression(other, self), 1)
+        return Add((1, self), (1, as_expression(other, self)))
 
     def __radd__(self, other: Any) -> Expression:
-        return Add(as_expression(other, self), self, 1)
+        return Add((1, as_expression(other, self)), (1, self))
 
     def __sub__(self, other: Any) -> Expression:
-        return Add(self, as_expression(other, self), -1)
+        return Add((1, self), (-1, as_expression(other, self)))
 
     def __rsub__(self, other: Any) -> Expression:
-        return Add(as_expression(other, self), self, -1)
+        return Add((1, as_expression(other, self)), (-1, self))
 
     def __neg__(self) -> Expression:
         return Product(Constant(-1.0), self)
@@ -175,6 +175,9 @@ class Expression(Fixed):
     def shift(self, index: Index, steps: int = 1) -> Expression:
         """Return the expression ``steps`` labels before, along an index; 0 where that is outside the index.
 
+        So ``x - x.shift(t) <= 5`` also bounds the first element, by 5. For rows where both elements exist only, say
+        with ``where=`` which; the model prints what is 0 outside.
+
         Parameters
         ----------
         index : Index
@@ -201,6 +204,8 @@ class Expression(Fixed):
         <Constraint ramp: x[t] − x[t−1] ≤ 5 ∀ t: 3 rows>
         >>> model.compile().A.toarray().tolist()
         [[1.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
+        >>> model.constraint("later", x - x.shift(t) <= 5, where=[False, True, True])
+        <Constraint later: x[t] − x[t−1] ≤ 5 ∀ t: 2 of 3 rows>
         """
         own = _own(self, index, "shift")
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
@@ -340,12 +345,40 @@ class Constant(Expression):
 
 
 class Add(Expression):
-    """``left + sign · right``."""
+    """A sum of expressions, each with a sign: ``parts`` as they were added, :meth:`addends` without sums among them.
 
-    def __init__(self, left: Expression, right: Expression, sign: int) -> None:
-        self.left, self.right, self.sign = left, right, sign
-        self.indices = union(left.indices, right.indices)
-        self.degree = max(left.degree, right.degree)
+    ``total = total + x[k]`` in a loop makes sums of sums of sums. Walks over a formula ask for the addends, and so does
+    pickle: the depth of a formula does not grow with the number of its terms.
+    """
+
+    def __init__(self, *parts: tuple[int, Expression]) -> None:
+        self.parts = parts
+        self.indices = union(*(part.indices for _, part in parts))
+        self.degree = max(part.degree for _, part in parts)
+
+    def addends(self) -> list[tuple[int, Expression]]:
+        """Return the sign and the expression of each term, in order; none of them is a sum itself.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x, y, z = (model.variable(name) for name in "xyz")
+        >>> [(sign, str(part)) for sign, part in (x - (y - z)).addends()]
+        [(1, 'x'), (-1, 'y'), (1, 'z')]
+        """
+        flat: list[tuple[int, Expression]] = []
+        stack: list[tuple[int, Expression]] = [(1, self)]
+        while stack:
+            sign, node = stack.pop()
+            if isinstance(node, Add):
+                stack += ((sign * own, part) for own, part in reversed(node.parts))
+            else:
+                flat.append((sign, node))
+        return flat
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "parts": tuple(self.addends())}
 
 
 class Product(Expression):
@@ -1091,7 +1124,4 @@ def _position(name: str, label: Any, index: Index) -> int:
     """Return the position of a label of an index."""
     if not _is_label(label, index):
         raise UnknownNameError(f"{name!r} has no {index.name} {label!r}; {nearest(label, index)}")
-    found = index.labels.get_loc(label)
-    if not isinstance(found, int):
-        raise ModelError(f"{name!r}: label {label!r} stands for more than one {index.name}")
-    return found
+    return int(index.labels.get_loc(label))  # type: ignore[arg-type]

@@ -81,6 +81,30 @@ class Index(Fixed):
         labels = labels if isinstance(labels, pd.Index) else pd.Index(list(labels), tupleize_cols=False)
         self.labels = labels.to_flat_index()
         self.name = name or symbol
+        if not self.labels.is_unique:
+            twice = self.labels[self.labels.duplicated()][0]
+            raise ModelError(f"index {symbol!r} has label {twice!r} twice; expected each {self.name} once")
+
+    def rows(self, positions: np.ndarray) -> Index:
+        """Return the index of rows that are taken of a table; one that is taken twice has its label twice.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+
+        Returns
+        -------
+        Index
+
+        Examples
+        --------
+        >>> Index("n", ["ann", "bob"], "user").rows(np.array([1, 1, 0]))
+        <Index n: 3 users bob, bob, ann>
+        """
+        found = object.__new__(Index)
+        found.symbol, found.whole, found.name = self.symbol, None, self.name
+        found.labels = self.labels[positions]
+        return found
 
     def alias(self, symbol: str) -> Index:
         """Return another index over the same labels (``m`` beside ``n``).
@@ -222,7 +246,11 @@ def by_element(given: Any, axes: Axes) -> Any:
     """Return a mapping with tuples as keys as a Series of several levels, or of one where the tuples are labels."""
     if isinstance(given, Mapping):
         key, value = next(iter(given.items()), (None, None))
-        given = pd.Series(given) if isinstance(key, tuple) and np.isscalar(value) else given
+        if not isinstance(key, tuple) or not np.isscalar(value):
+            return given
+        if any(axis is not None and key in axis for axis in axes):
+            return pd.Series(list(given.values()), pd.Index(list(given), tupleize_cols=False))
+        given = pd.Series(given)
     levels = isinstance(given, pd.Series) and given.index.nlevels > 1
     if levels and any(axis is not None and label in axis for axis in axes for label in given.index[:1]):
         return given.set_axis(given.index.to_flat_index())
@@ -302,6 +330,13 @@ def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpErr
 model.parameter(name, indices, values)
     """
     axes = _axes_of(given)
+    if len(axes) > len(beside):
+        shape, expected = tuple(size for *_, size in axes), shape_of(beside)
+        symbols = ", ".join([*symbols_of(beside), "…"])
+        raise error(
+            f"{what} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over further indices are a "
+            f"parameter: model.parameter(name, ({symbols}), data), with an Index for each axis"
+        )
     fits = [_fits(axis, beside, what, error) for axis in axes]
     bare = [k for k, (name, own, _) in enumerate(axes) if name is None and (own is None or is_default(own))]
     found = [
@@ -319,6 +354,11 @@ model.parameter(name, indices, values)
         f"{what} could run over {ways}; name its axes after the indices (a Series with .rename_axis('n'), a frame with "
         ".rename_axis(index='n', columns='i')), or declare it with model.parameter(name, indices, values)"
     )
+
+
+def axes_count(given: Any) -> int:
+    """Return over how many indices something runs: the levels or dimensions of a table, the depth of a list."""
+    return len(_axes_of(by_element(given, ())))
 
 
 def _axes_of(given: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
@@ -356,7 +396,8 @@ def _fits(
 
 
 def _in_common(labels: Any, index: Index) -> int:
-    return len(labels) if labels.equals(index.labels) else int(labels.isin(index.labels).sum())
+    # sets, since pandas reads tuples of several types as numbers or text where it compares many at once
+    return len(labels) if labels.equals(index.labels) else len(set(labels).intersection(index.labels))
 
 
 def _names_of(given: Any) -> list[Any]:

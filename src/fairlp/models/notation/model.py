@@ -153,7 +153,7 @@ class Declarations(Tables):
         name : str
         *over : Index
         where : array_like of bool or Subset, optional
-            One entry for each combination of labels.
+            One entry for each combination of labels, or for each label of some of the indices.
         lower, upper : float, array_like or None
             Bounds (None: none). The default is ``0 <= x``.
         integer, binary : bool
@@ -200,7 +200,7 @@ class Declarations(Tables):
         over : tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool or Subset, optional
-            Over the same indices: only these rows exist.
+            Over the same indices, or some of them (a Series over hours): only these rows exist.
         doc : str
             What it says.
 

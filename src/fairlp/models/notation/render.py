@@ -25,8 +25,9 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Fixed, Index, Indices, member, symbols_of
+from .labels import Fixed, Index, Indices, member, shape_of, symbols_of
 from .switches import Conditional
+from .walks import children
 
 if TYPE_CHECKING:
     from .model import Model
@@ -146,9 +147,13 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             argument = _render(node.argument, tex)[0]
             return (f"\\left|{argument}\\right|" if tex else f"|{argument}|"), _ATOM
         case Add():
-            left, right = _render(node.left, tex)[0], _render(node.right, tex)
-            second = _wrap(right, _PRODUCT if node.sign < 0 else _SUM)
-            return f"{left} {'+' if node.sign > 0 else '−' if not tex else '-'} {second}", _SUM
+            minus = "-" if tex else "−"
+            (_, first), *others = node.addends()
+            pieces = [_render(first, tex)[0]]
+            for sign, part in others:
+                shown = _wrap(_render(part, tex), _SUM if sign > 0 else _PRODUCT)
+                pieces.append(f"{'+' if sign > 0 else minus} {shown}")
+            return " ".join(pieces), _SUM
         case Product():
             if isinstance(node.left, Constant) and node.left.value == -1:
                 return ("-" if tex else "−") + _wrap(_render(node.right, tex), _PRODUCT), _SUM
@@ -274,6 +279,33 @@ def _plain_tex(words: str) -> str:
     return "".join(_TEX_LETTERS.get(letter, letter) for letter in words)
 
 
+def _outside(model: Model, tex: bool) -> dict[str, Index]:
+    """Return what is 0 in a row because it lies outside its index, as it prints, and the index: ``x[t−1]``."""
+    shifts: dict[str, Index] = {}
+
+    def collect(node: Expression, rows: dict[str, np.ndarray]) -> None:
+        """Add the shifts in an expression; ``rows``: by symbol of an index, positions of the labels that have rows."""
+        stack = [node]
+        while stack:
+            part = stack.pop()
+            stack += reversed(children(part))
+            if not isinstance(part, Along) or part.summed:
+                continue
+            outside = np.diff(part.matrix.indptr) == 0
+            if outside[rows.get(part.to.symbol, slice(None))].any():
+                shifts.setdefault(_render(part, tex)[0], part.index)
+
+    for row in model.constraints.values():
+        positions = np.arange(row.full_size) if row.positions is None else row.positions
+        places = np.unravel_index(positions, shape_of(row.over)) if row.over else ()
+        for part in row.relation.parts:
+            collect(part, dict(zip(symbols_of(row.over), places, strict=True)))
+    for formula in (model.objective, *model.definitions.values()):
+        if formula is not None:
+            collect(formula, {})
+    return shifts
+
+
 def model_text(model: Model) -> str:
     """Return a whole model as text, as ``print(model)`` shows it."""
     subsets = _Subsets(model, False)
@@ -301,9 +333,11 @@ def model_text(model: Model) -> str:
     entries += [(i.symbol, f"{i.name} ({len(i)})") for i in model.indices]
     width = max(len(left) for left, _ in entries) if entries else 0
     lines += [f"    {left:<{width}}  {right}".rstrip() for left, right in entries]
-    if subsets.shown:
+    edges = _outside(model, False)
+    if subsets.shown or edges:
         lines.append("  where")
-        lines += [f"    {subsets.definition(n)}   {len(s)} of {s.full_size}" for n, s in subsets.shown.items()]
+    lines += [f"    {subsets.definition(n)}   {len(s)} of {s.full_size}" for n, s in subsets.shown.items()]
+    lines += [f"    {shown} = 0 outside {index.symbol}" for shown, index in edges.items()]
     return "\n".join(lines)
 
 
@@ -326,6 +360,9 @@ def model_latex(model: Model, symbols: bool = False) -> str:
     lead = r"\text{where}\quad & "
     for name, subset in subsets.shown.items():
         rows.append(rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}")
+        lead = "& "
+    for shown, index in _outside(model, True).items():
+        rows.append(rf"{lead}{shown} = 0 \text{{ outside }} {index.symbol}")
         lead = "& "
     if symbols:
         rows += _symbol_table(model)

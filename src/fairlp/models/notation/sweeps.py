@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,12 +126,14 @@ class ModelSession:
         self._options = Options.from_keywords(spelt(solver), dict(options))
         self._session: Session | None = None
         self._open = True
+        self._lock = RLock()
         self.last: Solution | None = None
 
     def solve(self) -> Solution:
         """Solve the model as it is now.
 
-        What the last basis does not lead to, and what is not proved optimal, is solved afresh.
+        What the last basis does not lead to, and what is not proved optimal, is solved afresh. Several threads may
+        call it: one is served after the other.
 
         Returns
         -------
@@ -141,17 +144,19 @@ class ModelSession:
         ModelError
             When the session is closed.
         """
-        if not self._open:
-            raise ModelError(
-                f"the session of model {self.model.name!r} is closed; open another with model.session(), or use "
-                "model.solve()"
-            )
-        self.last = self._solve(self.model.compile())
-        return self.last
+        with self._lock:
+            if not self._open:
+                raise ModelError(
+                    f"the session of model {self.model.name!r} is closed; open another with model.session(), or use "
+                    "model.solve()"
+                )
+            solution = self.last = self._solve(self.model.compile())
+        return solution
 
     def close(self) -> None:
         """Let go of what the solver keeps; it cannot be used any more."""
-        self._open, self._session = False, None
+        with self._lock:
+            self._open, self._session = False, None
 
     def __enter__(self) -> ModelSession:
         return self

@@ -12,22 +12,26 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
-from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, unconditional, uses
+from .compiler import naming, numbers, unconditional
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
 from .labels import (
     Fixed,
     Indices,
     aligned,
+    axes_count,
     axes_of,
     axes_text,
+    by_element,
     carries_labels,
     floats,
     labels_at,
+    placed,
     shape_of,
     symbols_of,
     union,
 )
 from .switches import parts_of
+from .walks import mapped, mapped_relation, named, rebuilt, uses
 
 if TYPE_CHECKING:
     from .model import Declarations, Model
@@ -206,7 +210,10 @@ class Constraint(Fixed):
 
 
 def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
-    """Return the elements where a block exists, None for all of them; ``where`` is a mask, a Subset or None."""
+    """Return the elements where a block exists, None for all of them; ``where`` is a mask, a Subset or None.
+
+    A mask may be over some of the indices: a Series over hours, for rows over users and hours.
+    """
     if where is None:
         return None
     if isinstance(where, Subset):
@@ -215,8 +222,17 @@ def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
         ):
             raise ModelError(f"{what}: {where!r} is not over ({', '.join(symbols_of(over))})")
         return where if len(where) < where.full_size else None
-    mask = np.asarray(aligned(where, over, f"'where' of {what}", ModelError))
+    words = f"'where' of {what}"
     shape = shape_of(over)
+    axes = over
+    if 0 < axes_count(where) < len(over):  # a mask over some of the indices holds for each label of the others
+        where = by_element(where, over)
+        axes = placed(where, over, words, ModelError)
+    mask = np.asarray(aligned(where, axes, words, ModelError))
+    if axes is not over and mask.shape == shape_of(axes):
+        order = [axes.index(index) for index in over if index in axes]
+        sizes = [len(index) if index in axes else 1 for index in over]
+        mask = np.broadcast_to(mask.transpose(order).reshape(sizes), shape)
     if mask.dtype != bool or mask.shape != shape:
         raise ModelError(f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} ({axes_text(over)})")
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))

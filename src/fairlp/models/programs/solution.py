@@ -543,7 +543,13 @@ class Solution:
         found = (self.values if name in self.values else self.activity)[name]
         if not isinstance(found, pd.DataFrame):
             found = pd.DataFrame({name: found}, index=None if isinstance(found, pd.Series) else [name])
-        return found.plot.bar(**{"ylabel": name, **options})
+        axes = found.plot.bar(**{"ylabel": name, **options})
+        for part in np.ravel(axes):
+            legend = part.get_legend()
+            names = [*part.get_xticklabels(), part.yaxis.label, *(legend.get_texts() if legend else ())]
+            for text in names:
+                text.set_parse_math(False)  # names are no formulas of Matplotlib's
+        return axes
 
     def ranges(self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False) -> pd.DataFrame:
         """Return how far right-hand sides, or costs, may move one at a time while the basis stays optimal.

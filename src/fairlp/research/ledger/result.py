@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import FileFormatError
+from ...models.files.plain_data import require_form
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
 from .registry import Paper
@@ -166,6 +167,7 @@ class Ledger:
         """
         if not isinstance(document, Mapping) or document.get("fairlp_ledger") != VERSION:
             raise FileFormatError(f"this is no ledger of version {VERSION}; expected what Ledger.to_dict gives")
+        require_form(dict(document), _FORM, "the ledger")
         try:
             rows = tuple(_row(dict(one)) for one in document["rows"])
             papers = tuple(Paper(one["number"], one["title"], tuple(one["names"])) for one in document["papers"])
@@ -213,6 +215,19 @@ class Ledger:
         counted = Counter(row.verdict for row in self.rows)
         said = ", ".join(f"{verdict} {counted[verdict]}" for verdict in Agreement if counted[verdict])
         return f"<Ledger: {len(self)} item{'s' * (len(self) != 1)}, {said}>"
+
+
+#: The form of what `Ledger.to_dict` gives.
+_LINE = {"label": str, "x": [float], "y": [float], "printed": bool}
+_CHART = {"title": str, "xlabel": str, "ylabel": str, "lines": [_LINE]}
+_WORDS = dict.fromkeys(("paper", "item", "says", "verdict", "ours", "why", "size", "witness"), str)
+_NUMBER = {"name": str, "paper": str, "ours": (float, bool), "agrees": (bool, None)}
+_FORM = {
+    "scale": str,
+    "seed": int,
+    "papers": [{"number": str, "title": str, "names": [str]}],
+    "rows": [{**_WORDS, "numbers": [_NUMBER], "count": (int, None), "chart": (_CHART, None)}],
+}
 
 
 def _row(given: dict[str, Any]) -> ItemRow:

@@ -286,8 +286,8 @@ class Study:
         document : mapping
         allow_code : bool
             Take functions of modules (``module:function``), which import the module and run, and options by a
-            solver's own names (``extra``), which may write files. Only for data that you trust: without it nothing
-            but fairlp runs.
+            solver's own names (``extra``) and log files, which write files. Only for data that you trust: without it
+            nothing but fairlp runs.
 
         Returns
         -------

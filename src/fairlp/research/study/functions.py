@@ -115,8 +115,15 @@ def find(given: Named, registry: Registry, kind: str) -> Function:
     return function
 
 
+#: Options of :func:`fairlp.allocate` by which files are written, and what they are.
+_WRITING = {
+    "extra": "options by the solver's own names (extra), which may write files",
+    "log_file": "a log_file, which would be written",
+}
+
+
 def refuse_code(document: Plain) -> None:
-    """Raise when plain data of a study would run what is not fairlp's: functions of modules, or a solver's own options.
+    """Raise when plain data of a study would run what is not fairlp's, or write files.
 
     Names are looked at where a study has them, whatever else is wrong with it: that is told later.
     """
@@ -134,11 +141,12 @@ def refuse_code(document: Plain) -> None:
                 f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study --allow-code"
             )
     for label, how in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
-        if isinstance(how, Mapping) and "extra" in how:
-            raise StudyError(
-                f"mechanisms.{label} has options by the solver's own names (extra), which may write files; if you "
-                "trust the study, allow it: allow_code=True, or fairlp study --allow-code"
-            )
+        for option, words in _WRITING.items():
+            if isinstance(how, Mapping) and option in how:
+                raise StudyError(
+                    f"mechanisms.{label} has {words}; if you trust the study, allow it: allow_code=True, or fairlp "
+                    "study --allow-code"
+                )
 
 
 def name_of(function: Function, registry: Registry) -> str | None:

@@ -104,7 +104,7 @@ def jain(instance: Instance, allocations: Allocations, *, of: str | Sequence[str
 
 
 def jains_index(levels: np.ndarray) -> float:
-    """Return Jain's index, (Σx)² / (N·Σx²).
+    """Return Jain's index, (Σx)² / (N·Σx²): 1 where all are equal, 1/N where one has everything.
 
     Parameters
     ----------
@@ -113,10 +113,17 @@ def jains_index(levels: np.ndarray) -> float:
     Returns
     -------
     float
-        NaN where nobody has anything.
+        1 where nobody has anything, since all are equal then.
+
+    Examples
+    --------
+    >>> jains_index(np.array([1.0, 1.0])), jains_index(np.array([1e-200, 0.0])), jains_index(np.zeros(3))
+    (1.0, 0.5, 1.0)
     """
-    squares = float((levels**2).sum())
-    return float(levels.sum()) ** 2 / (len(levels) * squares) if squares > 0 else np.nan
+    if not levels.any():
+        return 1.0
+    parts = levels / levels.max()  # squares of very large and very small numbers are beyond floats
+    return float(parts.sum() ** 2 / (len(parts) * (parts**2).sum()))
 
 
 def seconds(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import contextvars
 import importlib.metadata
 import importlib.util
@@ -11,8 +13,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import wraps
 from itertools import pairwise
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,14 +46,20 @@ from .scaling import Scaling, equilibrate
 Answer = TypeVar("Answer")
 #: Seconds between looks at whether somebody interrupts, on systems where a wait for a lock cannot be interrupted.
 _LOOK = 0.2
+#: Seconds that the end of the process waits for interrupted solvers that were told to stop.
+_LAST_WAIT = 10.0
+#: Exit status of an interrupted process.
+_INTERRUPTED = 130
 
 
 class _Work:
     """One call, and what came of it."""
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], aborts_at_exit: bool = False) -> None:
         self.call, self.context = call, contextvars.copy_context()
-        self.ended = threading.Event()
+        self.ended, self.aborts_at_exit = threading.Event(), aborts_at_exit
+        #: Of one that was interrupted: whether the solver was told, and what the process is to end with.
+        self.told, self.status = False, _INTERRUPTED
         self.answer: Any = None
         self.error: BaseException | None = None
 
@@ -80,19 +89,46 @@ def _worker() -> _Waiting:
 
 #: Where threads wait for the next thing to do: solvers have threads of their own by thread.
 _kept: list[_Waiting] = []
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_kept.clear)  # the threads are not there
+#: What solvers were doing when they were interrupted.
+_interrupted: list[_Work] = []
+if hasattr(os, "register_at_fork"):  # the threads are not there
+    os.register_at_fork(after_in_child=_kept.clear)
+    os.register_at_fork(after_in_child=_interrupted.clear)
 
 
-def interruptible(call: Callable[[], Answer], stop: Callable[[], object] = lambda: None) -> Answer:
+@atexit.register
+def _leave() -> None:
+    """Let interrupted solvers end before the process does.
+
+    HiGHS comes back to Python while it works; a thread that does so when Python has ended aborts the process.
+    """
+    deadline = monotonic() + _LAST_WAIT
+    works = [work for work in _interrupted if work.aborts_at_exit]
+    with contextlib.suppress(KeyboardInterrupt):  # another Ctrl-C: now
+        for work in works:
+            if work.told:
+                work.ended.wait(max(0.0, deadline - monotonic()))
+    for work in works:
+        if not work.ended.is_set():
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(Exception):
+                    stream.flush()
+            os._exit(work.status)
+
+
+def interruptible(
+    call: Callable[[], Answer], stop: Callable[[], object] | None = None, aborts_at_exit: bool = False
+) -> Answer:
     """Return what a call returns, in a way that Ctrl-C ends at once.
 
     Parameters
     ----------
     call : callable
         Runs a solver.
-    stop : callable
+    stop : callable, optional
         Tells the solver to stop; it is called from another thread than the solver's, after an interruption.
+    aborts_at_exit : bool
+        Whether the solver must not work any more when the process ends.
 
     Raises
     ------
@@ -105,19 +141,37 @@ def interruptible(call: Callable[[], Answer], stop: Callable[[], object] = lambd
         worker = _kept.pop()
     except IndexError:
         worker = _worker()
-    work, streams = _Work(call), (sys.stdout, sys.stderr)
+    work, streams = _Work(call, aborts_at_exit), (sys.stdout, sys.stderr)
     worker.put(work)
     try:
         while not work.ended.wait(_LOOK):
             pass
-    except BaseException:  # interrupted: the worker is not kept, its solver may go on for long
+    except BaseException as error:  # interrupted: the worker is not kept, its solver may go on for long
         sys.stdout, sys.stderr = streams  # a tool may have redirected them for the time of its run
-        stop()
+        _interrupted[:] = [other for other in _interrupted if not other.ended.is_set()]
+        _interrupted.append(work)
+        if isinstance(error, SystemExit) and isinstance(error.code, int):
+            work.status = error.code
+        if stop is not None:
+            with contextlib.suppress(Exception):  # what may be told to stop need not be there yet
+                stop()
+                work.told = True
         raise
     _kept.append(worker)
     if work.error is not None:
         raise work.error
     return work.answer  # type: ignore[no-any-return]
+
+
+def alone(method: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Return a method of a session that several threads may call: one after the other."""
+
+    @wraps(method)
+    def locked(self: ProgramSession, *args: Any, **keywords: Any) -> Answer:
+        with self.lock:
+            return method(self, *args, **keywords)
+
+    return locked
 
 
 @dataclass
@@ -201,6 +255,7 @@ class ProgramSession:
     def __init__(self, backend: Backend, program: Program, options: Options) -> None:
         self.backend, self.program, self.options = backend, program, options
         self.least_price = BLOCKED_PRICE
+        self.lock = threading.RLock()
 
     def change(
         self,
@@ -293,6 +348,8 @@ class BaseBackend:
     accuracy = VERIFIED
     integrality_tolerance = MILP_TOLERANCES[-1]
     waits = False
+    #: Whether the solver must not work any more when the process ends, as HiGHS must not.
+    aborts_at_exit = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -349,9 +406,23 @@ class BaseBackend:
         """Tell a run to stop, if the solver can be told; called from another thread, after Ctrl-C."""
 
     def _run(self, program: Program, options: Options) -> Raw:
-        return (
-            self.run(program, options) if self.waits else interruptible(lambda: self.run(program, options), self.stop)
-        )
+        if self.waits:
+            return self._guarded(program, options)
+        stop = None if type(self).stop is BaseBackend.stop else self.stop
+        return interruptible(lambda: self._guarded(program, options), stop, self.aborts_at_exit)
+
+    def _guarded(self, program: Program, options: Options) -> Raw:
+        """Run the solver: the border to somebody else's code, whose failures end here.
+
+        In a thread of its own: what a handler of signals raises meanwhile is no failure of the solver.
+        """
+        failures = (Exception,) if self.waits else (Exception, SystemExit)
+        try:
+            return _of_right_form(self.run(program, options), program, self.name)
+        except FairlpError:
+            raise
+        except failures as error:
+            raise SolverError(f"{self.name} failed on {program.name!r}: {type(error).__name__}: {error}") from error
 
     def session(self, program: Program, options: Options) -> ProgramSession:
         """Load a program for a series of solves (each from scratch, unless the back end can do better).
@@ -393,13 +464,7 @@ class BaseBackend:
         if options.start is not None:
             start: Any = scaling.column_bounds(start_of(program, options.start))
             options = replace(options, start=start)
-        try:
-            answer = _trivial(scaled) or self._run(scaled, options)
-            raw = _of_right_form(answer, scaled, self.name)
-        except FairlpError:
-            raise
-        except (Exception, SystemExit) as error:  # the border to somebody else's code: its failures end here
-            raise SolverError(f"{self.name} failed on {program.name!r}: {type(error).__name__}: {error}") from error
+        raw = _trivial(scaled) or self._run(scaled, options)
         x, duals = raw.x, raw.row_duals
         if x is not None and not np.isfinite(x).all():
             x = None
@@ -508,7 +573,27 @@ def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
         if given.shape != (size,):
             raise SolverError(f"{name} gave {part} of shape {given.shape} for {program.name!r}, which has {size} {of}")
         setattr(raw, part, given)
+    counts = raw.iterations
+    fits = {
+        "message": isinstance(raw.message, str),
+        "method": isinstance(raw.method, str),
+        "seconds": _is_number(raw.seconds),
+        "bound": raw.bound is None or _is_number(raw.bound),
+        "iterations": isinstance(counts, Mapping) and all(map(_is_number, counts.values())),
+        "pool": isinstance(raw.pool, Sequence) and all(np.shape(point) == (program.n_columns,) for point in raw.pool),
+    }
+    for part, right in fits.items():
+        if not right:
+            value = repr(getattr(raw, part))[:80]
+            raise SolverError(
+                f"{name} gave {part} of {value} for {program.name!r}; see fairlp.Raw for what it is to be"
+            )
+    raw.pool = [np.asarray(point, dtype=float) for point in raw.pool]
     return raw
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Program:

@@ -625,6 +625,7 @@ class Cvxpy(BaseBackend):
 
     def __init__(self, name: str) -> None:
         self.name, self.solver = name, name.partition(":")[2].upper()
+        self.aborts_at_exit = self.solver == "HIGHS"
         if self.solver in ("GLOP", "PDLP"):
             raise UnknownNameError(
                 f"{name} cannot run beside highspy in one process; use solver='ortools:{self.solver}' instead"
@@ -638,14 +639,16 @@ class Cvxpy(BaseBackend):
             self.accuracy = CONFORMANCE
         if self.known.with_integers:
             self.integrality_tolerance = FEASIBILITY
+        if installed("cvxpy") and not installed(self.known.package):  # what is still to be installed
+            package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
+            self.install = f"pip install {package}"
 
     def available(self) -> tuple[bool, str]:
         """Return whether CVXPY and the solver's package are installed, without importing them."""
         if not installed("cvxpy"):
             return False, f"cvxpy is not installed; {self.install}"
         if not installed(self.known.package):
-            package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
-            return False, f"{self.known.package} is not installed; pip install {package}"
+            return False, f"{self.known.package} is not installed; {self.install}"
         return True, ""
 
     def version(self) -> str:

@@ -34,6 +34,7 @@ from .base import (
     HIGHS_WITH_INTEGERS,
     ProgramChange,
     ProgramSession,
+    alone,
     bound_of,
     given,
     installed,
@@ -322,18 +323,43 @@ class HighsSession(ProgramSession):
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
         self._sign = sign(program)
-        self._highs = configured(options, METHODS[self.method])
-        for name, most in _MOST_STEPS.items():
-            if name not in options.extra and options.iteration_limit is None:
-                _set(self._highs, name, most)
-        if options.progress is not None:
-            self._report(options.progress)
         self._longest = 0.0
+        self._open()
         self._repriced, self._point = False, None
         self.restart()
         if options.start is not None:
             self._begin(options.start)
         self._passed = perf_counter() - begin
+
+    def _open(self) -> None:
+        """Make a Highs object without a program."""
+        options = self.options
+        self._highs = configured(options, METHODS[self.method])
+        self._stopped = threading.Event()
+        for name, most in _MOST_STEPS.items():
+            if name not in options.extra and options.iteration_limit is None:
+                _set(self._highs, name, most)
+        if options.progress is not None:
+            self._report(options.progress)
+        elif self.method != "simplex":
+            self._listen()
+
+    def _listen(self) -> None:
+        """Let an interior point ask whether it is to stop: a new limit of time it would not notice."""
+        import highspy
+
+        stopped = self._stopped
+
+        def ask(which: int, words: str, out: Any, into: Any, data: Any) -> None:
+            into.user_interrupt = stopped.is_set()
+
+        checked(self._highs.setCallback(ask, None), "setCallback")
+        checked(self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackIpmInterrupt), "startCallback")
+
+    def _stop(self) -> None:
+        """Tell HiGHS to stop, from another thread."""
+        self._stopped.set()
+        self._highs.setOptionValue("time_limit", 0.0)
 
     def _begin(self, start: Any) -> None:
         """Begin from a point (with integers), or from the basis of a Solution."""
@@ -359,7 +385,7 @@ class HighsSession(ProgramSession):
         logs = (kind.kCallbackMipLogging, kind.kCallbackMipImprovingSolution)
         breaks = (kind.kCallbackMipInterrupt, kind.kCallbackSimplexInterrupt, kind.kCallbackIpmInterrupt)
         told = {int(one) for one in (*logs, *breaks[1:])}
-        ended = False
+        ended, stopped = False, self._stopped
 
         def report(which: int, words: str, out: Any, into: Any, data: Any) -> None:
             nonlocal ended
@@ -372,13 +398,14 @@ class HighsSession(ProgramSession):
                     ended = progress(Progress(out.running_time, best, bound, max(out.mip_node_count, 0), steps)) is True
             except BaseException as error:
                 self._raised, ended = error, True
-            if ended and into is not None:
+            if (ended or stopped.is_set()) and into is not None:
                 into.user_interrupt = True
 
         checked(self._highs.setCallback(report, None), "setCallback")
         for one in (*logs, *breaks):
             checked(self._highs.startCallback(one), "startCallback")
 
+    @alone
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and what is loaded of it."""
         super().apply(change)
@@ -405,6 +432,7 @@ class HighsSession(ProgramSession):
             costs = scaling.costs(self._sign * change.costs)
             checked(highs.changeColsCost(len(everything), everything, costs), "changeColsCost")
 
+    @alone
     def restart(self, other_method: bool = False) -> None:
         """Load the program as it is now, with scales of its own and without a basis; by another method if asked."""
         method = ("ipm" if self.method == "simplex" else "simplex") if other_method else self.method
@@ -423,6 +451,7 @@ class HighsSession(ProgramSession):
         pass_model(self._highs, program, self.scaling, data, self._sign)
         self._solved = self._changed = False
 
+    @alone
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
         import highspy
@@ -432,16 +461,19 @@ class HighsSession(ProgramSession):
         basic_rows = [status.kBasic if basic else status.kNonbasic for basic in rows.tolist()]
         _set_basis(self._highs, basic_columns, basic_rows)
 
+    @alone
     def start_at(self, statuses: tuple[np.ndarray, np.ndarray]) -> None:
         """Let the next solve begin with columns and rows of these statuses; what is no basis is mended."""
         import highspy
 
         _set_basis(self._highs, *([highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses))
 
+    @alone
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the basic columns and rows (bool) of the last solve, if there is a basis."""
         return masks(self._highs.getBasis())
 
+    @alone
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
         if self._changed:
@@ -482,7 +514,13 @@ class HighsSession(ProgramSession):
         if self.program.A.nnz <= _QUICK and not self.program.is_mip:
             status = _with_threads(highs)
         else:
-            status = interruptible(lambda: _with_threads(highs), lambda: highs.setOptionValue("time_limit", 0.0))
+            try:
+                aborts = self._loaded != "pdlp"  # which does not come back to Python while it works
+                status = interruptible(lambda: _with_threads(highs), self._stop, aborts)
+            except BaseException:  # interrupted: HiGHS may work on that object for a while
+                self._open()
+                self.restart()
+                raise
         if self._raised is not None:
             error, self._raised = self._raised, None
             raise error

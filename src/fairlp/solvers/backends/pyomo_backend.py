@@ -71,7 +71,7 @@ def lower(model: Model) -> Any:
         return component
 
     for index in model.indices:
-        add(_SET, index.symbol, pyo.Set(initialize=list(index.labels), ordered=True))
+        add(_SET, index.symbol, _set(pyo, [_key((index,), (k,)) for k in range(len(index))], f"index {index.symbol!r}"))
     for name, parameter in model.parameters.items():
         add("parameter", name, _parameter(pyo, built, parameter))
     variables = {name: add(_COLUMNS, name, _variable(pyo, built, one)) for name, one in model.variables.items()}
@@ -139,8 +139,10 @@ def _component(built: Any, kind: str, name: str) -> Any:
 
 def _members(component: Any, block: Block) -> list[Any]:
     """Return the variables or constraints of a component, in the order of a block."""
-    keys = list(block.labels()) or [()]
-    return [component[labels if len(labels) != 1 else labels[0]] if labels else component for labels in keys]
+    if not block.axes:
+        return [component]
+    keys = (_flat(labels) for labels in block.labels())
+    return [component[key[0] if len(key) == 1 else key] for key in keys]
 
 
 class _Builder:
@@ -163,7 +165,7 @@ class _Builder:
             case Variable():
                 return self.element(node, at)
             case Add():
-                return self(node.left, at) + node.sign * self(node.right, at)
+                return self.sum(sign * self(part, at) for sign, part in node.addends())
             case Product():
                 left, right = self(node.left, at), self(node.right, at)
                 return 0.0 if _is_zero(left) or _is_zero(right) else left * right
@@ -209,8 +211,28 @@ def _is_zero(part: Any) -> bool:
 
 
 def _key(indices: Indices, place: Iterable[int]) -> Any:
-    labels = tuple(index.labels[k] for index, k in zip(indices, place, strict=True))
+    """Return the labels of an element as Pyomo has them: tuples among them are written out."""
+    labels = _flat(tuple(index.labels[k] for index, k in zip(indices, place, strict=True)))
     return labels[0] if len(labels) == 1 else (labels or None)
+
+
+def _flat(label: Any) -> tuple[Any, ...]:
+    """Return a label without tuples inside: ``(("a", 1), "s1")`` as ``("a", 1, "s1")``."""
+    if not isinstance(label, tuple):
+        return (label,)
+    return tuple(inner for part in label for inner in _flat(part))
+
+
+def _set(pyo: Any, keys: list[Any], of: str) -> Any:
+    """Return the Set of keys, in order; they may be tuples of several lengths, but no two of them the same."""
+    if len(set(keys)) < len(keys):
+        twice = next(key for k, key in enumerate(keys) if key in keys[:k])
+        raise ModelError(
+            f"{of} has two elements that Pyomo would both call {twice!r}, since it writes tuples out; give labels that "
+            "differ when they are written one behind the other"
+        )
+    lengths = {len(_flat(key)) for key in keys}
+    return pyo.Set(initialize=keys, ordered=True, dimen=None if len(lengths) > 1 else max(lengths, default=1))
 
 
 def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
@@ -218,7 +240,7 @@ def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
     return [
         _component(built, _SET, index.symbol)
         if index.whole is None
-        else pyo.Set(initialize=list(index.labels), ordered=True)
+        else _set(pyo, [_key((index,), (k,)) for k in range(len(index))], f"index {index.symbol!r}")
         for index in indices
     ]
 
@@ -235,7 +257,7 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     domain = pyo.Integers if variable.integer else pyo.Reals
     positions = np.arange(variable.size) if variable.positions is None else variable.positions
     places = np.unravel_index(positions, variable.shape) if variable.indices else ()
-    keys = [_key(variable.indices, place) for place in zip(*places, strict=True)] or [None]
+    keys = [_key(variable.indices, place) for place in zip(*places, strict=True)] if variable.indices else [None]
     bounds = {
         key: tuple(None if np.isinf(bound) else float(bound) for bound in pair)
         for key, pair in zip(keys, zip(variable.lower, variable.upper, strict=True), strict=True)
@@ -243,9 +265,8 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     if not variable.indices:
         return pyo.Var(domain=domain, bounds=bounds[None], doc=variable.doc)
     rule: Callable[..., Any] = lambda _, *key: bounds[key[0] if len(key) == 1 else key]  # noqa: E731
-    over = (
-        _sets(pyo, built, variable.indices) if variable.positions is None else [pyo.Set(initialize=keys, ordered=True)]
-    )
+    elements = _set(pyo, keys, f"variable {variable.name!r}")
+    over = _sets(pyo, built, variable.indices) if variable.positions is None else [elements]
     return pyo.Var(*over, domain=domain, bounds=rule, doc=variable.doc)
 
 
@@ -279,8 +300,9 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     positions = np.arange(row.full_size) if row.positions is None else row.positions
     symbols = symbols_of(row.over)
     places = zip(*np.unravel_index(positions, shape_of(row.over)), strict=True)
-    at = {_key(row.over, place): dict(zip(symbols, map(int, place), strict=True)) for place in places}
-    keys = pyo.Set(initialize=list(at), ordered=True)
+    bindings = [(_key(row.over, place), dict(zip(symbols, map(int, place), strict=True))) for place in places]
+    keys = _set(pyo, [key for key, _ in bindings], f"constraint {row.name!r}")
+    at = dict(bindings)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
 
 
@@ -531,15 +553,25 @@ class Pyomo(BaseBackend):
         self.waits = bool(self.known.executable)
         if self.known.with_integers:
             self.integrality_tolerance = FEASIBILITY
+        self.aborts_at_exit = self.solver == "highs"
         self._highs: Any = None
         self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
+        if installed("pyomo") and not self._is_there():  # what is still to be installed; an executable is by no pip
+            self.install = f"pip install {self.known.package}" if self.known.package else ""
+
+    def _is_there(self) -> bool:
+        """Whether the solver has its executable or package."""
+        known = self.known
+        return bool(
+            (known.executable and shutil.which(known.executable)) or (known.package and installed(known.package))
+        )
 
     def available(self) -> tuple[bool, str]:
         """Return whether Pyomo and the solver (its executable or package) are there."""
         if not installed("pyomo"):
             return False, f"pyomo is not installed; {self.install}"
         known = self.known
-        if (known.executable and shutil.which(known.executable)) or (known.package and installed(known.package)):
+        if self._is_there():
             return True, ""
         executable = f"an executable {known.executable!r} on the PATH" if known.executable else ""
         package = f"the package {known.package!r}" if known.package else ""

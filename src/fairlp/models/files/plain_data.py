@@ -1,0 +1,103 @@
+"""Plain data that others wrote: JSON within bounds, and the form that is expected of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...errors import FileFormatError
+from .whole_files import MOST_DEPTH
+
+TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
+
+#: A type (``float`` is any number, ``object`` anything); None; a tuple of alternatives; a list of what each entry is; a
+#: dict with what each key has, ``{str: form}`` where any keys may stand. Further keys are not looked at.
+Form = Any
+
+
+def depth(document: Any) -> int:
+    """Return how many lists and mappings are within one another.
+
+    >>> depth(3), depth([{"a": []}])
+    (0, 3)
+    """
+    if not isinstance(document, dict | list):
+        return 0
+    parts = document.values() if isinstance(document, dict) else document
+    return 1 + max(map(depth, parts), default=0)
+
+
+def plain_json(text: str | bytes, source: str) -> Any:
+    """Return what JSON says; an error names the source, and where it is wrong.
+
+    >>> plain_json('{"a": [1]}', "x.json")
+    {'a': [1]}
+    >>> plain_json("[" * 100_000, "x.json")
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.FileFormatError: x.json: lists or mappings are nested too deeply; expected at most 50 within one \
+another
+    """
+    try:
+        document = json.loads(text)
+        if depth(document) > MOST_DEPTH:
+            raise RecursionError
+    except RecursionError:
+        raise FileFormatError(f"{source}: {TOO_DEEP}") from None
+    except ValueError as error:
+        raise FileFormatError(f"{source}: {error}; is the file cut off?") from None
+    return document
+
+
+def require_form(value: Any, form: Form, where: str) -> None:
+    """Raise unless plain data have a form.
+
+    >>> require_form({"name": "a", "sizes": [1, 2.5]}, {"name": str, "sizes": [float]}, "x.json")
+    >>> require_form({"name": "a", "sizes": [1, "b"]}, {"name": str, "sizes": [float]}, "x.json")
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.FileFormatError: x.json, sizes, entry 1: 'b'; expected a number
+    """
+    if isinstance(form, list) and isinstance(value, list | tuple):
+        for place, entry in enumerate(value):
+            require_form(entry, form[0], f"{where}, entry {place}")
+    elif isinstance(form, dict) and isinstance(value, dict):
+        anything = form.get(str)
+        for key in form if anything is None else value:
+            if key not in value:
+                raise FileFormatError(f"{where}: there is no {key!r}")
+            require_form(value[key], form[key] if anything is None else anything, f"{where}, {key}")
+    elif not _is_of(value, form):
+        raise FileFormatError(f"{where}: {repr(value)[:80]}; expected {_words(form)}")
+
+
+def _is_of(value: Any, form: Form) -> bool:
+    """Whether a value is of a form that is no list and no mapping, or of one of several."""
+    if isinstance(form, tuple):
+        return any(_fits(value, one) for one in form)
+    if form is None:
+        return value is None
+    if form is float or form is int:
+        return isinstance(value, (int, float) if form is float else int) and not isinstance(value, bool)
+    return isinstance(form, type) and isinstance(value, form)
+
+
+def _fits(value: Any, form: Form) -> bool:
+    try:
+        require_form(value, form, "")
+    except FileFormatError:
+        return False
+    return True
+
+
+def _words(form: Form) -> str:
+    """Return what is expected, in words."""
+    match form:
+        case tuple():
+            return " or ".join(map(_words, form))
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+    words = {float: "a number", int: "a whole number", str: "text", bool: "true or false", None: "null"}
+    return words[form]

@@ -1,0 +1,116 @@
+"""Walks over expression trees: which names occur, where, and the same tree over another model's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from .expressions import (
+    Abs,
+    Add,
+    Along,
+    Element,
+    Expression,
+    Log,
+    Parameter,
+    Power,
+    Product,
+    Quotient,
+    Range,
+    Relation,
+    SumOver,
+    Variable,
+)
+from .switches import Conditional
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that a node is made of."""
+    match node:
+        case Add():
+            return tuple(part for _, part in node.addends())
+        case Product() | Quotient():
+            return node.left, node.right
+        case SumOver() | Along():
+            return (node.body,)
+        case Log() | Power() | Abs():
+            return (node.argument,)
+    return ()
+
+
+def named(*expressions: Expression) -> Iterator[Parameter | Variable]:
+    """Yield every parameter and variable of expressions, as it was declared; one may come again."""
+    stack = list(expressions)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Parameter, Variable, Element)):
+            yield node.base
+        else:
+            stack += children(node)
+
+
+def uses(names: Collection[str], *expressions: Expression) -> bool:
+    """Whether one of the names occurs."""
+    return any(leaf.name in names for leaf in named(*expressions))
+
+
+def in_coefficients(names: Collection[str], node: Expression) -> bool:
+    """Whether a parameter of one of these names stands before or below a variable of a linear expression."""
+    match node:
+        case Product() | Quotient() if node.degree:
+            unknown, known = (node.left, node.right) if node.left.degree else (node.right, node.left)
+            return uses(names, known) or in_coefficients(names, unknown)
+        case Add() | SumOver() | Along():
+            return any(in_coefficients(names, child) for child in children(node))
+    return False
+
+
+def rebuilt(node: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """Return the same tree with other nodes in the place of those that ``change`` gives one for."""
+    found = change(node)
+    if found is not None:
+        return found
+    match node:
+        case Add():
+            parts = tuple((sign, rebuilt(part, change)) for sign, part in node.addends())
+            same = all(new is old for (_, new), old in zip(parts, children(node), strict=True))
+            return node if same else Add(*parts)
+        case Product() | Quotient():
+            left, right = rebuilt(node.left, change), rebuilt(node.right, change)
+            return node if left is node.left and right is node.right else type(node)(left, right)
+        case SumOver():
+            return SumOver(rebuilt(node.body, change), node.over)
+        case Along():
+            return Along(rebuilt(node.body, change), node.index, node.matrix, node.to, node.shown, node.summed)
+        case Power():
+            return Power(rebuilt(node.argument, change), node.exponent)
+        case Log() | Abs():
+            return type(node)(rebuilt(node.argument, change))
+    return node
+
+
+def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expression:
+    """Return the same tree over other parameters and variables, by name."""
+
+    def leaf(one: Expression) -> Expression | None:
+        match one:
+            case Element():
+                return Element(leaves[one.name], one.places, one.indices)
+            case Parameter() | Variable():
+                base = leaves[one.name]
+                return base if one is one.base else base[one.indices]
+        return None
+
+    return rebuilt(node, leaf)
+
+
+def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variable]) -> Relation:
+    """Return the same relation over other parameters and variables, by name."""
+    if isinstance(relation, Conditional):
+        most = None if relation.big_m is None else mapped(relation.big_m, leaves)
+        inner = mapped_relation(relation.relation, leaves)
+        return Conditional(inner, mapped(relation.condition, leaves), relation.active, most)
+    left = mapped(relation.left, leaves)
+    if isinstance(relation, Range):
+        low, high = (None if end is None else mapped(end, leaves) for end in relation.ends)
+        return Range(left, low, high)
+    return Relation(left, relation.comparison, mapped(relation.right, leaves))

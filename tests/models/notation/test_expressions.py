@@ -1,0 +1,151 @@
+"""Sums written one term after the other, as in PuLP and Pyomo: their depth does not grow with their length."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlp import Index, Model, power
+
+#: Far beyond Python's limit of nested calls.
+TERMS = 2_000
+
+
+def appended(terms):
+    total = 0
+    for term in terms:
+        total = total + term
+    return total
+
+
+def prepended(terms):
+    total = 0
+    for term in terms:
+        total = term + total
+    return total
+
+
+def alternating(terms):
+    total = 0
+    for term in terms:
+        total = term - total
+    return total
+
+
+def long_model(add, elements=None):
+    k = Index("k", range(TERMS))
+    model = Model("long")
+    x = model.variable("x", k, upper=1)
+    weights = np.arange(1.0, TERMS + 1)
+    total = add([float(weights[i]) * x[i] for i in range(TERMS)])
+    return model, x, total, weights
+
+
+@pytest.mark.parametrize("add", [sum, appended, prepended])
+def test_a_sum_of_many_terms_is_the_sum_over_the_index(add):
+    model, _, total, weights = long_model(add)
+    model.constraint("row", total <= 10)
+    model.maximize(total)
+    program = model.compile()
+    assert program.A.toarray().tolist() == [weights.tolist()]
+    assert program.c.tolist() == weights.tolist()
+    assert model.solve().objective == pytest.approx(10)
+
+
+def test_signs_of_nested_differences_are_multiplied_out():
+    model, _, total, weights = long_model(alternating)
+    model.constraint("row", total <= 10)
+    signs = (-1.0) ** np.arange(TERMS)[::-1]
+    assert model.compile().A.toarray().tolist() == [(weights * signs).tolist()]
+
+
+@pytest.mark.parametrize("add", [sum, appended, prepended, alternating])
+def test_it_prints_is_pickled_and_copied(add):
+    model, _, total, _ = long_model(add)
+    model.constraint("row", total <= 10)
+    model.minimize(total)
+    assert str(model).count("·x[") == 2 * TERMS
+    assert model.to_latex().count(r"\, x_{") == 2 * TERMS
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
+        assert again.equals(model)
+        assert str(again) == str(model)
+    assert str(pickle.loads(pickle.dumps(total))) == str(total)
+
+
+def test_sums_of_squares_parameters_and_absolute_values():
+    k = Index("k", range(TERMS))
+    model = Model("long")
+    x = model.variable("x", k, lower=None)
+    d = model.parameter("d", k, np.ones(TERMS))
+    model.constraint("row", sum(d[i] * x[i] for i in range(TERMS)) >= sum(d[i] for i in range(TERMS)))
+    model.minimize(sum(power(x[i], 2) for i in range(TERMS)))
+    program = model.compile()
+    assert program.A.nnz == TERMS
+    assert program.row_lower.tolist() == [TERMS]
+    assert len(program.logs.weights) == TERMS
+    d.set(np.full(TERMS, 2.0))
+    assert model.compile().row_lower.tolist() == [2 * TERMS]
+
+
+def test_variables_without_an_index_and_of_different_names():
+    model = Model("names")
+    names = [f"x{i}" for i in range(TERMS)]
+    total = sum(model.variable(name, upper=1) for name in names)
+    model.constraint("row", total <= 7)
+    model.maximize(total - 3)
+    assert model.compile().A.toarray().tolist() == [[1.0] * TERMS]
+    assert model.solve().objective == pytest.approx(4)
+
+
+def test_the_same_in_pyomo():
+    pytest.importorskip("pyomo")
+    model, _, total, _ = long_model(sum)
+    model.constraint("row", total <= 10)
+    model.maximize(total)
+    built = model.to_pyomo()
+    for position, variable in enumerate(built.x.values()):
+        variable.set_value(float(position == 3))
+    assert built.row.body() == 4.0
+
+
+@given(st.data())
+def test_any_nesting_compiles_to_the_same_row(data):
+    """Random trees of + and − over elements of a masked variable, rows over an index, and numbers."""
+    k = Index("k", range(4))
+    n = Index("n", ["a", "b"])
+    model = Model("tree")
+    x = model.variable("x", k, n, where=np.array([[1, 1], [0, 1], [1, 0], [1, 1]], dtype=bool))
+    y = model.variable("y", n)
+    z = model.variable("z")
+    leaves = [(x[0, "a"], "x[0,a]"), (x[3, "b"], "x[3,b]"), (x.sum(k), "column"), (y, "y"), (z, "z"), (2.0, "one")]
+    expected = dict.fromkeys([name for _, name in leaves], 0.0)
+    serial = count()
+
+    def tree(sign, depth):
+        if depth == 0 or data.draw(st.booleans(), label=f"leaf {next(serial)}"):
+            expression, name = leaves[data.draw(st.integers(0, len(leaves) - 1))]
+            factor = data.draw(st.sampled_from([1.0, -2.0, 0.5]))
+            expected[name] += sign * factor
+            return factor * expression
+        minus = data.draw(st.booleans())
+        left, right = tree(sign, depth - 1), tree(-sign if minus else sign, depth - 1)
+        return left - right if minus else left + right
+
+    model.constraint("row", tree(1.0, 4) + 0 * y <= 0, over=(n,))
+    program = model.compile()
+    names = program.column_names
+    dense = program.A.toarray()
+    for r, label in enumerate("ab"):
+        row = dict(zip(names, dense[r], strict=True))
+        for name in names:
+            single = expected.get(name, 0.0) if name in ("x[0,a]", "x[3,b]", "z") else 0.0
+            column = expected["column"] if name.startswith("x[") and name.endswith(f",{label}]") else 0.0
+            own = expected["y"] if name == f"y[{label}]" else 0.0
+            assert row[name] == single + column + own
+    assert program.row_upper.tolist() == [-2.0 * expected["one"]] * 2
