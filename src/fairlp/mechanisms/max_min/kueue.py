@@ -13,16 +13,12 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.problem import of_whole
 from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof
 from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaSegment
 from ...solvers.leximin.leximin import LeftOut, climb, with_fewer_pairs
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
-from ..allocation import Allocation, no_certificate
-from ..mechanism import MethodCall, Tasks, run
-from ..table import find
-from ..validation import differences
+from ..mechanism import MethodCall, Tasks
 from .methods import outcome
 
 
@@ -114,16 +110,3 @@ def share_quotas(call: MethodCall) -> Tasks:
     np.add.at(tasks, lanes.user, found.tasks)
     gap = None if found.gap is None or own.gap is None else max(found.gap, own.gap)
     return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told))
-
-
-def prove(allocation: Allocation, exact: bool) -> Proof:
-    """Return whether an allocation has the levels that the programs give once more."""
-    if exact:
-        raise no_certificate(allocation.mechanism, exact)
-    reference = run(find(allocation.mechanism), allocation.instance, method="lp", **allocation.parameters)
-    if reference.unproved:
-        return Proof(False, reference.unproved)
-    levels, right = (answer.levels.to_numpy() for answer in (allocation, reference))
-    names = [f"user {user!r}" for user in allocation.instance.users]
-    verdict = Proof(True, f"by linear programs, gap {reference.gap or 0:.1e}")
-    return verdict.compared("optimal", names, levels, right, differences(levels, right))

@@ -408,13 +408,17 @@ def by_rounds(
     """
     mechanism, instance = find(allocation.mechanism), allocation.instance
     count = str(allocation.parameters.get("count") or "total")
-    if exact:
+    prices, tasks = allocation.round_prices, allocation.tasks_array
+    # rationals share nothing with the programs of an instance without queues; with them they share rates and guarantees
+    apart = counted is None and not instance.tree.has_limits
+    if exact and apart:
         return _in_rationals(mechanism, allocation, count, rationals)
-    prices = allocation.round_prices
-    proof = prove_rounds(mechanism, instance, allocation.tasks_array, prices, count=count, counted=counted)
-    if proof.gap <= ACCEPTED or counted is not None or instance.tree.has_limits:
+    proof = prove_rounds(mechanism, instance, tasks, prices, count=count, counted=counted)
+    if exact:
+        return _in_rationals(mechanism, allocation, count, rationals) if np.isfinite(proof.gap) else proof
+    if proof.gap <= ACCEPTED or not apart:
         return proof
-    # beside a user who takes little, rounding is much; rationals share nothing with the programs of such instances
+    # beside a user who takes little, rounding is much
     pairs = int(merge_servers(instance)[0].runnable().sum())
     return proof if pairs > MOST_EXACT else _in_rationals(mechanism, allocation, count, rationals)
 

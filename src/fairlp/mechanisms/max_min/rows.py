@@ -211,7 +211,6 @@ ROWS = (
         (Method("lp", kueue.share_quotas, cost="a few LPs a round; a round for each queue at most", solves=True),),
         ("Pareto-optimal if no resource has several flavors (ours)", "caps kept (ours)"),
         (NO_RATES, ONE_WEIGHT, QUOTAS),
-        prove=kueue.prove,
         along_tree=True,
         region=within_quotas,
     ),
