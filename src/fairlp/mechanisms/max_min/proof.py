@@ -183,8 +183,8 @@ class Replay:
             blocked = self.blocked(floors, arrived & ~full, waiting & ~full)
 
             in_place = tree.is_flat or (tree.counted and not blocked.any() and self.asks_for_limits(full))
-            if in_place or not (full | blocked).any():
-                self.require(arrived & ~full & ~blocked, "not optimal", "goes on rising there", totals)
+            if not (full | blocked).any():
+                self.require(arrived, "not optimal", "goes on rising there", totals)
             active &= ~(full | blocked)
             satisfied |= full
             has = floors
@@ -213,7 +213,7 @@ class Replay:
         tree.advance(level_speed, taken_speed, t)
         asked = self.zero + tree.asked()
         floors = np.where(active, np.minimum(np.maximum(has, asked), np.maximum(totals, has)), has)
-        return active & (asked >= totals * (1 - AGREEMENT)), floors
+        return rises & (asked >= totals * (1 - AGREEMENT)), floors
 
     def asks_for_limits(self, users: np.ndarray) -> bool:
         """Whether these users ask for all their tasks, so that they count for their queues as they did before."""
@@ -432,9 +432,9 @@ def _in_rationals(mechanism: Mechanism, allocation: Allocation, count: str, rati
     right = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     levels = quotients(allocation.totals.to_numpy(), mechanism.tasks_per_level(instance))
     errors = differences(levels, right)
-    if instance.tree.guarantees.any():  # what they come to is rounded to a float
-        rounded = abs(levels - right) * mechanism.tasks_per_level(instance) <= ROUNDING * instance.gamma().sum(axis=1)
-        errors[rounded] = 0.0
+    if instance.tree.guarantees.any():  # what each comes to is rounded to a float, and leaves room to others
+        room = len(levels) * ROUNDING * instance.gamma().sum(axis=1)
+        errors[abs(levels - right) * mechanism.tasks_per_level(instance) <= room] = 0.0
     names = [f"user {user!r}" for user in instance.users]
     return replace(verdict, exact=_claimed(verdict.exact, levels)).compared("optimal", names, levels, right, errors)
 
