@@ -291,3 +291,19 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
     assert limits(found, "big", "guarantees")["vcores"] == 30 and limits(found, "small", "guarantees")["vcores"] == 10
     named = found.instance.queues.named
     assert found.instance.queues.weights[named("big")] == 3 * found.instance.queues.weights[named("small")]
+
+
+def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tmp_path):
+    """Guarantees are shared with task limits; without them the programs left no room, and the page ended in an error."""
+    scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
+    apps = [
+        app(1, "root.default", has=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
+        app(2, "root.default", user="bob", has=(2048, 2), containers=2, resourceRequests=[asks(3, 1024, 1)]),
+    ]
+    nodes = [node("n1", (6144, 3), (18432, 5)), node("n2", (4096, 1), (12288, 7))]
+    found = read(tmp_path, nodes, apps, scheduler)
+    assert limits(found, "default", "guarantees") == {"vcores": 16, "memory": 40960}
+    for mechanism in ("h-drf-counted", "h-drf", "drfh"):
+        allocation = fairlp.allocate(found.instance, mechanism)
+        assert allocation.totals.to_dict() == pytest.approx({"default/ann": 8.75, "default/bob": 5})
+        assert allocation.certify()
