@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 from fairlp.mechanisms.max_min.levels import guaranteed
-from fairlp.mechanisms.max_min.proof import Region
+from fairlp.mechanisms.max_min.proof import PricedRegion
 from fairlp.models.trees.filling import floors
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
@@ -18,7 +18,7 @@ from tree_oracle import counted
 def test_guarantees_come_to_the_same_by_two_implementations(seed):
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng, servers=2, guarantees=True, caps=seed % 2 == 0)
-    assert guaranteed(instance, Region(instance).able) == pytest.approx(floors(instance), rel=1e-9, abs=1e-12)
+    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(floors(instance), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(many(25)))
@@ -33,7 +33,7 @@ def test_a_guarantee_is_shared_as_a_pool_by_users_with_limits(seed):
     instance = drawn.replace(queue=[f"all/{path}".strip("/") for path in drawn.queue], queues=queues)
     data, weights = for_the_oracle(drawn)
     expected = counted(data, weights)
-    assert guaranteed(instance, Region(instance).able) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(expected, rel=1e-4, abs=1e-4)
     assert floors(instance) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
@@ -44,3 +44,63 @@ def test_a_guarantee_of_everything_changes_nothing_for_one_queue(mechanism):
     guarded = instance.replace(queues={"q": {"guarantee": everything}})
     for one in (instance, guarded):
         assert fairlp.allocate(one, mechanism).totals.to_numpy() == pytest.approx([3, 3.5])
+
+
+def test_who_is_guaranteed_all_its_tasks_does_not_rise():
+    """bob's guarantee gives it both of its tasks, so that ann is alone in their queue from the beginning."""
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1], [1]],
+        [[30]],
+        users=["ann", "bob", "carl"],
+        task_limits=[np.inf, 2, np.inf],
+        queue=["q", "q/b", ""],
+        queues={"q/b": {"guarantee": {"resource1": 2}}},
+    )
+    for mechanism, expected in (("h-drf", [14, 2, 14]), ("h-drf-counted", [13, 2, 15])):
+        for method in ("rounds", "lp", "interior-point"):
+            found = fairlp.allocate(instance, mechanism, method=method)
+            assert found.totals.to_numpy() == pytest.approx(expected)
+            assert found.certify() and found.certify(exact=True)
+
+
+def trees(seed):
+    """A larger tree of floats: limits that satisfy some users early, caps, guarantees, placement, three levels."""
+    rng = np.random.default_rng(seed)
+    users, servers, resources = (int(rng.integers(least, most)) for least, most in ((10, 60), (1, 8), (1, 5)))
+    demands = rng.lognormal(0, 1, (users, resources)) * (rng.random((users, resources)) < 0.7)
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = rng.lognormal(2, 1, (servers, resources)) * users / 10
+    pool = capacities.sum(axis=0)
+    paths = ["/".join(rng.choice(list("abc"), rng.integers(0, 4))) for _ in range(users)]
+    above = {"/".join(path.split("/")[:k]) for path in paths for k in range(1, path.count("/") + 2)} - {""}
+    names = [f"resource{r + 1}" for r in range(resources)]
+    queues = {}
+    for path in sorted(above):
+        queues[path] = {"weight": float(rng.choice([1, 1, 2, 5, 0.1]))}
+        if rng.random() < 0.3:
+            queues[path]["cap"] = {n: float(c * rng.uniform(0.05, 0.5)) for n, c in zip(names, pool, strict=True)}
+        if rng.random() < 0.2:
+            queues[path]["guarantee"] = {n: float(c * rng.uniform(0, 0.05)) for n, c in zip(names, pool, strict=True)}
+    alone = 1 / (demands / pool).max(axis=1)
+    limits = np.where(rng.random(users) < 0.6, alone * rng.uniform(0, 0.3, users) * rng.random(users), np.inf)
+    eligible = rng.random((users, servers)) < 0.7
+    eligible[:, 0] = True
+    return fairlp.Instance.from_arrays(
+        demands, capacities, queue=paths, queues=queues, weights=rng.choice([1, 2, 0.5], users), task_limits=limits,
+        eligible=eligible,
+    )  # fmt: skip
+
+
+#: Once the proof let all queues stand while one caught up, and once who was guaranteed all its tasks rose with the others.
+ONCE_WRONG = (19, 37, 44)
+
+
+@pytest.mark.parametrize("seed", sorted({*range(many(40)), *ONCE_WRONG}))
+@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
+def test_larger_trees_are_proved(seed, mechanism):
+    try:
+        found = fairlp.allocate(trees(seed), mechanism)
+    except fairlp.errors.InstanceError as error:
+        assert "cannot all be kept" in str(error)
+        return
+    assert found.certify(), found.certify()

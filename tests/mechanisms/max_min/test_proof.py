@@ -16,7 +16,7 @@ from fairlp.errors import NotDefinedError
 from fairlp.formulations import region as model_region
 from fairlp.formulations.normalisers import tasks_at_level_1
 from fairlp.mechanisms.max_min import methods
-from fairlp.mechanisms.max_min.proof import Region, prove_rounds
+from fairlp.mechanisms.max_min.proof import PricedRegion, prove_rounds
 from fairlp.mechanisms.table import find
 from fairlp.models.trees import filling, rates
 from fairlp.research.library.numerics import SHAPES, shaped
@@ -150,7 +150,7 @@ def test_the_region_of_proofs_is_that_of_the_printed_model(seed):
     """The most that users can have together, at random weights: by the model, and by the region's own numbers."""
     instance = drawn(seed).replace(queues=None) if seed % 2 else drawn(3 * seed + 3)
     rng = np.random.default_rng(seed)
-    region = Region(instance)
+    region = PricedRegion(instance)
     users, servers = instance.shape
     worth = rng.uniform(0.1, 1, users)
     model = fairlp.formulate(instance, "tsf")

@@ -294,7 +294,7 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
 
 
 def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tmp_path):
-    """Guarantees are shared with task limits; without them the programs left no room, and the page ended in an error."""
+    """Guarantees are shared with task limits; without them the programs left no room, and the page ended in error 4."""
     scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
     apps = [
         app(1, "root.default", has=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),

@@ -85,7 +85,8 @@ class LevelTree:
 
         A queue stands still while its level is above what its parent gives it (it waits: its satisfied users have
         more). Where the level of a queue does not grow with s, because what is taken most grows no more, s rises alone
-        (it catches up): the deepest such queues, by the product of the weights above, and all others stand still.
+        (it catches up), by its weight. Meanwhile s of its parent and all else below that stand still; so the parent's
+        level grows by what catches up, or the parent catches up, too.
         """
         largest = self.taken.max(axis=1)
         binds = self.taken >= (largest * (1 - AGREEMENT))[:, None]
@@ -102,12 +103,16 @@ class LevelTree:
             parents = self.parents[nodes]
             growth_of_level = np.where(binds[nodes], growth[nodes], 0.0).max(axis=1)
             moves = alive[nodes] & ~waits[nodes]
-            catching_up[nodes] = moves & ((growth_of_level == 0) | stands[nodes])
-            rises = moves & ~catching_up[nodes]
+            catches_up = moves & (growth_of_level == 0)
+            rises = moves & ~catches_up
             ratio[nodes[rises]] = self.queue_weights[nodes[rises]] / growth_of_level[rises]
-            ratio[nodes[catching_up[nodes]]] = self.queue_weights[nodes[catching_up[nodes]]]
-            stands[parents[catching_up[nodes]]] = True
-            np.add.at(growth, parents[rises], growth[nodes[rises]] * ratio[nodes[rises], None])
+            ratio[nodes[catches_up]] = self.queue_weights[nodes[catches_up]]
+            catching_up[nodes] = catches_up
+
+            stands[parents[catches_up]] = True
+            growth[parents[catches_up]] = 0.0
+            goes_on = catches_up | (rises & ~stands[parents])
+            np.add.at(growth, parents[goes_on], growth[nodes[goes_on]] * ratio[nodes[goes_on], None])
             alive[parents[alive[nodes]]] = True
 
         factor = np.ones(len(self.parents))
@@ -159,7 +164,7 @@ def filled(
         Task limits, and the tasks that each has at the beginning.
     """
     has = np.array(least, dtype=float)
-    active = has < limits
+    active = has < limits * (1 - AGREEMENT)
     satisfied = ~active
     tree.restart(np.where(satisfied & tree.counted, has, 0.0))
     needs = use.toarray() > 0

@@ -45,7 +45,7 @@ class NotProvedError(FairlpError):
     """An allocation that is not optimal, or that no prices prove to be; the message names the user."""
 
 
-class Region:
+class PricedRegion:
     """What tasks are feasible, by the numbers of an instance, and what prices say of it.
 
     Attributes
@@ -138,17 +138,19 @@ class Replay:
 
     Parameters
     ----------
-    region : Region
+    region : PricedRegion
     tree : LevelTree
     totals : ndarray, shape (N,)
         Tasks of each user in the allocation.
     count : {"total", "borrowed"}
         Whether the level counts what is guaranteed.
-    search : Search or None
+    search : PriceSearch or None
         Looks for prices where the region's leave a round open.
     """
 
-    def __init__(self, region: Region, tree: LevelTree, totals: np.ndarray, count: str, search: Search | None) -> None:
+    def __init__(
+        self, region: PricedRegion, tree: LevelTree, totals: np.ndarray, count: str, search: PriceSearch | None
+    ) -> None:
         self.region, self.tree, self.totals, self.search = region, tree, totals, search
         instance = region.instance
         self.limits = instance.task_limits
@@ -165,10 +167,10 @@ class Replay:
         NotProvedError
         """
         tree, totals, has = self.tree, self.totals, self.least.copy()
-        active = self.region.able.copy()
-        satisfied = np.zeros_like(active)
         self.require_guarantees()
-        tree.restart(np.zeros_like(has))
+        satisfied = self.region.able & (has >= self.limits * (1 - AGREEMENT))
+        active = self.region.able & ~satisfied
+        tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
         kinks = 0
         while active.any():
             arrived, floors = self.next_stop(active, has)
@@ -259,13 +261,13 @@ class Replay:
         raise NotProvedError(f"{verdict}: user {label!r} has {self.totals[user]:.12g} tasks, and {reason}")
 
 
-class Search:
+class PriceSearch:
     """The model of a mechanism as a program that raises some users above floors of all; its duals are prices.
 
     Prices from here prove no more than others: what they prove is computed from the instance.
     """
 
-    def __init__(self, mechanism: Mechanism, region: Region, count: str) -> None:
+    def __init__(self, mechanism: Mechanism, region: PricedRegion, count: str) -> None:
         self.region = region
         self.small, self.servers = merge_servers(region.instance)
         self.formulation = partial(mechanism.formulation, count=count) if mechanism.formulation else None
@@ -364,7 +366,7 @@ def prove_rounds(
     -----
     O(J·N·K·R) for J prices, and O(J·N) for each stop; a linear program where the prices leave a round open.
     """
-    region = Region(instance)
+    region = PricedRegion(instance)
     violation = region.violation(tasks)
     if violation > AGREEMENT:
         return Proof(
@@ -372,7 +374,10 @@ def prove_rounds(
         )
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
-    tree, search = level_tree(mechanism, instance, counted), Search(mechanism, region, count) if may_solve else None
+    tree, search = (
+        level_tree(mechanism, instance, counted),
+        PriceSearch(mechanism, region, count) if may_solve else None,
+    )
     try:
         user, lack = Replay(region, tree, tasks.sum(axis=1), count, search).run()
     except NotProvedError as error:

@@ -75,8 +75,8 @@ class RateSegment:
 
     @property
     def alone(self) -> np.ndarray:
-        """The rates of the program's own rows."""
-        return self.rate
+        """Of a first segment the rates of the program's own rows, in which nobody has all its tasks."""
+        return self.rates(self.active | self.satisfied)
 
     @cached_property
     def base(self) -> np.ndarray:
@@ -142,11 +142,14 @@ def first_segment(
 ) -> RateSegment:
     """Return the first segment: leaves that can run anything rise from what they are guaranteed (``kept``).
 
-    With ``count="borrowed"`` the guarantee is no part of what the level counts.
+    With ``count="borrowed"`` the guarantee is no part of what the level counts. Who is guaranteed all its tasks does not
+    rise.
     """
     has = np.where(able, kept, 0)
     zero = has if count == "borrowed" else has * 0
-    return RateSegment(rates, has, limits, zero, able, np.zeros(len(has), dtype=bool), rates.origin)
+    satisfied = able & np.asarray(has >= limits * rates.satisfied, dtype=bool)
+    point = rates.begin(np.where(satisfied, has - zero, 0)) if rates.counted else rates.origin
+    return RateSegment(rates, has, limits, zero, able & ~satisfied, satisfied, point)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ def exact_leximin(
     rounds = ExactRounds(program, range(block.start, block.stop), t)
     if rates is not None:
         able = np.isin(np.arange(len(instance.users)), users)
-        rounds.along_tree(users, first_segment(rates, floors(instance), instance.task_limits, able, count))
+        guaranteed, limits = rational(floors(instance)), rational(instance.task_limits)
+        rounds.along_tree(users, first_segment(rates, guaranteed, limits, able, count))
     verdict = rounds.run()
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
     proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
@@ -106,11 +107,9 @@ class ExactRounds:
     def along_tree(self, users: list[int], first: RateSegment) -> None:
         """Let rates be those of a tree, and begin with guarantees; the segment is of all users."""
         way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
-        self.kept = rational(first.has)
-        self.segment = replace(
-            first, has=self.kept * way, zero=rational(first.zero) * way, limits=rational(first.limits)
-        )
-        self.users, self.first, self.tree = users, self.segment.rate, True
+        self.kept = first.has
+        self.segment = replace(first, has=first.has * way, zero=first.zero * way)
+        self.users, self.first, self.tree = users, first.alone, True
         for block in self.program.rows:
             if block.name == "guarantee":  # the rows of levels keep them
                 self.lower[block.slice] = [Fraction(0)] * len(block)
@@ -120,6 +119,9 @@ class ExactRounds:
         done: list[ProofRound] = []
         levels: list[Fraction | None] = [None] * len(self.rows)
         zero = self.segment.zero * (not self.tree)
+        for k, n in enumerate(self.users):
+            if self.segment.satisfied[n]:  # guaranteed all its tasks
+                levels[k] = (self.segment.has[n] - zero[n]) / self.first[n]
         while self.segment.active.any():
             count, segment = len(done) + 1, self.segment
             proof, t = self.highest()
