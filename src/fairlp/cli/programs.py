@@ -62,7 +62,7 @@ def export(
     ] = None,
     latex: Annotated[bool, Option("--latex", help="Print it as LaTeX, for a paper.")] = False,
     profile: Annotated[
-        Literal["portable", "full", "fixed"] | None,
+        Literal["portable", "full", "native", "fixed"] | None,
         Option(help="MPS only: portable (default) is read alike by all."),
     ] = None,
     labels: Annotated[

@@ -386,7 +386,7 @@ def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
         row_lower=program.row_lower - activity - noise,
         row_upper=program.row_upper - activity + noise,
         integrality=np.zeros_like(program.integrality),
-        switched=(),
+        switched=np.zeros(0, dtype=np.int64),
     )
 
 
