@@ -1,6 +1,8 @@
 """The LP reader: our own files come back, and files of others mean what their solvers take them for."""
 
-from __future__ import time
+from __future__ import annotations
+
+import time
 
 import numpy as np
 import pytest
