@@ -62,8 +62,8 @@ def export(
     ] = None,
     latex: Annotated[bool, Option("--latex", help="Print it as LaTeX, for a paper.")] = False,
     profile: Annotated[
-        Literal["portable", "full", "fixed"] | None,
-        Option(help="MPS only: portable (default) is read alike by all."),
+        Literal["portable", "full", "native", "fixed"] | None,
+        Option(help="MPS only: portable (default) is read alike by all, native has indicators."),
     ] = None,
     labels: Annotated[
         bool, Option("--labels/--no-labels", help="Names from labels (capacity.server3.cpu), or numbers (r7).")

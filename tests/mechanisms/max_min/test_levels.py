@@ -91,7 +91,7 @@ def trees(seed):
     )  # fmt: skip
 
 
-#: Once the proof let all queues stand while one caught up, and once who was guaranteed all its tasks rose with the others.
+#: Once the proof let all queues stand while one caught up; once users who were guaranteed all their tasks rose, too.
 ONCE_WRONG = (19, 37, 44)
 
 

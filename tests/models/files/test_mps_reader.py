@@ -432,7 +432,8 @@ COLUMNS⏎ => RHS⏎COLUMNS⏎ => line 6: 'RHS': section RHS without a section C
 ROWS⏎ N obj⏎ L r1⏎ G r2⏎ =>  => line 2: 'COLUMNS': section COLUMNS without a section ROWS
 RANGES⏎ => ROWS⏎ => line 12: 'ROWS': a second section ROWS; the first is in line 2
 RANGES⏎ => OBJSENSE⏎ => line 12: 'OBJSENSE': section OBJSENSE stands after RHS; expected it before
-BOUNDS⏎ => SOS⏎ => line 14: 'SOS': section SOS says what no linear or mixed-integer program can
+BOUNDS⏎ => SOS⏎ => line 15: 'UP BND x 4': expected S1 or S2 and the name of a set
+BOUNDS⏎ => SETS⏎ => line 14: 'SETS': section SETS says what no linear or mixed-integer program can
 BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  N obj⏎ =>  N⏎ => line 3: 'N': expected type and name of a row; found 1 words
  N obj⏎ =>  Q obj⏎ => line 3: 'Q obj': expected a row of type N, L, G or E
@@ -467,7 +468,7 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  UP BND x 4⏎ =>  FX BND x inf⏎ => line 15: .*no value of column 'x'
  UP BND x 4⏎ =>  SC BND x inf⏎ => line 15: 'SC BND x inf': a semi-continuous column has a finite bound above 0
  UP BND x 4⏎ =>  SC BND x 4⏎ MI BND x⏎ => line 15: .*none below 0
- UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI, UI or SC
+ UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI, UI, SC or SI
  UP BND x 4⏎ =>  UP BND x 4⏎ UP BOUND y 4⏎ => line 16: .*a second vector, 'BOUND' after 'BND'
 """
 

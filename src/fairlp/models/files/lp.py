@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -12,7 +13,9 @@ from scipy.sparse import coo_array
 
 from ...errors import require_known
 from ..programs.program import Program, Sense
+from .constructs import Constructs, Indicator, OrderedSet
 from .model_text import (
+    PIECE,
     LineError,
     NameMap,
     Names,
@@ -53,20 +56,22 @@ _BOUND = re.compile(
 _TITLES: Final = {
     "objective": r"max(?:imi[sz]e|imum)?|min(?:imi[sz]e|imum)?",
     "constraints": r"subject[ \t]+to|such[ \t]+that|s\.t\.?|st\.?",
-    "refused": r"lazy[ \t]+constraints|user[ \t]+cuts|general[ \t]+constraints|semi(?:s|-continuous)?|sos[12]?|pwlobj"
-    r"|multi-objectives|scenario",
+    "refused": r"lazy[ \t]+constraints|user[ \t]+cuts|general[ \t]+constraints|pwlobj|multi-objectives|scenario",
+    "semicontinuous": r"semi(?:s|-continuous)?",
+    "sets": r"sos[12]?",
     "bounds": r"bounds?",
     "general": r"gen(?:erals?)?|int(?:egers?)?",
     "binary": r"bin(?:ar(?:y|ies))?",
     "end": r"end",
 }
 _TITLE = re.compile(
-    "^[ \t]*+(?:"
-    + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
-    + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
-    re.IGNORECASE | re.MULTILINE,
+    "(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items()) + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
+    re.IGNORECASE,
 )
-_ORDER: Final = {"objective": 0, "constraints": 1, "bounds": 2, "general": 2, "binary": 2, "refused": 2, "end": 3}
+#: What is on a line, from the first character that is not blank: blank lines cost no more than their bytes.
+_LINE = re.compile(r"\S[^\n]*+")
+_ORDER: Final = {"objective": 0, "constraints": 1, "end": 3}
+_ANYWHERE: Final = 2
 _GLPK_CONSTANT = re.compile(rf"^\\\* constant term = (-?{_NUMBER}) \*\\$", re.MULTILINE)
 _NO_NAMES: Final = ("inf", "infinity", "nan")
 
@@ -200,12 +205,13 @@ class _LpReader:
     def __init__(self, source: Source) -> None:
         self.source = source
         text = source.content.decode()
-        head = text[: found.start()] if (found := _TITLE.search(text)) else text
-        self.comments = [line.strip()[1:].strip() for line in head.split("\n") if line.strip().startswith("\\")]
+        lines = (found[0] for found in _LINE.finditer(text, 0, PIECE))  # no writer says more before the objective
+        head = takewhile(lambda line: not _TITLE.match(line), lines)
+        self.comments = [line[1:].strip() for line in head if line.startswith("\\")]
         by_glpk = bool(self.comments) and self.comments[0].startswith("* Problem: ")
         self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
         self.text = re.sub(r"\\[^\n]*", "", text)
-        if odd := re.search(r"[^\S \t\n]", self.text):
+        if not text.isascii() and (odd := re.search(r"[^\S \t\n]", self.text)):
             problem = f"character U+{ord(odd[0]):04X} is a space that readers take differently; expected plain spaces"
             raise source.fault(self.text.count("\n", 0, odd.start()) + 1, problem)
         self.column_of: dict[str, int] = {}
@@ -217,6 +223,7 @@ class _LpReader:
         self.bounds: tuple[dict[int, float], dict[int, float]] = {}, {}
         self.bound_lines: dict[int, int] = {}
         self.whole: dict[int, tuple[str, int]] = {}
+        self.constructs = Constructs()
 
     def parse(self) -> Parsed:
         """Return what the file says."""
@@ -229,8 +236,10 @@ class _LpReader:
                 self._constraints(_Tokens(self.source, text, line, self.column_of))
             elif kind == "bounds":
                 self._bounds(text, line)
-            elif kind in ("general", "binary"):
-                self._integers(kind, text, line)
+            elif kind in ("general", "binary", "semicontinuous"):
+                self._names(kind, text, line)
+            elif kind == "sets":
+                self._sets(_Tokens(self.source, text, line, self.column_of))
             elif text.strip():
                 number = line + text[: len(text) - len(text.lstrip())].count("\n")
                 what = f"{title} says what no linear or mixed-integer program can"
@@ -242,7 +251,8 @@ class _LpReader:
 
     def _sections(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield kind, title, text below the title, and its first line, of each section in order."""
-        found = list(_TITLE.finditer(self.text))
+        starts = (match.start() for match in _LINE.finditer(self.text))
+        found = [match for start in starts if (match := _TITLE.match(self.text, start))]
         before = self.text[: found[0].start()] if found else self.text
         if before.strip() or not found:
             number = before[: len(before) - len(before.lstrip())].count("\n") + 1
@@ -255,7 +265,9 @@ class _LpReader:
             kind = str(match.lastgroup)
             line += self.text.count("\n", position, match.end())
             position = match.end()
-            if _ORDER[kind] < _ORDER.get(last, 0) or (not last and kind != "objective"):
+            if _ORDER.get(kind, _ANYWHERE) < (_ORDER.get(last, _ANYWHERE) if last else 0) or (
+                not last and kind != "objective"
+            ):
                 order = "the objective, Subject To, Bounds, General, Binary and End, in this order"
                 raise self.source.fault(line, f"{match[0].strip()} cannot stand here; expected {order}")
             if kind in seen and kind in ("objective", "constraints", "end"):
@@ -291,6 +303,7 @@ class _LpReader:
 
     def _constraint(self, tokens: _Tokens, name: str, line: int) -> _Row:
         """Read one constraint behind its label."""
+        self._condition(tokens, line)
         begin, left, other = tokens.at, tokens.constant(), ""
         if left is not None and tokens.kinds[tokens.at] == _RELATION and tokens.at < tokens.count:
             other = tokens.texts[tokens.at]
@@ -323,6 +336,18 @@ class _LpReader:
             low, high = (left, high) if "<" in other else (low, left)  # type: ignore[assignment]
         return _Row(name, low + 0.0, high + 0.0, line)
 
+    def _condition(self, tokens: _Tokens, line: int) -> None:
+        """Take ``b = 1 ->`` before a constraint, if it is there."""
+        at = tokens.at
+        name, relation, value, *arrow = tokens.texts[at : at + 5]
+        if tokens.kinds[at] == _WORD and relation == "=" and arrow == ["-", ">"]:
+            if value not in ("0", "1"):
+                tokens.at += 2
+                raise tokens.fault(f"expected 0 or 1 instead of {shown(value)}")
+            column = self.column_of[name] if name in self.column_of else tokens.new_column(name)
+            self.constructs.indicators[len(self.rows)] = Indicator(column, int(value), line)
+            tokens.at += 5
+
     def _column(self, name: str, line: int) -> int:
         if name not in self.column_of:
             self.late.append((line, name))
@@ -330,9 +355,7 @@ class _LpReader:
 
     def _bounds(self, text: str, line: int) -> None:
         """Read bounds, one on each line."""
-        for number, content in enumerate(text.split("\n"), line):
-            if not content.strip():
-                continue
+        for number, content in _lines(text, line):
             match = _BOUND.fullmatch(content)
             if match is None or not (match[1] or match[4] or match[6]) or (match[1] and match[6]):
                 expected = "expected a bound like 0 <= x <= 5, x >= -inf, x = 3 or x free"
@@ -361,15 +384,35 @@ class _LpReader:
             raise self.source.fault(number, f"its {what} bound was {before} (line {line}); expected one")
         self.bound_lines[j] = number
 
-    def _integers(self, kind: str, text: str, line: int) -> None:
-        """Read the names of integer or binary columns."""
-        for number, content in enumerate(text.split("\n"), line):
+    def _names(self, kind: str, text: str, line: int) -> None:
+        """Read the names of integer, binary or semi-continuous columns."""
+        for number, content in _lines(text, line):
             for name in content.split():
                 if not re.fullmatch(_NAME, name) or _TITLE.fullmatch(name):
                     raise self.source.fault(number, f"expected names of columns instead of {shown(name)}")
                 j = self._column(name, number)
-                if j not in self.whole or kind == "binary":
+                if kind == "semicontinuous":
+                    self.constructs.semicontinuous[j] = number
+                elif j not in self.whole or kind == "binary":
                     self.whole[j] = kind, number
+
+    def _sets(self, tokens: _Tokens) -> None:
+        """Read special ordered sets: ``name: S1 :: x : 1 y : 2``."""
+        sets, kinds, texts = self.constructs.sets, tokens.kinds, tokens.texts
+        while tokens.at < tokens.count:
+            line, name, kind = tokens.lines[tokens.at], tokens.label(), ""
+            if name.upper() in ("S1", "S2") and kinds[tokens.at] == _COLON:
+                name, kind = f"set{len(sets) + 1}", name.upper()
+            elif name:
+                kind = tokens.label().upper()
+            if kind not in ("S1", "S2") or kinds[tokens.at] != _COLON:
+                raise tokens.fault("expected a set like name: S1 :: x : 1 y : 2")
+            tokens.at += 1
+            sets.append(OrderedSet(name, int(kind[1]), line))
+            while kinds[tokens.at : tokens.at + 3] == [_WORD, _COLON, _DIGITS]:
+                j = self._column(texts[tokens.at], tokens.lines[tokens.at])
+                sets[-1].add(j, float(texts[tokens.at + 2]), tokens.fault)
+                tokens.at += 3
 
     def _parsed(self, sense: Sense, c: np.ndarray, offset: float) -> Parsed:
         """Put the sections together."""
@@ -405,10 +448,20 @@ class _LpReader:
         if not np.isfinite(entries.data).all():
             line = int(row_lines[entries.indices[~np.isfinite(entries.data)][0]])
             raise self.source.fault(line, "coefficients of one variable add up to more than the largest number")
-        return Parsed(
+        parsed = Parsed(
             "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, row_names, names,
             self.comments,
         )  # fmt: skip
+        return self.constructs.compiled(self.source, parsed)
+
+
+def _lines(text: str, first: int) -> Iterator[tuple[int, str]]:
+    """Yield number and content of every line that is not blank."""
+    number, last = first, 0
+    for match in _LINE.finditer(text):
+        number += text.count("\n", last, match.start())
+        last = match.start()
+        yield number, match[0]
 
 
 Constant = Literal["column", "term"]

@@ -402,7 +402,10 @@ class Source:
 
 @dataclass
 class Parsed:
-    """What a file says, before names are explained; ``comments`` are the lines before the first section."""
+    """What a file says, before names are explained.
+
+    ``comments`` are the lines before the first section; ``switched``: which rows an integer switches, None where none.
+    """
 
     name: str
     sense: Sense
@@ -417,61 +420,12 @@ class Parsed:
     row_names: list[str]
     column_names: list[str]
     comments: list[str]
+    switched: np.ndarray | None = None
 
 
 def two_vectors(name: str, first: str) -> str:
     """Return what is wrong when a section has more than one vector: readers take only one of them."""
     return f"a second vector, {shown(name)} after {shown(first)}; expected one"
-
-
-def zero_or_more(source: Source, parsed: Parsed, lines: dict[int, int]) -> Parsed:
-    """Return what a file says, with columns that are 0 or within their bounds, as `Model.semicontinuous` writes them.
-
-    Each has a binary ``x_on``, and rows ``x_least`` and ``x_off``: ``lower·x_on ≤ x ≤ upper·x_on``. A column that may
-    be as small as it likes needs neither. ``lines``: such a column, and the number of the line that says so.
-    """
-    from scipy.sparse import csc_array
-
-    least, most = parsed.col_lower, parsed.col_upper
-    for j, number in lines.items():
-        if least[j] < 0 or not 0 < most[j] < np.inf:
-            raise source.fault(number, "a semi-continuous column has a finite bound above 0, and none below 0")
-    columns = np.array([j for j in lines if least[j] > 0], dtype=np.int64)
-    if not columns.size:
-        return parsed
-    n_rows, n_columns = parsed.A.shape
-    count = len(columns)
-    places = np.arange(count)
-    rows = np.concatenate([n_rows + places, n_rows + places, n_rows + count + places, n_rows + count + places])
-    at = np.concatenate([columns, n_columns + places] * 2)
-    values = np.concatenate([np.ones(count), -least[columns], np.ones(count), -most[columns]])
-    old = parsed.A.tocoo()
-    entries = (
-        np.concatenate([old.data, values]),
-        (np.concatenate([old.coords[0], rows]), np.concatenate([old.coords[1], at])),
-    )
-    row_names, column_names = [*parsed.row_names], [*parsed.column_names]
-    names = [column_names[j] for j in columns.tolist()]
-    for suffix, listed in (("_least", row_names), ("_off", row_names), ("_on", column_names)):
-        taken = set(listed)
-        for name in names:
-            listed.append(unused(name + suffix, taken))
-            taken.add(listed[-1])
-    zeros, ones, endless = np.zeros(count), np.ones(count), np.full(count, np.inf)
-    col_lower = parsed.col_lower.copy()
-    col_lower[columns] = 0.0
-    return replace(
-        parsed,
-        c=np.concatenate([parsed.c, zeros]),
-        A=csc_array(entries, shape=(n_rows + 2 * count, n_columns + count)),
-        row_lower=np.concatenate([parsed.row_lower, zeros, -endless]),
-        row_upper=np.concatenate([parsed.row_upper, endless, zeros]),
-        col_lower=np.concatenate([col_lower, zeros]),
-        col_upper=np.concatenate([parsed.col_upper, ones]),
-        integrality=np.concatenate([parsed.integrality, ones.astype(parsed.integrality.dtype)]),
-        row_names=row_names,
-        column_names=column_names,
-    )
 
 
 def shown(text: str) -> str:

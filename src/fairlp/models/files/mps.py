@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, compress, islice, pairwise, repeat
+from functools import cached_property, partial
+from itertools import chain, compress, islice, repeat
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -15,11 +16,11 @@ import pandas as pd
 from scipy.sparse import csc_array
 
 from ...errors import ModelError, require_known
-from ..programs.program import Program, Sense
+from ..programs.program import Program
+from .constructs import Constructs, Indicator, OrderedSet, with_indicators
 from .model_text import (
     FIXED_NUMBER,
     LONGEST_NAME,
-    PIECE,
     LineError,
     Names,
     Naming,
@@ -44,29 +45,11 @@ from .model_text import (
     shown,
     two_vectors,
     write_model,
-    zero_or_more,
 )
+from .mps_sections import LayoutError, MpsLines, MpsSections
 from .whole_files import Target
 
-#: Where sections stand: each after those of smaller numbers.
-_ORDER: Final = {
-    "NAME": 1, "OBJSENSE": 1, "OBJNAME": 1, "ROWS": 2, "COLUMNS": 3, "RHS": 4, "RANGES": 4, "BOUNDS": 4, "ENDATA": 5,
-}  # fmt: skip
-_SENSES: Final[dict[bytes, Sense]] = {
-    b"MAX": "max", b"MAXIMIZE": "max", b"MAXIMISE": "max", b"MIN": "min", b"MINIMIZE": "min", b"MINIMISE": "min",
-}  # fmt: skip
-_REFUSED: Final = (
-    "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "SOS", "SOS1", "SOS2", "SETS", "INDICATORS", "LAZYCONS",
-    "USERCUTS", "DELAYEDROWS", "MODELCUTS", "GENCONS", "PWLOBJ", "SCENARIOS",
-)  # fmt: skip
-#: Columns of the six fields of fixed format, from zero, and the gaps around them.
-_FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-_GAPS: Final = ((0, 1), (3, 4), (12, 14), (22, 24), (36, 39), (47, 49), (61, None))
-_TITLE = re.compile(rb"\n[^ \t\n*]")
-_COMMENT = re.compile(rb"^\*[^\n]*", re.M)
-# a word that begins with $ begins a comment, unless it is the first of its line
-_DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
-_TYPES: Final = "UP, LO, FX, FR, MI, PL, BV, LI, UI or SC"
+_TYPES: Final = "UP, LO, FX, FR, MI, PL, BV, LI, UI, SC or SI"
 #: The number that a line of BOUNDS gives.
 _GIVEN: Final = None
 #: What a type of bound sets as lower and as upper bound, and whether the column is whole.
@@ -81,6 +64,7 @@ _BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
     b"PL": ({"upper": np.inf}, False),
     b"BV": ({"lower": 0.0, "upper": 1.0}, True),
     b"SC": ({"upper": _GIVEN}, False),
+    b"SI": ({"upper": _GIVEN}, True),
 }
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
@@ -88,198 +72,20 @@ _EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(
 
 def parse_mps(source: Source) -> Parsed:
     """Return what an MPS file says; fields are words, and columns where the words do not fit."""
-    sections = _Sections(source)
+    sections = MpsSections(source)
     try:
         return _Reader(sections).parse()
     except LineError as error:
         if sections.free:
             raise
         try:
-            return _Reader(_Sections(source, fixed=True)).parse()
-        except _LayoutError as other:
+            return _Reader(MpsSections(source, fixed=True)).parse()
+        except LayoutError as other:
             if other.line <= error.line:
                 raise error from None
             raise LineError(f"{error} (nor is it fixed format: line {other.line} {other})", error.line) from None
         except LineError as other:
             raise (other if other.line > error.line else error) from None
-
-
-class _LayoutError(LineError):
-    """A line does not have the columns of fixed format; the message goes behind what is wrong with its words."""
-
-
-@dataclass
-class _Lines:
-    """The words of those lines of a section that are not blank.
-
-    Attributes
-    ----------
-    words : list of bytes
-    first, counts, numbers : ndarray
-        For each line: its first word, how many it has, and its number in the file.
-    """
-
-    words: list[bytes]
-    first: np.ndarray
-    counts: np.ndarray
-    numbers: np.ndarray
-
-    def __iter__(self) -> Iterator[tuple[int, list[bytes]]]:
-        words = self.words
-        for number, first, count in zip(self.numbers.tolist(), self.first.tolist(), self.counts.tolist(), strict=True):
-            yield number, words[first : first + count]
-
-
-class _Sections:
-    """An MPS file taken apart.
-
-    Parameters
-    ----------
-    source : Source
-    fixed : bool
-        Whether fields are columns, so that names may hold spaces, or words.
-
-    Attributes
-    ----------
-    name : str
-    free : bool
-        Whether the NAME line says that the format is free.
-    sense : {"min", "max"}
-    objective : str
-        Name of the objective row, empty if it is the first of type N.
-    comments : list of str
-        The comments before the rows, without their mark.
-    lines : dict
-        For each section the number of its title's line, and where the text below begins and ends.
-    """
-
-    def __init__(self, source: Source, fixed: bool = False) -> None:
-        self.source, self.fixed = source, fixed
-        self.text = source.content if source.content.endswith(b"\n") else source.content + b"\n"
-        self.name, self.objective, self.free = "", "", False
-        self.sense: Sense = "min"
-        self.lines: dict[str, tuple[int, int, int]] = {}
-
-        titles = [found.start() + 1 for found in _TITLE.finditer(self.text)]
-        if self.text[:1] not in b" \t\n*":
-            titles.insert(0, 0)
-        head = self.text[: titles[0]] if titles else self.text
-        for k, line in enumerate(head.split(b"\n")):
-            if line.strip() and not line.startswith(b"*"):
-                raise source.fault(k + 1, "expected a section of MPS, such as NAME or ROWS, in the first column")
-        if not titles:
-            raise source.fault(source.last_line, "the file ends without any section of MPS; it was cut off")
-        self._find(titles)
-        if "ENDATA" not in self.lines:
-            raise source.fault(source.last_line, "the file ends without ENDATA; it was cut off")
-        head = self.text[: self.lines["ROWS"][1]]
-        self.comments = [line[1:].strip().decode() for line in head.split(b"\n") if line.startswith(b"*")]
-
-    def _find(self, titles: list[int]) -> None:
-        """Check the titles, note the lines of each section, and read what stands before the rows."""
-        title, beyond, number, last = "", 0, 1, 0
-        senses = []
-        for start, stop in pairwise([*titles, len(self.text)]):
-            number, last = number + self.text.count(b"\n", last, start), start
-            begin = self.text.index(b"\n", start) + 1
-            line = self.text[start:begin]
-            words = line.split()
-            data = [(number, words[1:])] if len(words) > 1 else []
-            if title == "OBJSENSE" and len(words) == 1 and words[0].upper() in _SENSES:  # not moved in
-                data = [(number, words)]
-            else:
-                previous, title = title, words[0].decode().upper()
-                if previous == "ENDATA" and title not in _ORDER and title not in _REFUSED:
-                    beyond, title = beyond or number, previous
-                    continue
-                self._check(title, previous, number)
-            self.lines[title] = (number, begin, stop)
-            if title == "NAME":
-                self.free = len(words) > 1 and words[-1].upper() == b"FREE"
-                rest = line.strip()[4:].strip()
-                self.name = (rest[:-4] if self.free else rest).strip().decode()
-                data = []
-            if _ORDER[title] < 2 or title == "ENDATA":
-                data += self.words(title)
-            for at, found in data:
-                if title == "OBJSENSE" and len(found) == 1:
-                    senses.append((at, found[0].upper()))
-                elif title == "OBJNAME" and len(found) == 1 and not self.objective:
-                    self.objective = found[0].decode()
-                else:
-                    alone = f"expected {title} alone on its line; lines of data begin with a space"
-                    raise self.source.fault(at, alone if at == number else f"unexpected after {title}")
-        for at, word in senses:
-            if word not in _SENSES or len(senses) > 1:
-                raise self.source.fault(at, "expected one word, MAX or MIN, in OBJSENSE")
-            self.sense = _SENSES[word]
-        if beyond:
-            self.source.warn(f"line {beyond}: what stands after ENDATA is no part of the program and is not read")
-
-    def _check(self, title: str, previous: str, number: int) -> None:
-        """Raise when a section cannot stand in line ``number``."""
-        order = _ORDER.get(title, 0)
-        absent = [name for name in ("ROWS", "COLUMNS") if order > _ORDER[name] and name not in self.lines]
-        if title in _REFUSED:
-            problem = f"section {title} says what no linear or mixed-integer program can"
-        elif not order:
-            problem = f"unknown section{hint(title, _ORDER)}; lines of data begin with a space"
-        elif title in self.lines:
-            problem = f"a second section {title}; the first is in line {self.lines[title][0]}"
-        elif order < _ORDER.get(previous, 0):
-            problem = f"section {title} stands after {previous}; expected it before"
-        elif absent:
-            problem = f"section {title} without a section {absent[0]} before it"
-        else:
-            return
-        raise self.source.fault(number, problem)
-
-    def words(self, title: str) -> _Lines:
-        """Return the words of a section, without comments."""
-        return next(self.pieces(title, len(self.text)))
-
-    def pieces(self, title: str, size: int = PIECE) -> Iterator[_Lines]:
-        """Yield the words of a section, without comments, piece by piece; all at once in fixed format."""
-        number, begin, end = self.lines.get(title, (0, 0, 0))
-        by_columns = self.fixed and _ORDER[title] > 1
-        while True:
-            stop = end if by_columns else self.text.find(b"\n", begin + size, end) + 1 or end
-            text = self.text[begin:stop]
-            yield self._words(text, number + 1, by_columns)
-            if stop == end:
-                return
-            number, begin = number + text.count(b"\n"), stop
-
-    def line(self, number: int) -> list[bytes]:
-        """Return the words of one line of data."""
-        return self._words(self.text.split(b"\n", number)[number - 1], number, self.fixed).words
-
-    def _words(self, text: bytes, begin: int, by_columns: bool) -> _Lines:
-        """Return the words of lines, of which the first has the number ``begin``."""
-        if b"*" in text:
-            text = _COMMENT.sub(b"", text)
-        if b"$" in text:
-            text = _DOLLAR.sub(rb"\1", text)
-        if by_columns:
-            found = [self._fields(line, begin + k) for k, line in enumerate(text.split(b"\n"))]
-            words = [word for line in found for word in line]
-            counts = np.array([len(line) for line in found], dtype=np.int64)
-        else:
-            words = text.split()
-            codes = np.frombuffer(text, dtype=np.uint8)
-            black = codes > ord(" ")
-            begins = np.flatnonzero(black[1:] > black[:-1])  # of words; the text begins with the end of the title
-            ends = np.flatnonzero(codes == ord("\n"))
-            counts = np.diff(np.searchsorted(begins, ends), prepend=0)
-        used = np.flatnonzero(counts)
-        return _Lines(words, (np.cumsum(counts) - counts)[used], counts[used], used + begin)
-
-    def _fields(self, line: bytes, number: int) -> list[bytes]:
-        """Return the fields of a line in fixed format that are not blank."""
-        text = line.decode()
-        if "\t" in text or any(text[a:b].strip(" ") for a, b in _GAPS):
-            raise _LayoutError("has text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61", number)
-        return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip(" "))]
 
 
 @dataclass
@@ -312,8 +118,8 @@ class _Entries:
 class _Reader:
     """One pass over the sections of a file."""
 
-    def __init__(self, sections: _Sections) -> None:
-        self.sections, self.source, self.semicontinuous = sections, sections.source, dict[int, int]()
+    def __init__(self, sections: MpsSections) -> None:
+        self.sections, self.source, self.constructs = sections, sections.source, Constructs()
         self.exact = is_ours(sections.comments) is not None
 
     def parse(self) -> Parsed:
@@ -324,6 +130,8 @@ class _Reader:
         self._right_hand_sides()
         self._ranges()
         self._bounds()
+        self._sets()
+        self._indicators()
         kept = self.kept
         lower, upper, numbers = self.row_lower[kept], self.row_upper[kept], self.row_lines[kept]
         names = b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n") if kept.any() else []
@@ -337,7 +145,7 @@ class _Reader:
         parsed = Parsed(
             sections.name, sense, self.offset, self.c, self.A, lower, upper, self.lower, self.upper, self.whole, names,
             self.columns, sections.comments)  # fmt: skip
-        return zero_or_more(source, parsed, self.semicontinuous)
+        return self.constructs.compiled(source, parsed)
 
     def _refuse(self, wrong: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]) -> None:
         """Raise for the first of the lines of these numbers that is wrong."""
@@ -345,7 +153,7 @@ class _Reader:
             i = int(wrong.argmax())
             raise self.source.fault(int(numbers[i]), problem(i))
 
-    def _count(self, lines: _Lines, counts: tuple[int, ...], what: str) -> None:
+    def _count(self, lines: MpsLines, counts: tuple[int, ...], what: str) -> None:
         """Raise unless all lines have so many words."""
         wrong = np.all([lines.counts != count for count in counts], axis=0)
         self._refuse(wrong, lines.numbers, lambda i: f"expected {what}; found {lines.counts[i]} words")
@@ -457,8 +265,7 @@ class _Reader:
     def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
         fault, columns, n = self.source.fault, self.columns, len(self.columns)
-        known = "\n".join(columns).encode().split(b"\n") if "BOUNDS" in self.sections.lines else ()
-        column_of = dict(zip(known, range(n), strict=False))
+        column_of = self.column_of if "BOUNDS" in self.sections.lines else {}
         bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
         seen = {"lower": [0] * n, "upper": [0] * n}
         vector = b""
@@ -471,10 +278,7 @@ class _Reader:
             place = size - 2
             if not valued:
                 place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
-            j = column_of.get(words[place], -1)
-            if j < 0:
-                name = words[place].decode()
-                raise fault(number, f"no column is called {shown(name)}{hint(name, columns)}")
+            j = self._column(words[place], number)
             if place == 2 and (vector := vector or words[1]) != words[1]:
                 raise fault(number, two_vectors(words[1].decode(), vector.decode()))
             for side, value in sides.items():
@@ -484,8 +288,8 @@ class _Reader:
                 bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
             if whole:
                 self.whole[j] = 1
-            if kind == b"SC":
-                self.semicontinuous[j] = number
+            if kind in (b"SC", b"SI"):
+                self.constructs.semicontinuous[j] = number
         self.lower, self.upper = (np.array(values, dtype=float) for values in bounds.values())
         has_lower, has_upper = (np.array(lines, dtype=np.int64) for lines in seen.values())
         self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
@@ -498,6 +302,73 @@ class _Reader:
             )
         last = np.maximum(has_lower, has_upper)
         self.column_lines = np.where(last > 0, last, self.column_lines)
+
+    @cached_property
+    def column_of(self) -> dict[bytes, int]:
+        """Position of each column."""
+        names = "\n".join(self.columns).encode().split(b"\n") if self.columns else ()
+        return dict(zip(names, range(len(self.columns)), strict=True))
+
+    def _column(self, word: bytes, number: int) -> int:
+        """Return the position of a column; raise where there is none of that name."""
+        j = self.column_of.get(word, -1)
+        if j < 0:
+            name = word.decode()
+            raise self.source.fault(number, f"no column is called {shown(name)}{hint(name, self.columns)}")
+        return j
+
+    def _sets(self) -> None:
+        """Read SOS, SOS1 and SOS2: a line ``S1 name`` or ``S2 name`` for each set, and its columns with weights."""
+        for title in ("SOS", "SOS1", "SOS2"):
+            ordered_set: OrderedSet | None = None
+            for number, words in self.sections.words(title):
+                fault = partial(self.source.fault, number)
+                weight = number_in(words[-1]) if len(words) > 1 else np.nan
+                is_member = words[0] in self.column_of and np.isfinite(weight) and ordered_set is not None
+                if words[0].upper() in (b"S1", b"S2") and not is_member:
+                    ordered_set = self._set(title, number, words)
+                    self.constructs.sets.append(ordered_set)
+                elif ordered_set is None or len(words) > 3:
+                    raise fault("expected S1 or S2 and the name of a set, or a column of the set and its weight")
+                else:  # some writers put the word SOS before the column
+                    ordered_set.add(self._column(words[len(words) == 3], number), self._weight(words, number), fault)
+
+    def _set(self, title: str, number: int, words: list[bytes]) -> OrderedSet:
+        """Return the set that a line begins: its type, perhaps a vector, its name, perhaps a priority."""
+        kind, rest = words[0].decode().upper(), words[1:]
+        if len(rest) > 3 or title[3:] not in ("", kind[1]):
+            raise self.source.fault(number, f"expected S{title[3:] or '1 or S2'} and the name of a set")
+        if len(rest) > 1 and np.isfinite(number_in(rest[-1])):  # the priority says nothing of the solutions
+            rest = rest[:-1]
+        name = rest[-1].decode() if rest else f"set{len(self.constructs.sets) + 1}"
+        return OrderedSet(name, int(kind[1]), number)
+
+    def _weight(self, words: list[bytes], number: int) -> float:
+        """Return the weight of a member of a set, NaN without."""
+        if len(words) == 1:
+            return np.nan
+        weight = number_in(words[-1])
+        if not np.isfinite(weight):
+            raise self.source.fault(number, f"expected a finite weight instead of {shown(words[-1].decode())}")
+        return weight
+
+    def _indicators(self) -> None:
+        """Read INDICATORS: ``IF row column value``."""
+        position = np.cumsum(self.kept) - 1
+        for number, words in self.sections.words("INDICATORS"):
+            if len(words) != 4 or words[0].upper() != b"IF" or number_in(words[3]) not in (0, 1):
+                raise self.source.fault(number, "expected IF, a row, a binary column, and 0 or 1")
+            name = words[1].decode()
+            i = self.row_of.get(words[1], -1)
+            if i < 0:
+                known = map(bytes.decode, self.row_of)
+                raise self.source.fault(number, f"no row is called {shown(name)}{hint(name, [*known])}")
+            row = int(position[i])
+            if not self.kept[i] or row in self.constructs.indicators:
+                problem = "is of type N" if not self.kept[i] else "has an indicator before"
+                raise self.source.fault(number, f"row {shown(name)} {problem}")
+            indicator = Indicator(self._column(words[2], number), int(number_in(words[3])), number)
+            self.constructs.indicators[row] = indicator
 
     def _bound(self, text: bytes, number: int) -> float:
         value = number_in(text)
@@ -558,8 +429,8 @@ class _Reader:
         return order
 
 
-Profile = Literal["portable", "full", "fixed"]
-_PROFILES: Final = ("portable", "full", "fixed")
+Profile = Literal["portable", "full", "native", "fixed"]
+_PROFILES: Final = ("portable", "full", "native", "fixed")
 #: Entries that are written at once.
 _PIECE: Final = 100_000
 
@@ -576,9 +447,11 @@ class _Layout:
     name: str = "NAME %s FREE\n"
     longest_name: int = LONGEST_NAME
     numbers: Callable[[np.ndarray], list[str]] = decimals
+    has_binaries: bool = False
 
 
 _FREE: Final = _Layout()
+_NATIVE: Final = _Layout(has_binaries=True)  # SCIP wants the columns of indicators declared binary
 _FIXED: Final = _Layout(
     row=" %s  %s\n",
     entry="    %-8s  %-8s  %12s\n",
@@ -601,11 +474,13 @@ def write_mps(
     program : Program
     path_or_file : path or file object
         A path ending in ``.gz`` is compressed. A path is written whole or not at all.
-    profile : {"portable", "full", "fixed"}
+    profile : {"portable", "full", "native", "fixed"}
         ``portable`` uses only what HiGHS, GLPK, SCIP and COIN read alike. GLPK refuses an OBJSENSE section and COIN
         ignores it, so the model is always a minimisation, with the objective negated where it was to be maximised;
         GLPK reads a constant in the RHS section with the opposite sign, so the constant is the cost of a last column
         fixed at 1. ``full`` keeps both: OBJSENSE, and minus the constant as right-hand side of the objective.
+        ``native`` is ``full`` with an INDICATORS section: rows that an integer switches, of semi-continuous variables,
+        special ordered sets and indicators, are given without M, as CPLEX, Gurobi and SCIP have them.
         ``fixed`` is ``portable`` on the columns of the oldest readers: names of 8 characters, ``R0000001`` and
         ``C0000001``, explained in the side file, and numbers of 12 characters, rounded where they need more.
     names : {"labels", "numbers"}
@@ -641,8 +516,9 @@ def write_mps(
 
 def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) -> Iterator[str]:
     """Yield the file, section by section."""
-    layout = _FIXED if profile == "fixed" else _FREE
-    full, maximised = profile == "full", program.sense == "max"
+    layout = {"fixed": _FIXED, "native": _NATIVE}.get(profile, _FREE)
+    full, maximised = profile in ("full", "native"), program.sense == "max"
+    program, indicators = with_indicators(program) if profile == "native" else (program, {})
     sign = -1.0 if maximised and not full else 1.0
     constant = sign * program.offset
     extra = use.constant if constant and not full else None
@@ -692,6 +568,9 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
         bounds += layout.bound % ("FX", extra, 1)
     if bounds:
         yield f"BOUNDS\n{bounds}"
+    if indicators:
+        lines = (f" IF {use.rows[i]} {use.columns[j]} {active}\n" for i, (j, active, _) in indicators.items())
+        yield "INDICATORS\n" + "".join(lines)
     yield "ENDATA\n"
 
 
@@ -778,6 +657,8 @@ def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str
         name, has_lower, has_upper = names[j], lower[j] != -np.inf, upper[j] != np.inf
         if lower[j] == upper[j]:
             yield layout.bound % ("FX", name, low)
+        elif layout.has_binaries and whole[j] and (lower[j], upper[j]) == (0, 1):
+            yield layout.no_bound % ("BV", name)
         elif not has_lower and not has_upper:
             yield layout.no_bound % ("FR", name)
         else:

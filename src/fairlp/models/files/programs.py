@@ -112,8 +112,8 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     path : str or Path
         ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
     **options
-        ``profile="portable"`` (default), ``"full"`` or ``"fixed"`` for MPS, ``constant="column"`` (default) or
-        ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
+        ``profile="portable"`` (default), ``"full"``, ``"native"`` or ``"fixed"`` for MPS, ``constant="column"``
+        (default) or ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
         :func:`fairlp.models.files.mps.write_mps` and :func:`fairlp.models.files.lp.write_lp`.
 
     Returns
@@ -252,7 +252,7 @@ def _restored(path: Path, parsed: Parsed) -> Program:
     return Program(
         name, parsed.sense, parsed.c, parsed.offset, parsed.A, parsed.row_lower, parsed.row_upper,
         parsed.col_lower, parsed.col_upper, parsed.integrality, _blocks("row", rows), _blocks("column", columns),
-        source=published,
+        source=published, switched=np.flatnonzero([] if parsed.switched is None else parsed.switched),
     )  # fmt: skip
 
 
@@ -329,6 +329,8 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
             if all(np.array_equal(part[a:b], part[b:end]) for part in (rows.indices, rows.data)):
                 upper[i], kept[i + 1] = upper[i + 1], False
     parsed.A, parsed.row_lower, parsed.row_upper = rows[np.flatnonzero(kept)].tocsc(), lower[kept], upper[kept]
+    if parsed.switched is not None:
+        parsed.switched = parsed.switched[kept]
     return list(compress(keys, kept))
 
 

@@ -561,6 +561,7 @@ def compile_model(model: Model) -> Program:
     triples: list[Triples] = []
     blocks: list[Block] = []
     ends: list[tuple[np.ndarray, np.ndarray]] = []
+    switched: list[np.ndarray] = []
     stop = 0
     for row in model.constraints.values():
         found = terms_of(row)
@@ -569,6 +570,8 @@ def compile_model(model: Model) -> Program:
         blocks.append(row.block(start))
         triples += [(rows if start == 0 else rows + np.int32(start), at, values) for rows, at, values in batch]
         ends.append(sides(row, found))
+        if isinstance(row.relation, Conditional):
+            switched.append(np.arange(start, stop))
     with naming("the objective"):
         cost, offset, logs = objective(model, starts, n_columns)
     A = assemble(triples, (stop, n_columns), "csc")  # first: it frees the triples
@@ -592,7 +595,7 @@ def compile_model(model: Model) -> Program:
         logs=logs,
         source=model.source,
         levels=model.levels or "",
-        switched=tuple(row.name for row in model.constraints.values() if isinstance(row.relation, Conditional)),
+        switched=np.concatenate([np.zeros(0, dtype=np.int64), *switched]),
     )
 
 

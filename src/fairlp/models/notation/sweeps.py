@@ -236,7 +236,7 @@ def _columns_to_change(old: Program, new: Program) -> list[int] | None:
 
 def _proved(solution: Solution) -> bool:
     """Whether a solution is optimal by its own duals (an integer one: by the solver's word)."""
-    if not solution.status.is_optimal or solution.program.switched:
+    if not solution.status.is_optimal or solution.program.switched.size:
         return False
     certificate = solution.verify()
     return certificate.is_feasible if solution.row_duals is None else certificate.is_optimal

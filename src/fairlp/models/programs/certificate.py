@@ -363,19 +363,6 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     return float(sign * total + program.offset)
 
 
-def switched_residual(program: Program, x: np.ndarray) -> float:
-    """Return the largest violation of rows that integers switch off, relative to their other terms.
-
-    The integers count as the whole numbers that they stand for, so that a tolerance times a big M excuses nothing.
-    """
-    if not program.switched:
-        return 0.0
-    at = np.concatenate([np.r_[program.row_block(name).slice] for name in program.switched])
-    left = at_integers(program, x)
-    A = left.A.tocsr()[at]
-    return _violation(A @ x, abs(A) @ abs(x), left.row_lower[at], left.row_upper[at])
-
-
 def at_integers(program: Program, x: np.ndarray) -> Program:
     """Return the program in which the integers are the whole numbers nearest to ``x``: what is left is linear."""
     whole = program.integrality > 0
@@ -399,7 +386,7 @@ def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
         row_lower=program.row_lower - activity - noise,
         row_upper=program.row_upper - activity + noise,
         integrality=np.zeros_like(program.integrality),
-        switched=(),
+        switched=np.zeros(0, dtype=np.int64),
     )
 
 

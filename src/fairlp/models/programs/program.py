@@ -304,8 +304,8 @@ class Program:
         Where the model was published.
     levels : str
         Name of the rows that say what the levels of a leximin are; empty where the objective is all.
-    switched : tuple of str
-        Names of rows that an integer switches off, with a large coefficient (a big M).
+    switched : ndarray of int
+        Rows that an integer switches off, with a large coefficient (a big M).
     """
 
     name: str
@@ -323,7 +323,7 @@ class Program:
     logs: LogTerms | None = None
     source: str = ""
     levels: str = ""
-    switched: tuple[str, ...] = ()
+    switched: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape

@@ -163,7 +163,7 @@ def _without(program: Program, gone: np.ndarray) -> Program:
         integrality=np.where(real, 0, program.integrality).astype(np.uint8),
         rows=(Block("row", (("row", pd.RangeIndex(kept)),), 0, kept),),
         levels="",
-        switched=(),
+        switched=np.zeros(0, dtype=np.int64),
     )
 
 

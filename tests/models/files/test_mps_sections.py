@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_mps import EXAMPLE, programs
 
 from fairlp.errors import FileFormatError
-from fairlp.models.files import mps
+from fairlp.models.files import mps_sections
 from fairlp.models.files.model_text import numbers_in
 from fairlp.models.files.mps import write_mps
 from fairlp.models.files.programs import read_program
@@ -33,7 +33,7 @@ LINES = [
 
 def outcome(path, size, monkeypatch):
     """What a file says, or what is wrong with it, and the warnings; read in pieces of about ``size`` bytes."""
-    monkeypatch.setattr(mps._Sections.pieces, "__defaults__", (size,))
+    monkeypatch.setattr(mps_sections.MpsSections.pieces, "__defaults__", (size,))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:

@@ -1,0 +1,212 @@
+"""An MPS file taken apart: its sections, in order, and the words of their lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from ..programs.program import Sense
+from .model_text import PIECE, LineError, Source, hint
+
+#: Where sections stand: each after those of smaller numbers.
+_ORDER: Final = {
+    "NAME": 1, "OBJSENSE": 1, "OBJNAME": 1, "ROWS": 2, "COLUMNS": 3, "RHS": 4, "RANGES": 4, "BOUNDS": 4,
+    "SOS": 4, "SOS1": 4, "SOS2": 4, "INDICATORS": 4, "ENDATA": 5,
+}  # fmt: skip
+_SENSES: Final[dict[bytes, Sense]] = {
+    b"MAX": "max", b"MAXIMIZE": "max", b"MAXIMISE": "max", b"MIN": "min", b"MINIMIZE": "min", b"MINIMISE": "min",
+}  # fmt: skip
+_REFUSED: Final = (
+    "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "SETS", "LAZYCONS",
+    "USERCUTS", "DELAYEDROWS", "MODELCUTS", "GENCONS", "PWLOBJ", "SCENARIOS",
+)  # fmt: skip
+#: Columns of the six fields of fixed format, from zero, and the gaps around them.
+_FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+_GAPS: Final = ((0, 1), (3, 4), (12, 14), (22, 24), (36, 39), (47, 49), (61, None))
+_TITLE = re.compile(rb"\n[^ \t\n*]")
+_COMMENT = re.compile(rb"^\*[^\n]*", re.M)
+# a word that begins with $ begins a comment, unless it is the first of its line
+_DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
+
+
+class LayoutError(LineError):
+    """A line does not have the columns of fixed format; the message goes behind what is wrong with its words."""
+
+
+@dataclass
+class MpsLines:
+    """The words of those lines of a section that are not blank.
+
+    Attributes
+    ----------
+    words : list of bytes
+    first, counts, numbers : ndarray
+        For each line: its first word, how many it has, and its number in the file.
+    """
+
+    words: list[bytes]
+    first: np.ndarray
+    counts: np.ndarray
+    numbers: np.ndarray
+
+    def __iter__(self) -> Iterator[tuple[int, list[bytes]]]:
+        words = self.words
+        for number, first, count in zip(self.numbers.tolist(), self.first.tolist(), self.counts.tolist(), strict=True):
+            yield number, words[first : first + count]
+
+
+class MpsSections:
+    """An MPS file taken apart.
+
+    Parameters
+    ----------
+    source : Source
+    fixed : bool
+        Whether fields are columns, so that names may hold spaces, or words.
+
+    Attributes
+    ----------
+    name : str
+    free : bool
+        Whether the NAME line says that the format is free.
+    sense : {"min", "max"}
+    objective : str
+        Name of the objective row, empty if it is the first of type N.
+    comments : list of str
+        The comments before the rows, without their mark.
+    lines : dict
+        For each section the number of its title's line, and where the text below begins and ends.
+    """
+
+    def __init__(self, source: Source, fixed: bool = False) -> None:
+        self.source, self.fixed = source, fixed
+        self.text = source.content if source.content.endswith(b"\n") else source.content + b"\n"
+        self.name, self.objective, self.free = "", "", False
+        self.sense: Sense = "min"
+        self.lines: dict[str, tuple[int, int, int]] = {}
+
+        titles = [found.start() + 1 for found in _TITLE.finditer(self.text)]
+        if self.text[:1] not in b" \t\n*":
+            titles.insert(0, 0)
+        head = self.text[: titles[0]] if titles else self.text
+        for k, line in enumerate(head.split(b"\n")):
+            if line.strip() and not line.startswith(b"*"):
+                raise source.fault(k + 1, "expected a section of MPS, such as NAME or ROWS, in the first column")
+        if not titles:
+            raise source.fault(source.last_line, "the file ends without any section of MPS; it was cut off")
+        self._find(titles)
+        if "ENDATA" not in self.lines:
+            raise source.fault(source.last_line, "the file ends without ENDATA; it was cut off")
+        head = self.text[: min(self.lines["ROWS"][1], PIECE)]  # no writer says more
+        self.comments = [line[1:].strip().decode() for line in head.split(b"\n") if line.startswith(b"*")]
+
+    def _find(self, titles: list[int]) -> None:
+        """Check the titles, note the lines of each section, and read what stands before the rows."""
+        title, beyond, number, last = "", 0, 1, 0
+        senses = []
+        for start, stop in pairwise([*titles, len(self.text)]):
+            number, last = number + self.text.count(b"\n", last, start), start
+            begin = self.text.index(b"\n", start) + 1
+            line = self.text[start:begin]
+            words = line.split()
+            data = [(number, words[1:])] if len(words) > 1 else []
+            if title == "OBJSENSE" and len(words) == 1 and words[0].upper() in _SENSES:  # not moved in
+                data = [(number, words)]
+            else:
+                previous, title = title, words[0].decode().upper()
+                if previous == "ENDATA" and title not in _ORDER and title not in _REFUSED:
+                    beyond, title = beyond or number, previous
+                    continue
+                self._check(title, previous, number)
+            self.lines[title] = (number, begin, stop)
+            if title == "NAME":
+                self.free = len(words) > 1 and words[-1].upper() == b"FREE"
+                rest = line.strip()[4:].strip()
+                self.name = (rest[:-4] if self.free else rest).strip().decode()
+                data = []
+            if _ORDER[title] < 2 or title == "ENDATA":
+                data += self.words(title)
+            for at, found in data:
+                if title == "OBJSENSE" and len(found) == 1:
+                    senses.append((at, found[0].upper()))
+                elif title == "OBJNAME" and len(found) == 1 and not self.objective:
+                    self.objective = found[0].decode()
+                else:
+                    alone = f"expected {title} alone on its line; lines of data begin with a space"
+                    raise self.source.fault(at, alone if at == number else f"unexpected after {title}")
+        for at, word in senses:
+            if word not in _SENSES or len(senses) > 1:
+                raise self.source.fault(at, "expected one word, MAX or MIN, in OBJSENSE")
+            self.sense = _SENSES[word]
+        if beyond:
+            self.source.warn(f"line {beyond}: what stands after ENDATA is no part of the program and is not read")
+
+    def _check(self, title: str, previous: str, number: int) -> None:
+        """Raise when a section cannot stand in line ``number``."""
+        order = _ORDER.get(title, 0)
+        absent = [name for name in ("ROWS", "COLUMNS") if order > _ORDER[name] and name not in self.lines]
+        if title in _REFUSED:
+            problem = f"section {title} says what no linear or mixed-integer program can"
+        elif not order:
+            problem = f"unknown section{hint(title, _ORDER)}; lines of data begin with a space"
+        elif title in self.lines:
+            problem = f"a second section {title}; the first is in line {self.lines[title][0]}"
+        elif order < _ORDER.get(previous, 0):
+            problem = f"section {title} stands after {previous}; expected it before"
+        elif absent:
+            problem = f"section {title} without a section {absent[0]} before it"
+        else:
+            return
+        raise self.source.fault(number, problem)
+
+    def words(self, title: str) -> MpsLines:
+        """Return the words of a section, without comments."""
+        return next(self.pieces(title, len(self.text)))
+
+    def pieces(self, title: str, size: int = PIECE) -> Iterator[MpsLines]:
+        """Yield the words of a section, without comments, piece by piece; all at once in fixed format."""
+        number, begin, end = self.lines.get(title, (0, 0, 0))
+        by_columns = self.fixed and _ORDER[title] > 1
+        while True:
+            stop = end if by_columns else self.text.find(b"\n", begin + size, end) + 1 or end
+            text = self.text[begin:stop]
+            yield self._words(text, number + 1, by_columns)
+            if stop == end:
+                return
+            number, begin = number + text.count(b"\n"), stop
+
+    def line(self, number: int) -> list[bytes]:
+        """Return the words of one line of data."""
+        return self._words(self.text.split(b"\n", number)[number - 1], number, self.fixed).words
+
+    def _words(self, text: bytes, begin: int, by_columns: bool) -> MpsLines:
+        """Return the words of lines, of which the first has the number ``begin``."""
+        if b"*" in text:
+            text = _COMMENT.sub(b"", text)
+        if b"$" in text:
+            text = _DOLLAR.sub(rb"\1", text)
+        if by_columns:
+            found = [self._fields(line, begin + k) for k, line in enumerate(text.split(b"\n"))]
+            words = [word for line in found for word in line]
+            counts = np.array([len(line) for line in found], dtype=np.int64)
+        else:
+            words = text.split()
+            codes = np.frombuffer(text, dtype=np.uint8)
+            black = codes > ord(" ")
+            begins = np.flatnonzero(black[1:] > black[:-1])  # of words; the text begins with the end of the title
+            ends = np.flatnonzero(codes == ord("\n"))
+            counts = np.diff(np.searchsorted(begins, ends), prepend=0)
+        used = np.flatnonzero(counts)
+        return MpsLines(words, (np.cumsum(counts) - counts)[used], counts[used], used + begin)
+
+    def _fields(self, line: bytes, number: int) -> list[bytes]:
+        """Return the fields of a line in fixed format that are not blank."""
+        text = line.decode()
+        if "\t" in text or any(text[a:b].strip(" ") for a, b in _GAPS):
+            raise LayoutError("has text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61", number)
+        return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip(" "))]
