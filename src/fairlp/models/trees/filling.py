@@ -142,8 +142,8 @@ def first_segment(
 ) -> RateSegment:
     """Return the first segment: leaves that can run anything rise from what they are guaranteed (``kept``).
 
-    With ``count="borrowed"`` the guarantee is no part of what the level counts. Users who are guaranteed all their tasks
-    do not rise.
+    With ``count="borrowed"`` the guarantee is no part of what the level counts. Users do not rise who are
+    guaranteed all their tasks.
     """
     has = np.where(able, kept, 0)
     zero = has if count == "borrowed" else has * 0
