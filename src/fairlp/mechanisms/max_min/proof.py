@@ -54,10 +54,10 @@ class PricedRegion:
         Where each user may run, and finds all that its tasks need.
     able : ndarray of bool, shape (N,)
         Who can run anything.
-    low : ndarray, shape (J, N)
+    low : list of ndarray, shape (N,)
         The least that a task of each user costs, at each of the prices so far.
-    value : ndarray, shape (J,)
-        All that there is, at each of them.
+    value : list of float
+        What all that there is costs, at each of them.
     pool : sparse array, shape (M, N)
         What a task takes of each resource of the whole cluster, and of each cap; ``room`` is what there is, (M,).
     """
@@ -79,7 +79,8 @@ class PricedRegion:
         self.pool, self.room = rows_of_pool(demands, cluster, instance.tree, np.arange(users))
         self.caps = self.pool[len(cluster) :]
         self.pool[: len(cluster)] = sparse.csr_array((demands * lightest[:, None]).T)
-        self.low, self.value = np.zeros((0, users)), np.zeros(0)
+        self.low: list[np.ndarray] = []
+        self.value: list[float] = []
 
     def violation(self, tasks: np.ndarray) -> float:
         """Return the largest violation of a capacity, limit, cap, placement or sign, relative to what there is."""
@@ -105,32 +106,36 @@ class PricedRegion:
             cost = cost * self.effort
         low = np.where(self.runs, cost, np.inf).min(axis=1)
         low[np.isinf(low)] = 0.0
-        value = (capacity * self.instance.total_capacities).sum()
+        value = float((capacity * self.instance.total_capacities).sum())
         if caps.size:
             low = low + self.caps.T @ caps
-            value = value + caps @ self.room[-len(caps) :]
-        self.low = np.vstack([self.low, low])
-        self.value = np.append(self.value, value)
+            value += float(caps @ self.room[-len(caps) :])
+        self.low.append(low)
+        self.value.append(value)
 
-    def excess(self, floors: np.ndarray) -> np.ndarray:
-        """Return by how many tasks each user may exceed its floor while all have theirs, at most, by the best prices.
+    def excess(self, floors: np.ndarray, users: np.ndarray) -> np.ndarray:
+        """Return by how many tasks users may exceed their floors while all have theirs, at most, by the best prices.
 
-        Shape (N,); infinite where no prices say anything.
+        Shape (N,); infinite where no prices say anything, and for users who are not asked for (bool, shape (N,)).
         """
         excess = np.full(len(floors), np.inf)
-        paid = self.low @ floors
-        slack = np.maximum(self.value - paid, 0.0) + ROUNDING * (self.value + paid)
-        if len(slack):
-            with np.errstate(over="ignore"):
-                most = np.divide(slack[:, None], self.low, out=np.full(self.low.shape, np.inf), where=self.low > 0)
-            excess = most.min(axis=0)
-        paid = self.pool @ floors
-        slack = np.maximum(self.room - paid, 0.0) + ROUNDING * (self.room + paid)
-        rows = self.pool.tocoo()
-        positive = rows.data > 0
-        with np.errstate(over="ignore"):
-            np.minimum.at(excess, rows.col[positive], slack[rows.row[positive]] / rows.data[positive])
+        columns = np.flatnonzero(users)
+        slack = self._slack(np.array([low @ floors for low in self.low]), np.array(self.value))
+        for low, left in zip(self.low, slack.tolist(), strict=True):
+            prices = low[columns]
+            with np.errstate(over="ignore", divide="ignore"):
+                excess[columns] = np.minimum(excess[columns], np.where(prices > 0, left / prices, np.inf))
+
+        rows = self.pool[:, columns].tocoo()
+        slack = self._slack(self.pool @ floors, self.room)
+        with np.errstate(over="ignore", divide="ignore"):
+            most = np.where(rows.data > 0, slack[rows.row] / rows.data, np.inf)
+        np.minimum.at(excess, columns[rows.col], most)
         return excess
+
+    def _slack(self, paid: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """Return what is left of values, and what the rounding of sums may hide."""
+        return np.asarray(np.maximum(value - paid, 0.0) + ROUNDING * (value + paid))
 
 
 class Replay:
@@ -228,7 +233,7 @@ class Replay:
         With constant rates all who arrived must be. Where rates depend on who is active, users may wait at what they
         have until levels that began anew reach it; each is proved to be blocked, or raised by a point.
         """
-        excess = self.region.excess(floors)
+        excess = self.region.excess(floors, waiting)
         proved = waiting & (excess <= AUDIT * self.alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved
         while undecided.any():
@@ -237,7 +242,7 @@ class Replay:
                 break
             point = self.search(floors, undecided)
             raised = undecided & (point > floors + AUDIT * self.alone)
-            excess = self.region.excess(floors)
+            excess = self.region.excess(floors, waiting)
             proved = waiting & (excess <= AUDIT * self.alone)
             if self.tree.is_flat:
                 self.require(
