@@ -122,20 +122,22 @@ class PricedRegion:
         columns = np.flatnonzero(users)
         slack = self._slack(np.array([low @ floors for low in self.low]), np.array(self.value))
         for low, left in zip(self.low, slack.tolist(), strict=True):
-            prices = low[columns]
-            with np.errstate(over="ignore", divide="ignore"):
-                excess[columns] = np.minimum(excess[columns], np.where(prices > 0, left / prices, np.inf))
+            excess[columns] = np.minimum(excess[columns], _tasks_for(left, low[columns]))
 
         rows = self.pool[:, columns].tocoo()
         slack = self._slack(self.pool @ floors, self.room)
-        with np.errstate(over="ignore", divide="ignore"):
-            most = np.where(rows.data > 0, slack[rows.row] / rows.data, np.inf)
-        np.minimum.at(excess, columns[rows.col], most)
+        np.minimum.at(excess, columns[rows.col], _tasks_for(slack[rows.row], rows.data))
         return excess
 
     def _slack(self, paid: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return what is left of values, and what the rounding of sums may hide."""
         return np.asarray(np.maximum(value - paid, 0.0) + ROUNDING * (value + paid))
+
+
+def _tasks_for(amount: np.ndarray | float, prices: np.ndarray) -> np.ndarray:
+    """Return how many tasks an amount pays for; infinitely many where they cost nothing."""
+    with np.errstate(over="ignore"):
+        return np.divide(amount, prices, out=np.full(prices.shape, np.inf), where=prices > 0)
 
 
 class Replay:
