@@ -104,3 +104,13 @@ def test_larger_trees_are_proved(seed, mechanism):
         assert "cannot all be kept" in str(error)
         return
     assert found.certify(), found.certify()
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted"])
+def test_where_all_have_what_they_are_guaranteed_nobody_rises(mechanism):
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]], [[5], [5]], task_limits=[2, 3], queue=["q", "q"], queues={"q": {"guarantee": {"resource1": 6}}}
+    )
+    for method in ("lp", "interior-point"):
+        found = fairlp.allocate(instance, mechanism, method=method, count="borrowed")
+        assert found.totals.tolist() == pytest.approx([2, 3]) and found.certify()

@@ -137,7 +137,7 @@ class PricedRegion:
 def _tasks_for(amount: np.ndarray | float, prices: np.ndarray) -> np.ndarray:
     """Return how many tasks an amount pays for; infinitely many where they cost nothing."""
     with np.errstate(over="ignore"):
-        return np.divide(amount, prices, out=np.full(prices.shape, np.inf), where=prices > 0)
+        return np.asarray(np.divide(amount, prices, out=np.full(prices.shape, np.inf), where=prices > 0))
 
 
 class Replay:

@@ -633,7 +633,7 @@ class TreeRounds(Rounds):
                 self.last, reached, held, at = x, True, path[-1].asked(end), end
                 if end < t:
                     break
-        if not reached and path[-1].active.any():
+        if not reached and (path[-1].active.any() or self.programs == 0):
             self._hold(held)
             self.last, _ = self.solve()
         for one in path[:-1]:
