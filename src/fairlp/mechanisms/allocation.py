@@ -367,11 +367,11 @@ class Allocation(Answer):
     def certify(self, exact: bool = False) -> Proof:
         """Return whether the allocation is what its mechanism says, proved without the method that made it.
 
-        Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
-        rationals from their bases, without a tolerance but ``AGREEMENT`` between the exact levels and these floats.
-        The others by what proves their tasks: prices, or that nobody could gain on a server. All is computed from the
-        instance and these tasks; of what the method said only prices are used, and any prices prove what they prove.
-        See :mod:`fairlp.mechanisms.validation`.
+        All is computed from the instance and these tasks; of what the method said only prices are used, and any prices
+        prove what they prove. Max-min mechanisms are proved by weak duality, round by round as their definition has it
+        (docs/audit.md), or (``exact=True``) in rationals from the bases of linear programs, without a tolerance but
+        ``AGREEMENT`` between the exact levels and these floats. The others are proved by what says that their tasks are
+        right: prices, or that nobody could gain on a server.
 
         Parameters
         ----------
