@@ -296,3 +296,25 @@ ONCE_UNPROVED = (1539, 1826, 2021, 2096)
 @pytest.mark.parametrize("seed", ONCE_UNPROVED)
 def test_small_whole_numbers_that_failed_once(seed):
     test_small_whole_numbers_are_shared_in_any_order_of_users.hypothesis.inner_test(seed)
+
+
+@pytest.mark.parametrize("weight", [1e3, 1e8, 1e10, 1e14])
+def test_weights_that_are_far_apart_give_the_right_tasks_or_say_that_nothing_proves_them(weight):
+    instance = Instance.from_arrays(
+        [[1], [1]],
+        [[6], [6]],
+        resources=["cpu"],
+        users=["a", "b"],
+        queue=["q", "p"],
+        queues={
+            "": {"nominal": {"cpu": 12}},
+            "q": {"weight": weight, "nominal": {"cpu": 0}},
+            "p": {"nominal": {"cpu": 0}},
+        },
+    )
+    found = fairlp.allocate(instance, "kueue")
+    if weight < 1e6:
+        assert found.totals.tolist() == pytest.approx([12 * weight / (weight + 1), 12 / (weight + 1)])
+        assert not found.unproved
+    else:
+        assert "rounding hides what user 'b' gets" in found.unproved

@@ -109,4 +109,25 @@ def share_quotas(call: MethodCall) -> Tasks:
     tasks = np.zeros((len(instance.users), found.tasks.shape[1]))
     np.add.at(tasks, lanes.user, found.tasks)
     gap = None if found.gap is None or own.gap is None else max(found.gap, own.gap)
-    return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told))
+    unproved = found.unproved or hidden_by_rounding(instance, tasks.sum(axis=1))
+    return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told), unproved=unproved)
+
+
+def hidden_by_rounding(instance: Instance, totals: np.ndarray) -> str:
+    """Return what weights along the tree that are far apart may hide: the tasks of a user who has next to none."""
+    queues = instance.tree
+    weights = instance.user_weights.astype(float)
+    queue = queues.of
+    while queue.any():  # up to the root
+        weights = weights * queues.weights[queue]
+        queue = queues.parents[queue]
+    if weights.min() >= NOISE * weights.max():
+        return ""
+    alone = instance.gamma().sum(axis=1)
+    least = (totals <= NOISE * alone) & (alone > 0) & (totals < instance.task_limits)
+    if not least.any():
+        return ""
+    user = instance.users[int(least.argmax())]
+    return (
+        f"not proved: rounding hides what user {user!r} gets, whose weight along the tree is that small beside others'"
+    )
