@@ -114,3 +114,14 @@ def test_where_all_have_what_they_are_guaranteed_nobody_rises(mechanism):
     for method in ("lp", "interior-point"):
         found = fairlp.allocate(instance, mechanism, method=method, count="borrowed")
         assert found.totals.tolist() == pytest.approx([2, 3]) and found.certify()
+
+
+def test_in_rationals_a_round_begins_where_a_leaf_rises():
+    """A queue waits at first, because of a user who is guaranteed all its tasks: nobody else asks for anything."""
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [0, 1]], [[10, 10]], task_limits=[2, np.inf], queue=["q", "q"],
+        queues={"q": {"guarantee": {"resource1": 2}}},
+    )  # fmt: skip
+    found = fairlp.allocate(instance, "h-drf-counted")
+    assert found.totals.tolist() == pytest.approx([2, 10])
+    assert found.certify() and found.certify(exact=True)

@@ -131,10 +131,14 @@ class RateSegment:
             point = self.pace.after(self.point, t)
         else:
             point = self.rates.begin(np.where(satisfied, one.has - self.zero, 0))
-        one = replace(one, satisfied=satisfied, point=point)
-        while one.pace.end < np.inf and (one.asked(one.pace.end) == one.has).all():
-            one = replace(one, point=one.pace.after(one.point, one.pace.end))
-        return one
+        return replace(one, satisfied=satisfied, point=point).where_leaves_rise()
+
+    def where_leaves_rise(self) -> RateSegment:
+        """Return this segment, or the next one in which a leaf rises."""
+        segment = self
+        while segment.pace.end < np.inf and (segment.asked(segment.pace.end) == segment.has).all():
+            segment = replace(segment, point=segment.pace.after(segment.point, segment.pace.end))
+        return segment
 
 
 def first_segment(
@@ -149,7 +153,8 @@ def first_segment(
     zero = has if count == "borrowed" else has * 0
     satisfied = able & np.asarray(has >= limits * rates.satisfied, dtype=bool)
     point = rates.begin(np.where(satisfied, has - zero, 0)) if rates.counted else rates.origin
-    return RateSegment(rates, has, limits, zero, able & ~satisfied, satisfied, point)
+    first = RateSegment(rates, has, limits, zero, able & ~satisfied, satisfied, point)
+    return first.where_leaves_rise() if rates.counted else first
 
 
 @dataclass(frozen=True)
