@@ -18,6 +18,8 @@ import pandas as pd
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.problem import is_extreme
+from ..models.programs.certificate import Proof
+from ..tolerances import VERIFIED
 from .allocation import Allocation, Region
 from .literature import Reference, cited
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
-    from ..models.programs.certificate import Proof
     from ..solvers.leximin.prices import RoundPrices
     from .validation import Check
 
@@ -421,6 +422,7 @@ class Tasks:
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
         """Return the Allocation."""
         gamma = call.mechanism.gamma(call.instance)
+        unproved = self._unproved()
         return Allocation(
             instance=call.instance,
             mechanism=call.mechanism.name,
@@ -439,11 +441,22 @@ class Tasks:
             picks=self.picks,
             certificate=self.certificate,
             prove=call.mechanism.prove,
-            notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(call)))),
-            unproved=self.unproved,
+            notes=tuple(filter(None, (*self.notes, unproved, _unused_tree(call)))),
+            unproved=unproved,
             parameters=call.parameters,
             region=call.mechanism.region,
             state=self.state,
+        )
+
+    def _unproved(self) -> str:
+        """Return what its certificate, the method itself, or the gap of its programs does not prove; empty for none."""
+        certified = isinstance(self.certificate, Proof)
+        if certified and not self.certificate.holds:
+            return f"not proved: {self.certificate.message}"
+        if self.unproved or certified or self.gap is None or self.gap <= VERIFIED:
+            return self.unproved
+        return (
+            f"not proved: its programs have a duality gap of {self.gap:.3g}, relative (at most {VERIFIED:.3g} expected)"
         )
 
 
