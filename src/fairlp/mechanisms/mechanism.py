@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
@@ -422,8 +423,7 @@ class Tasks:
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
         """Return the Allocation."""
         gamma = call.mechanism.gamma(call.instance)
-        unproved = self._unproved()
-        return Allocation(
+        answer = Allocation(
             instance=call.instance,
             mechanism=call.mechanism.name,
             method=call.method.name,
@@ -441,23 +441,45 @@ class Tasks:
             picks=self.picks,
             certificate=self.certificate,
             prove=call.mechanism.prove,
-            notes=tuple(filter(None, (*self.notes, unproved, _unused_tree(call)))),
-            unproved=unproved,
+            notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(call)))),
+            unproved=self.unproved,
             parameters=call.parameters,
             region=call.mechanism.region,
             state=self.state,
         )
+        return self._judged(answer)
 
-    def _unproved(self) -> str:
-        """Return what its certificate, the method itself, or the gap of its programs does not prove; empty for none."""
+    def _judged(self, answer: Allocation) -> Allocation:
+        """Return the answer, with what is not proved of it where its certificate fails or its gap is large.
+
+        A gap bounds what a program may be off by, and is more than levels may be: the mechanism's own proof decides.
+        """
         certified = isinstance(self.certificate, Proof)
-        if certified and not self.certificate.holds:
-            return f"not proved: {self.certificate.message}"
-        if self.unproved or certified or self.gap is None or self.gap <= VERIFIED:
-            return self.unproved
-        return (
-            f"not proved: its programs have a duality gap of {self.gap:.3g}, relative (at most {VERIFIED:.3g} expected)"
-        )
+        if self.unproved or (certified and self.certificate.holds):
+            return answer
+        if certified:
+            doubt = self.certificate.message
+        elif self.gap is None or self.gap <= VERIFIED or _holds(answer):
+            return answer
+        else:
+            doubt = f"its programs have a duality gap of {self.gap:.3g}, relative (at most {VERIFIED:.3g} expected)"
+        doubt = f"not proved: {doubt.removeprefix('not proved: ')}"
+        return replace(answer, unproved=doubt, notes=(*answer.notes, doubt))
+
+
+#: Whether an answer is being proved; proofs may run a mechanism again, and that answer is not proved in turn.
+_IS_PROVING = ContextVar("is_proving", default=False)
+
+
+def _holds(answer: Allocation) -> bool:
+    """Return whether the mechanism's own proof holds of an answer."""
+    if answer.prove is None or _IS_PROVING.get():
+        return False
+    token = _IS_PROVING.set(True)
+    try:
+        return answer.certify().holds
+    finally:
+        _IS_PROVING.reset(token)
 
 
 def _unused_tree(call: MethodCall) -> str:

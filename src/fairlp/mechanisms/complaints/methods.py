@@ -62,7 +62,7 @@ def convex(call: MethodCall) -> Tasks:
         return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)
 
     found = _eisenberg_gale(call, optimum, CONVEX_POINT)
-    return replace(found, unproved=unproved)
+    return replace(found, unproved=unproved and f"not proved: {unproved}") if found.certificate.holds else found
 
 
 def by_selection(call: MethodCall) -> Tasks:
