@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -312,3 +313,36 @@ def test_what_is_above_its_tolerance_is_said(outcome, unproved):
     found = outcome.answer(MethodCall(ONE, row, row.methods[0]), {})
     assert found.unproved.startswith(unproved) and bool(found.unproved) == bool(unproved)
     assert (found.unproved in found.notes) == bool(unproved)
+
+
+@pytest.mark.parametrize("factor", [5e-324, 1e-323, 1e-310, 1e-160, 1e300])
+@pytest.mark.parametrize("mechanism", ["h-drf-collapsed", "h-drf", "drf", "drfh", "psdsf-tdm", "njc", "ceei"])
+def test_numbers_that_are_hardly_floats_are_right_an_error_or_not_proved(mechanism, factor):
+    """One factor of all demands and capacities changes no answer; the smallest denormal leaves products no digit."""
+    tree = {"queue": ["a", "a", "b"], "queues": {"b": 2.0}} if mechanism.startswith("h-") else {}
+    demands, capacities = np.array([[1, 2], [3, 1], [2, 2]]), np.array([[9, 18]])
+    right = fairlp.allocate(Instance.from_arrays(demands, capacities, **tree), mechanism)
+    assert right.certify().holds and not right.unproved
+    with np.errstate(all="ignore"):
+        try:
+            found = fairlp.allocate(Instance.from_arrays(demands * factor, capacities * factor, **tree), mechanism)
+        except FairlpError as error:
+            assert str(error)
+            return
+    if not found.unproved:
+        assert found.totals.to_numpy() == pytest.approx(right.totals.to_numpy(), rel=1e-6)
+
+
+def test_a_proof_that_runs_the_mechanism_again_ends():
+    """Its answer, which has as large a gap, is not proved in turn."""
+    calls = []
+
+    def prove(allocation, exact):
+        calls.append(allocation)
+        again = Tasks(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+        assert "duality gap of 1 " in again.unproved
+        raise SolverError("planted")
+
+    row = replace(find("drf"), prove=prove)
+    found = Tasks(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+    assert len(calls) == 1 and found.unproved.endswith("expected); planted")

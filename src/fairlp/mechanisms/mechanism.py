@@ -450,20 +450,29 @@ class Tasks:
         return self._judged(answer)
 
     def _judged(self, answer: Allocation) -> Allocation:
-        """Return the answer, with what is not proved of it where its certificate fails or its gap is large.
+        """Return the answer, with what is not proved of it.
 
-        A gap bounds what a program may be off by, and is more than levels may be: the mechanism's own proof decides.
+        Where its certificate fails, that. Where the gap of its programs is large, or numbers of the instance are hardly
+        floats, the mechanism's own proof decides.
         """
         certified = isinstance(self.certificate, Proof)
-        if self.unproved or (certified and self.certificate.holds):
+        large_gap = not certified and self.gap is not None and not self.gap <= VERIFIED
+        reasons = []
+        if self.unproved:
             return answer
-        if certified:
-            doubt = self.certificate.message
-        elif self.gap is None or self.gap <= VERIFIED or _holds(answer):
+        if certified and not self.certificate.holds:
+            reasons.append(self.certificate.message)
+        elif large_gap or is_extreme(answer.instance):
+            proof = _proof(answer)
+            if large_gap and (proof is None or not proof.holds):
+                reasons.append(
+                    f"its programs have a duality gap of {self.gap:.3g} (at most {VERIFIED:.3g} is expected)"
+                )
+            if proof is not None and not proof.holds:
+                reasons.append(proof.message)
+        if not reasons:
             return answer
-        else:
-            doubt = f"its programs have a duality gap of {self.gap:.3g}, relative (at most {VERIFIED:.3g} expected)"
-        doubt = f"not proved: {doubt.removeprefix('not proved: ')}"
+        doubt = "not proved: " + "; ".join(reason.removeprefix("not proved: ") for reason in reasons)
         return replace(answer, unproved=doubt, notes=(*answer.notes, doubt))
 
 
@@ -471,13 +480,15 @@ class Tasks:
 _IS_PROVING = ContextVar("is_proving", default=False)
 
 
-def _holds(answer: Allocation) -> bool:
-    """Return whether the mechanism's own proof holds of an answer."""
+def _proof(answer: Allocation) -> Proof | None:
+    """Return what the mechanism's own proof says of an answer; None where there is none, or it is what asks."""
     if answer.prove is None or _IS_PROVING.get():
-        return False
+        return None
     token = _IS_PROVING.set(True)
     try:
-        return answer.certify().holds
+        return answer.certify()
+    except FairlpError as error:
+        return Proof(False, str(error))
     finally:
         _IS_PROVING.reset(token)
 
