@@ -9,7 +9,7 @@ from fairlp.auditing.sentences import broken_promises, in_words
 
 def table(*rows):
     columns = ["mechanism", "property", "promised", "source", "condition", "standing", "audited", "broken"]
-    frame = pd.DataFrame([(*row, "") for row in rows], columns=[*columns, "counterexample"])
+    frame = pd.DataFrame([(*row, 0, "") for row in rows], columns=[*columns, "failed", "counterexample"])
     return frame.set_index(["mechanism", "property"])
 
 
@@ -59,7 +59,10 @@ def test_every_refuted_promise_of_ours_has_its_sentence_and_nothing_else():
 
 def test_the_table_for_people_has_no_columns_that_say_nothing():
     assert "broken" not in in_words(fairlp.promises(mechanisms=["tsf"]))
-    assert "broken" in in_words(table(KEPT, REFUTED))
+    assert "broken" in in_words(table(KEPT, REFUTED)) and "failed" not in in_words(table(KEPT, REFUTED))
+    assert in_words(table(KEPT, REFUTED).assign(failed=[0, 3]))["failed"].tolist() == [0, 3]
+    always = in_words(table(NOBODY).assign(failed=7))
+    assert always["failed"].tolist() == [7] and always["audited"].tolist() == [0]
     shown = in_words(fairlp.promises(mechanisms=["drf"]))
     assert shown.loc[("drf", "population-monotonic"), "counterexample"] == "ships"
     assert shown.loc[("drf", "envy-free"), "counterexample"] == ""

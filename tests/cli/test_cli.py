@@ -26,6 +26,7 @@ from fairlp.mechanisms import validation
 from fairlp.mechanisms.literature import REFERENCES
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
+from paths import SUPPORT
 
 SMALL = [name for name in examples.names() if name != "google-cluster"]
 
@@ -521,3 +522,51 @@ def test_an_example_goes_into_an_empty_folder_and_into_no_other(here):
     run("example ghodsi -o cluster")
     assert list((here / "cluster").glob("*.csv"))
     assert "exists already" in error_line(run("example ghodsi -o cluster", code=3))
+
+
+# --- an answer that is not verified ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree_file(tmp_path):
+    path = tmp_path / "tree.yaml"
+    queues = {"a": {"weight": 1}, "b": {"weight": 2}}
+    Instance.from_arrays([[1, 2], [3, 1], [2, 2]], [[9, 18], [5, 5]], queue=["a", "a", "b"], queues=queues).write(path)
+    return path
+
+
+def verified(printed_text):
+    (line,) = [line for line in printed_text.splitlines() if line.startswith("verified")]
+    return line.removeprefix("verified").strip()
+
+
+@pytest.mark.parametrize(
+    ("solver", "mechanism", "code", "begins"),
+    [
+        ("Nothing", "h-drf", ExitCode.NO, "NO: "),
+        ("MuteNothing", "drfh", ExitCode.NO, "NO: "),
+        ("Halves", "ceei", ExitCode.NO, "NO: "),
+        ("Truthful", "drfh", ExitCode.OK, "largest violation"),
+        ("Dual", "h-drf", ExitCode.OK, "largest violation"),
+    ],
+)
+def test_the_exit_code_is_1_where_the_line_says_no(tree_file, solver, mechanism, code, begins):
+    reference = f"{SUPPORT / 'own_back_ends.py'}:{solver}"
+    line = (f"allocate -m {mechanism}", tree_file, "--solver", reference)
+    shown = run(*line, code=code).stdout
+    assert verified(shown).startswith(begins)
+    assert json.loads(run(*line, "--json", code=code).stdout)["unproved" if code else "users"]
+
+
+def test_what_the_line_says_of_what_is_not_proved():
+    """A mechanism without a proof of its own says why, and what breaks a capacity says by how much."""
+    found = fairlp.allocate(examples.load("ghodsi"), "drf-milp")
+    sound, text = commands.verification(found)
+    assert sound and text.endswith("no duals prove it")
+    far = dataclasses.replace(found, gap=0.1)
+    assert commands.verification(far)[1].startswith("NO: ") and not commands.verification(far)[0]
+    over = dataclasses.replace(found, tasks_array=2 * found.tasks_array)
+    sound, text = commands.verification(over)
+    assert not sound and text.startswith("NO: largest violation of a capacity or limit 1") and "expected" in text
+    sound, text = commands.verification(fairlp.allocate(examples.load("ghodsi"), "drf"))
+    assert sound and "no linear program" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,9 +23,12 @@ from fairlp.errors import (
 )
 from fairlp.mechanisms.max_min import ladder as settling
 from fairlp.mechanisms.max_min import methods
+from fairlp.mechanisms.mechanism import MethodCall, Tasks
 from fairlp.mechanisms.own import located
 from fairlp.mechanisms.table import TABLE, find
+from fairlp.models.programs.certificate import Proof
 from fairlp.models.trees.filling import Rows
+from own_back_ends import Halves, MuteNothing, Nothing, Truthful
 
 
 def pool(**more):
@@ -251,3 +255,94 @@ def test_a_summary_counts_the_rows_of_servers_where_parts_of_tasks_run():
     with pytest.warns(OversizedTaskWarning):
         summary = fairlp.allocate(instance, "drfh").summary()
     assert summary["server_rows"].tolist() == [2, 2] and summary["tasks"].tolist() == pytest.approx([1 / 2, 1 / 3])
+
+
+# --- what no gap and no certificate proves ---------------------------------------------------------------------------
+
+ONE = Instance.from_arrays([[1, 2], [3, 1], [2, 2], [1, 1]], [[9, 18]], task_limits=[8, 5, 4, 20])
+TWO = Instance.from_arrays(
+    [[1, 2], [3, 1], [2, 2]], [[9, 18], [5, 5]], queue=["a", "a", "b"], queues={"a": {"weight": 1}, "b": {"weight": 2}}
+)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "method", "instance"),
+    [("njc", "convex", ONE), ("ceei", "convex", ONE), ("ceei", "convex", TWO), ("alpha-fair", "convex", ONE)],
+)
+def test_half_of_what_is_right_is_not_proved(mechanism, method, instance):
+    """The solver gives no duals, so that a wrong point is feasible, and nothing of the program speaks against it."""
+    right = fairlp.allocate(instance, mechanism, method=method)
+    assert right.certify().holds and not right.unproved and right.gap <= 1e-7
+    wrong = fairlp.allocate(instance, mechanism, method=method, solver=Halves())
+    assert (wrong.totals < 0.9 * right.totals).any() and wrong.residual <= 1e-9
+    assert wrong.gap is None and "not proved" in wrong.unproved and wrong.unproved in wrong.notes
+    assert not wrong.certify().holds
+
+
+@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted", "h-drf-collapsed", "drfh", "tsf", "asset"])
+@pytest.mark.parametrize("solver", [Nothing, MuteNothing, Halves])
+def test_zeros_are_an_error_or_not_proved(mechanism, solver):
+    try:
+        found = fairlp.allocate(TWO, mechanism, method="lp", solver=solver())
+    except fairlp.errors.SolverError:
+        return
+    assert "not proved" in found.unproved and not found.certify().holds
+
+
+@pytest.mark.parametrize("mechanism", ["h-drf", "drfh", "tsf"])
+def test_what_is_right_without_duals_is_proved_by_certify(mechanism):
+    found = fairlp.allocate(TWO, mechanism, method="lp", solver=Truthful())
+    assert found.unproved and found.certify().holds
+
+
+@pytest.mark.parametrize(
+    ("outcome", "unproved"),
+    [
+        (Tasks(np.ones((4, 1)), gap=1e-9), ""),
+        (Tasks(np.ones((4, 1)), gap=1e-3), "not proved: its programs have a duality gap of 0.001"),
+        (Tasks(np.ones((4, 1)), gap=float("nan")), "not proved: its programs have a duality gap of nan"),
+        (Tasks(np.ones((4, 1)), gap=1e-3, unproved="why"), "why"),
+        (Tasks(np.ones((4, 1)), gap=1e-3, certificate=Proof(True, "as it should be")), ""),
+        (Tasks(np.ones((4, 1)), certificate=Proof(False, "planted")), "not proved: planted"),
+        (Tasks(np.ones((4, 1)), certificate=Proof(False, "planted"), unproved="why"), "why"),
+        (Tasks(np.ones((4, 1))), ""),
+    ],
+)
+def test_what_is_above_its_tolerance_is_said(outcome, unproved):
+    row = find("drf")
+    found = outcome.answer(MethodCall(ONE, row, row.methods[0]), {})
+    assert found.unproved.startswith(unproved) and bool(found.unproved) == bool(unproved)
+    assert (found.unproved in found.notes) == bool(unproved)
+
+
+@pytest.mark.parametrize("factor", [5e-324, 1e-323, 1e-310, 1e-160, 1e300])
+@pytest.mark.parametrize("mechanism", ["h-drf-collapsed", "h-drf", "drf", "drfh", "psdsf-tdm", "njc", "ceei"])
+def test_numbers_that_are_hardly_floats_are_right_an_error_or_not_proved(mechanism, factor):
+    """One factor of all demands and capacities changes no answer; the smallest denormal leaves products no digit."""
+    tree = {"queue": ["a", "a", "b"], "queues": {"b": 2.0}} if mechanism.startswith("h-") else {}
+    demands, capacities = np.array([[1, 2], [3, 1], [2, 2]]), np.array([[9, 18]])
+    right = fairlp.allocate(Instance.from_arrays(demands, capacities, **tree), mechanism)
+    assert right.certify().holds and not right.unproved
+    with np.errstate(all="ignore"):
+        try:
+            found = fairlp.allocate(Instance.from_arrays(demands * factor, capacities * factor, **tree), mechanism)
+        except FairlpError as error:
+            assert str(error)
+            return
+    if not found.unproved:
+        assert found.totals.to_numpy() == pytest.approx(right.totals.to_numpy(), rel=1e-6)
+
+
+def test_a_proof_that_runs_the_mechanism_again_ends():
+    """Its answer, which has as large a gap, is not proved in turn."""
+    calls = []
+
+    def prove(allocation, exact):
+        calls.append(allocation)
+        again = Tasks(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+        assert "duality gap of 1 " in again.unproved
+        raise SolverError("planted")
+
+    row = replace(find("drf"), prove=prove)
+    found = Tasks(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+    assert len(calls) == 1 and found.unproved.endswith("expected); planted")

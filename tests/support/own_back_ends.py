@@ -74,3 +74,33 @@ LIES = {
     "no price": lambda raw: replace(raw, row_duals=0 * raw.row_duals),
     "other sign": lambda raw: replace(raw, row_duals=-raw.row_duals),
 }
+
+
+def without_duals(lie, name="mute"):
+    """A back end that is `Dual`, gives no duals, and does something to every point: nothing proves its answers."""
+
+    class Mute(Dual):
+        capabilities = frozenset({CAN.LP})
+
+        def run(self, program, options):
+            raw = super().run(program, options)
+            return replace(raw, x=None if raw.x is None else lie(raw.x), row_duals=None)
+
+    Mute.name = name
+    return Mute
+
+
+class Halves(without_duals(lambda x: x / 2, "halves")):
+    """Half of every point, without duals."""
+
+
+class Truthful(without_duals(lambda x: x, "truthful")):
+    """The points as they are, without duals."""
+
+
+class Nothing(liar(lambda raw: replace(raw, x=0 * raw.x), "nothing")):
+    """Zeros, with the right duals."""
+
+
+class MuteNothing(without_duals(lambda x: 0 * x, "mute-nothing")):
+    """Zeros, without duals."""

@@ -187,8 +187,10 @@ def promises(
         * ``promised``: whether somebody says so, ``source``: who, ``condition``: under which condition;
         * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
           condition), "refuted" (an instance that ships breaks the promise), or "not promised". With audits also
-          "broken by audits", and where none could be made why, such as "0 of 200 instances in its domain";
-        * ``audited``: instances with something to check, ``broken``: on how many of them it was broken;
+          "broken by audits", and where none could be made why, such as "0 of 200 instances in its domain" or "failed on
+          all of 47 instances";
+        * ``audited``: instances with something to check, ``broken``: on how many of them it was broken, ``failed``: on
+          how many others the mechanism, or the audit, ended with an error;
         * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
         * ``by_option``: all that is about the mechanism as it is by default; here, where that depends on an option, for
           which of its values the property holds, and for which an instance ships that breaks it.
@@ -221,13 +223,24 @@ def promises(
                 standing,
                 tally.audited,
                 tally.broken,
+                tally.failed,
                 broken_by.name if broken_by else "",
                 by_option(name, wanted),
             )
     if search.time_is_up and fewer:
         search.warn(f"{fewer} of {total // audits} promises were audited on fewer than {audits} instances")
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
-    columns = ["promised", "source", "condition", "standing", "audited", "broken", "counterexample", "by_option"]
+    columns = [
+        "promised",
+        "source",
+        "condition",
+        "standing",
+        "audited",
+        "broken",
+        "failed",
+        "counterexample",
+        "by_option",
+    ]
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
 
 
@@ -384,12 +397,26 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
 
 
 class Tally(NamedTuple):
-    """How many instances were audited, on how many the property was broken, how many met the condition, were drawn."""
+    """What audits of random instances came to.
+
+    Attributes
+    ----------
+    audited, broken : int
+        Instances with something to check, and on how many of them the property was broken.
+    fit, drawn : int
+        Instances that met the condition, of all that were drawn.
+    failed : int
+        Of those that met the condition, on how many the mechanism or the audit ended with an error.
+    error : str
+        The first of these errors.
+    """
 
     audited: int = 0
     broken: int = 0
     fit: int = 0
     drawn: int = 0
+    failed: int = 0
+    error: str = ""
 
     def standing(self, listed: str) -> str:
         """Return what audits leave of what the table lists."""
@@ -401,6 +428,10 @@ class Tally(NamedTuple):
             return listed
         if not self.drawn:
             return "not audited: the time was up"
+        if self.failed == self.fit > 0:
+            return f"failed on all of {self.fit} instances: {self.error}"
+        if self.failed:
+            return f"failed on {self.failed} of {self.fit} instances, and nothing to check on the others: {self.error}"
         some = f"nothing to check on {self.fit}" if self.fit else "0"
         return f"{some} of {self.drawn} instances in its domain"
 
@@ -416,12 +447,13 @@ def count_broken(
     """Return how many random instances were audited, and on how many the property was broken.
 
     They meet the condition under which the property is promised, and those of which there is nothing to check, or for
-    which the mechanism is not defined, do not count.
+    which the mechanism is not defined, do not count. Those on which it fails are counted by themselves.
     """
     rng = np.random.default_rng(seed)
     row, claim = find_mechanism(mechanism), _claim(mechanism, wanted) or Claim(wanted)
     search = search or Search()
-    audited = broken = fit = drawn = 0
+    audited = broken = fit = drawn = failed = 0
+    first_error = ""
     while drawn < MOST_DRAWN * audits and audited < audits and not search.time_is_up:
         instance = search.draw(rng, row, wanted)
         drawn += 1
@@ -431,7 +463,9 @@ def count_broken(
         try:
             with warnings.catch_warnings(action="ignore"):
                 found = audit(instance, allocate(instance, mechanism), [wanted], tries=30).iloc[0]
-        except FairlpError:
+        except FairlpError as error:
+            failed += 1
+            first_error = first_error or str(error)
             continue
         if np.isnan(found["margin"]):
             continue
@@ -439,4 +473,4 @@ def count_broken(
         broken += found["holds"] is False
         done(1)
     done(audits - audited)
-    return Tally(audited, broken, fit, drawn)
+    return Tally(audited, broken, fit, drawn, failed, first_error)

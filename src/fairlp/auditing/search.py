@@ -28,6 +28,8 @@ from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources, zero demands.
 _BLOCKED = 0.7
+#: Of the others, the part with task limits, and a limit as a part of what is due to the user, from and to.
+_LIMITED, _OF_THEIR_DUE = 0.3, (0.25, 1.0)
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,11 @@ class Search:
             raise InstanceError(f"{wanted!r} is asked of {fewest} users or more, and the search has users={self.users}")
         rng = np.random.default_rng(self.seed)
         tried = fit = 0
+        errors: list[str] = []
         with progress_bar(f"search: {wanted}", self.tries, 0, self.progress) as done:
             while tried < self.tries and not self.time_is_up:
                 instance = self.draw(rng, row, wanted)
-                if _breaks(instance, row, wanted, how):
+                if _breaks(instance, row, wanted, how, errors):
                     found = self._shrunk(instance, row, wanted, how) if self.shrink else instance
                     users = pd.Index(letters(len(found.users)), dtype=object)
                     return found.derived(users=Index("n", users, "user"), name=f"{mechanism} breaks {property}")
@@ -104,6 +107,9 @@ class Search:
                 done()
         if tried < self.tries:
             self.warn(f"looked at {tried} of {self.tries} instances")
+        if errors:
+            words = f"{mechanism!r} failed on {len(errors)} of {fit} instances in its domain: {errors[0]}"
+            warnings.warn(words, FairlpWarning, stacklevel=4)
         if not fit:
             words = f"0 of {tried} instances were in the domain of {mechanism!r}; a generator may draw such"
             warnings.warn(words, FairlpWarning, stacklevel=4)
@@ -140,15 +146,22 @@ class Search:
                 return instance
 
 
-def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> bool:
-    """Whether the mechanism is defined for the instance and clearly breaks the property there."""
+def _breaks(
+    instance: Instance, row: Mechanism, name: str, how: dict[str, Any], errors: list[str] | None = None
+) -> bool:
+    """Whether the mechanism is defined for the instance and clearly breaks the property there.
+
+    An error with which it ends, or the audit, is noted among ``errors``.
+    """
     if row.undefined(instance):
         return False
     try:
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **how["options"])
             found = audit(instance, allocation, name, **how).iloc[0]
-    except FairlpError:
+    except FairlpError as error:
+        if errors is not None:
+            errors.append(str(error))
         return False
     return found["holds"] is False and bool(found["margin"] < -SHRINKING_MARGIN)
 
@@ -181,8 +194,7 @@ def random_instance(
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
         options["eligible"] = eligible
-    if row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else 0.2)):
-        options["task_limits"] = rng.integers(1, 8, n)
+    limited = row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else _LIMITED))
     if RATES in row.domain:
         there = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
         options["rates"] = there * rng.integers(0, 5, (n, k))
@@ -196,7 +208,25 @@ def random_instance(
         pool = capacities.sum(axis=0)
         needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
-    return Instance.from_arrays(demands, capacities, **options)
+    instance = Instance.from_arrays(demands, capacities, **options)
+    return instance.derived(task_limits=_binding_limits(rng, instance, row)) if limited else instance
+
+
+def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism) -> np.ndarray:
+    """Return task limits of half of the users (of one at least), about a half of what each would get.
+
+    That is told by an equal part, by weight, of what the user could run alone; some limits are below and some above.
+    """
+    weights = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
+    due = instance.gamma().sum(axis=1) * weights / weights.sum()
+    limits = np.maximum(np.round(due * rng.uniform(*_OF_THEIR_DUE, len(due)), 1), 0.1)
+    if row.whole_tasks:
+        limits = np.maximum(np.rint(limits), 1.0)
+    without = rng.random(len(due)) < 0.5
+    without[rng.integers(len(due))] = False
+    if row.limits == "always":
+        without[:] = False
+    return np.where(without, np.inf, limits)
 
 
 def _asked(name: str) -> Property:

@@ -12,7 +12,10 @@ def in_words(found: pd.DataFrame) -> pd.DataFrame:
     """
     shown = found.drop(columns=["promised"])
     shown["counterexample"] = found["counterexample"].astype(bool).map({True: "ships", False: ""})
-    return shown if found["audited"].any() else shown.drop(columns=["audited", "broken"])
+    empty = [] if found[["audited", "failed"]].any(axis=None) else ["audited", "broken"]
+    if not found["failed"].any():
+        empty.append("failed")
+    return shown.drop(columns=empty)
 
 
 def broken_promises(found: pd.DataFrame) -> list[str]:

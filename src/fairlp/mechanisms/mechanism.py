@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
@@ -18,6 +19,8 @@ import pandas as pd
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.problem import is_extreme
+from ..models.programs.certificate import Proof
+from ..tolerances import VERIFIED
 from .allocation import Allocation, Region
 from .literature import Reference, cited
 
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
-    from ..models.programs.certificate import Proof
     from ..solvers.leximin.prices import RoundPrices
     from .validation import Check
 
@@ -421,7 +423,7 @@ class Tasks:
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
         """Return the Allocation."""
         gamma = call.mechanism.gamma(call.instance)
-        return Allocation(
+        answer = Allocation(
             instance=call.instance,
             mechanism=call.mechanism.name,
             method=call.method.name,
@@ -445,6 +447,50 @@ class Tasks:
             region=call.mechanism.region,
             state=self.state,
         )
+        return self._judged(answer)
+
+    def _judged(self, answer: Allocation) -> Allocation:
+        """Return the answer, with what is not proved of it.
+
+        Where its certificate fails, that. Where the gap of its programs is large, or numbers of the instance are hardly
+        floats, the mechanism's own proof decides.
+        """
+        certified = isinstance(self.certificate, Proof)
+        large_gap = not certified and self.gap is not None and not self.gap <= VERIFIED
+        reasons = []
+        if self.unproved:
+            return answer
+        if certified and not self.certificate.holds:
+            reasons.append(self.certificate.message)
+        elif large_gap or is_extreme(answer.instance):
+            proof = _proof(answer)
+            if large_gap and (proof is None or not proof.holds):
+                reasons.append(
+                    f"its programs have a duality gap of {self.gap:.3g} (at most {VERIFIED:.3g} is expected)"
+                )
+            if proof is not None and not proof.holds:
+                reasons.append(proof.message)
+        if not reasons:
+            return answer
+        doubt = "not proved: " + "; ".join(reason.removeprefix("not proved: ") for reason in reasons)
+        return replace(answer, unproved=doubt, notes=(*answer.notes, doubt))
+
+
+#: Whether an answer is being proved; proofs may run a mechanism again, and that answer is not proved in turn.
+_IS_PROVING = ContextVar("is_proving", default=False)
+
+
+def _proof(answer: Allocation) -> Proof | None:
+    """Return what the mechanism's own proof says of an answer; None where there is none, or it is what asks."""
+    if answer.prove is None or _IS_PROVING.get():
+        return None
+    token = _IS_PROVING.set(True)
+    try:
+        return answer.certify()
+    except FairlpError as error:
+        return Proof(False, str(error))
+    finally:
+        _IS_PROVING.reset(token)
 
 
 def _unused_tree(call: MethodCall) -> str:

@@ -10,7 +10,7 @@ import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
-from fairlp.mechanisms.per_server.rows import time_market
+from fairlp.mechanisms.per_server.time_market import time_market
 from fairlp.models.instances.merging import merge_servers
 from fairlp.models.programs.solution import Termination
 from instances import random_instance
@@ -247,7 +247,7 @@ def test_a_verdict_names_who_could_gain_from_whom():
 def test_the_market_of_time_gives_out_no_more_than_all_the_time():
     for seed in range(many(20)):
         instance = random_instance(seed).replace(task_limits=None)
-        tasks, gamma = time_market(instance), instance.gamma()
+        tasks, gamma = time_market(instance).tasks, instance.gamma()
         time = np.divide(tasks, gamma, out=np.zeros(gamma.shape), where=gamma > 0).sum(axis=0)
         assert time.max() <= 1 + 1e-6 and not tasks[gamma == 0].any()
         expected = allocate(instance, "tdm", "best-response").totals.to_numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -48,16 +49,20 @@ by_newton = partial(trajectory, follow=path.by_newton)
 
 def convex(call: MethodCall) -> Tasks:
     """The Eisenberg–Gale model through a solver: an exponential cone, or tangents on linear programs."""
+    unproved = ""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal unproved
         model = eisenberg_gale(part, left)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
         x = model.compile().column_block("x").unpack(solution.require_point()).to_numpy()
+        unproved = unproved or solution.unproved
         if solution.row_duals is None:
             return x, np.full(len(left), np.nan)
         return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)
 
-    return _eisenberg_gale(call, optimum, CONVEX_POINT)
+    found = _eisenberg_gale(call, optimum, CONVEX_POINT)
+    return replace(found, unproved=unproved and f"not proved: {unproved}") if found.certificate.holds else found
 
 
 def by_selection(call: MethodCall) -> Tasks:

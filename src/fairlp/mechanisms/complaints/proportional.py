@@ -14,7 +14,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof
+from ...models.programs.certificate import Proof, figure
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from ..allocation import within_capacity
@@ -131,11 +131,13 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     prices = None
     if solution.row_duals is not None:
         prices = prices_of(instance, model, solution.row_duals)
-    unknown = np.inf
-    conditions = unknown if proof.dual_residual is None else proof.dual_residual
-    gap = unknown if proof.gap is None else proof.gap
-    words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"
-    return tasks, prices, Proof(max(proof.primal_residual, conditions, gap) <= accepted(call.solver), words), gap
+    measured = [np.inf if value is None else value for value in (proof.dual_residual, proof.gap)]
+    words = (
+        f"overuse {proof.primal_residual:.1e}, optimality {figure(proof.dual_residual)}, gap {figure(proof.gap)}"
+        f"{'; ' * bool(solution.unproved)}{solution.unproved}"
+    )
+    holds = max(proof.primal_residual, *measured) <= accepted(call.solver)
+    return tasks, prices, Proof(holds, words), proof.gap
 
 
 def prices_of(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ PS-DSF (resources are divided): no; user 'user1' could run 2 more tasks on serve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
 from .distributed import Tracking, track
 from .market import PerServerMarket, fitting
+from .time_market import limits_bind, prove_market
 
 # Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
 
@@ -108,8 +109,13 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
 
 
 def judge(allocation: Allocation, division: Division) -> FixedPoint:
-    """Return whether an allocation's tasks are PS-DSF."""
-    return fixed_point(allocation.instance, allocation.tasks_array, division)
+    """Return whether an allocation's tasks are PS-DSF; under time division with task limits, the market's optimum."""
+    instance, tasks = allocation.instance, allocation.tasks_array
+    verdict = fixed_point(instance, tasks, division)
+    if division == "rdm" or not verdict.holds or not limits_bind(instance):
+        return verdict
+    proof = prove_market(instance, tasks.sum(axis=1))
+    return replace(verdict, holds=proof.holds, message=f"{verdict.message}; {proof.message}", gap=proof.gap)
 
 
 def _gains(

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, NotConvergedError
+from ...errors import FairlpError, NoSolutionError, NotConvergedError, SolverError, TooLargeError
 from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
+from ...formulations.audits import pareto
 from ...formulations.per_server import could_gain
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.problem import quotients
 from ...models.notation.model import Model
-from ...tolerances import AGREEMENT, MILP_TOLERANCES
+from ...tolerances import AGREEMENT, AUDIT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
 from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
@@ -27,50 +29,7 @@ from .best_response import MOST_SWEEPS, SettledSweeps, best_response
 from .check import fixed_point, judge
 from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
 from .market import PerServerMarket
-
-# Markets of time: every server sells its time, and a user's tasks per second differ from server to server.
-
-
-def time_market(instance: Instance, device: str | None = None) -> np.ndarray:
-    """Return tasks (N, K) that maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits.
-
-    Its optimality conditions are PS-DSF under time division (formulations/per_server.py); here fractions of time are
-    the variables and γ is what they contribute.
-    """
-    from ...solvers.interior_point import method
-    from ...solvers.interior_point.iterate import Problem, UserRows
-    from ...solvers.interior_point.region import Region
-
-    gamma = instance.gamma()
-    limits = instance.task_limits
-    able = np.flatnonzero((gamma > 0).any(axis=1) & (limits > 0))
-    some = np.flatnonzero((gamma[able] > 0).any(axis=0))
-    tasks = np.zeros(gamma.shape)
-    if not able.size:
-        return tasks
-    alone = gamma[np.ix_(able, some)]
-    whole = alone.sum(axis=1)
-    contribution = (alone / whole[:, None]).T
-    time = np.full((len(some), 1), 1.0 / len(some))
-    there = contribution > 0
-    region = Region(np.ones((len(able), 1)), time, there, contribution * len(some))
-    limited = np.flatnonzero(np.isfinite(limits[able]))
-    weights = instance.user_weights[able]
-    count, capped = len(able), len(limited)
-    rows = UserRows(
-        user=np.concatenate([np.arange(count), limited]),
-        sign=np.concatenate([np.full(count, -1.0), np.ones(capped)]),
-        slope=np.zeros(count + capped),
-        bound=np.concatenate([np.zeros(count), limits[able][limited] / whole[limited]]),
-        weight=np.concatenate([weights / weights.sum(), np.zeros(capped)]),
-        alpha=np.ones(count + capped),
-    )
-    point = method.solve(Problem(region, rows), device=device)
-    assert point is not None  # there is no deadline
-    fractions = np.where(there, point.at.x, 0.0) * len(some)
-    tasks[np.ix_(able, some)] = fractions.T * alone
-    return tasks
-
+from .time_market import limits_bind, prove_market, time_market
 
 # PS-DSF: one function a method, and the same certificate whatever made the allocation.
 
@@ -83,13 +42,84 @@ SAMPLED = 1.02
 def sweeps(call: MethodCall, *, settle: Callable[..., SettledSweeps], counted: str) -> Outcome:
     """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
 
-    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        settled = settle(PerServerMarket.of(small, call.mechanism.division), most_sweeps=_most_sweeps(call))
+    def run(small: Instance, start: np.ndarray | None) -> tuple[np.ndarray, pd.DataFrame]:
+        market = PerServerMarket.of(small, call.mechanism.division)
+        settled = settle(market, start=start, most_sweeps=_most_sweeps(call))
         frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
         return _converged(call, small, settled), frame
 
-    return _certified(call, run)
+    return _certified(call, partial(_from_market, run=run, division=call.mechanism.division))
+
+
+#: With task limits, fixed points under resource division that are looked at for one that is Pareto-optimal.
+MOST_FIXED_POINTS = 4
+#: More pairs of user and server than this are not put before a linear program that tells what is Pareto-optimal.
+MOST_PARETO = 2000
+
+
+def _from_market(
+    small: Instance,
+    *,
+    run: Callable[[Instance, np.ndarray | None], tuple[np.ndarray, pd.DataFrame]],
+    division: Division,
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """Run sweeps; where task limits bind, from the market's optimum, and on to a Pareto-optimal fixed point if any.
+
+    Under time division the market's optimum is a fixed point, and Pareto-optimal. Under resource division sweeps begin
+    anew where they left something that users could gain: at the point that gives it to them, and last at no tasks.
+    """
+    start = market_start(small)
+    if start is None or division == "tdm":
+        return run(small, start)
+    first, failure = None, None
+    for last_turn in [*[False] * (MOST_FIXED_POINTS - 1), True]:
+        start = None if last_turn else start
+        try:
+            outcome = run(small, start)
+            first = first or outcome
+            start = _pareto_better(small, outcome[0])
+        except NotConvergedError as error:
+            failure = error
+            continue
+        except FairlpError:
+            return outcome  # a note says that it is not known
+        if start is None:
+            return outcome
+    if first is None:
+        assert failure is not None
+        raise failure
+    return first
+
+
+def market_start(instance: Instance) -> np.ndarray | None:
+    """Return tasks (N, K) that are the market's optimum where task limits bind; None where none do or it is unknown."""
+    if not limits_bind(instance):
+        return None
+    try:
+        return time_market(instance).tasks
+    except SolverError:
+        return None  # what is found from elsewhere is judged by what it is
+
+
+def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
+    """Return tasks (N, K) with which users gain and nobody loses; None where there are none.
+
+    Raises
+    ------
+    TooLargeError, SolverError
+        Where that is not known.
+    """
+    pairs = np.count_nonzero(instance.gamma())
+    if pairs > MOST_PARETO:
+        raise TooLargeError(f"{pairs} pairs of user and server, and above {MOST_PARETO} it is not asked")
+    totals, alone = tasks.sum(axis=1), instance.gamma().sum(axis=1)
+    model = pareto(instance, totals)
+    solution = model.solve().require_optimal()
+    better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
+    if (quotients(better.sum(axis=1) - totals, alone) <= AUDIT).all():
+        return None
+    return within_capacity(instance, np.maximum(better, 0.0))
 
 
 with_pivots = partial(sweeps, settle=best_response, counted="pivots")
@@ -104,7 +134,7 @@ def distributed(call: MethodCall) -> Outcome:
     division = call.mechanism.division
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        network = Network(PerServerMarket.of(small, division), clocks)
+        network = Network(PerServerMarket.of(small, division), clocks, market_start(small))
         actions, samples = simulate(network, small, seconds)
         if not network.settled:
             verdict = fixed_point(small, network.tasks, division)
@@ -164,7 +194,7 @@ def convex(call: MethodCall) -> Outcome:
 
 def interior_point(call: MethodCall) -> Outcome:
     """Time division as a market by our own interior-point method, ended by best responses."""
-    return _certified(call, lambda small: _ended(call, small, time_market(small, call.options.get("device"))))
+    return _certified(call, lambda small: _ended(call, small, time_market(small, call.options.get("device")).tasks))
 
 
 def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outcome:
@@ -218,6 +248,7 @@ def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.
     with call.phase("verify"):
         found = within_capacity(small, found)
         certificate = fixed_point(small, found, call.mechanism.division)
+        of_limits = _doubt_of_limits(small, found, call.mechanism.division)
     if not certificate.holds:
         raise NotConvergedError(
             f"{call.mechanism.name} by {call.method.name} ended where its certificate fails: {certificate}"
@@ -228,7 +259,36 @@ def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.
             f"found with {len(servers)} servers instead of {len(instance.servers)}: identical servers were merged, "
             "which keeps a fixed point a fixed point",
         )
-    return Tasks(servers.spread(found), rounds=rounds, certificate=certificate, notes=notes)
+    tdm = call.mechanism.division == "tdm"
+    return Tasks(
+        servers.spread(found),
+        rounds=rounds,
+        certificate=certificate,
+        notes=notes if tdm or not of_limits else (*notes, of_limits),
+        unproved=of_limits if tdm else "",
+    )
+
+
+def _doubt_of_limits(instance: Instance, tasks: np.ndarray, division: Division) -> str:
+    """Return what is not known of a fixed point because task limits bind; empty where all is."""
+    if not limits_bind(instance):
+        return ""
+    if division == "tdm":
+        proof = prove_market(instance, tasks.sum(axis=1))
+        return "" if proof.holds else proof.message
+    try:
+        better = _pareto_better(instance, tasks)
+    except FairlpError as error:
+        return f"task limits bind, and whether this fixed point is Pareto-optimal is not known: {error}"
+    if better is None:
+        return ""
+    gain = better.sum(axis=1) - tasks.sum(axis=1)
+    alone = instance.gamma().sum(axis=1)
+    user = int(quotients(gain, alone).argmax())
+    return (
+        f"task limits bind, and this fixed point is not Pareto-optimal: user {instance.users[user]!r} could have "
+        f"{gain[user]:.6g} more tasks, and nobody less"
+    )
 
 
 def _most_sweeps(call: MethodCall) -> int:
@@ -276,8 +336,7 @@ def validate_methods(check: Check) -> Compared:
         found = check.allocate(method=method)
         row = agreement(check.instance, found, reference)
         gain = _largest_gain(check, found, division)
-        unique = division == "tdm" and bool(np.isinf(check.instance.task_limits).all())
-        rows[method] = {**row, "agrees": gain <= AGREEMENT and (row["agrees"] or not unique), "gain": gain}
+        rows[method] = {**row, "agrees": gain <= AGREEMENT and (row["agrees"] or division == "rdm"), "gain": gain}
     return rows
 
 
@@ -340,12 +399,16 @@ ROWS = (
         per_server.psdsf_rdm,
         normalisers.containerized,
         (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, _milp(per_server.psdsf_rdm)),
-        ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
+        (
+            "sharing incentive (ours)",
+            "envy-free (ours)",
+            "bottleneck if nobody has a task limit",
+            "single-resource if nobody has a task limit",
+        ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
         validate=validate_methods,
         prove=partial(in_floats, judge=partial(judge, division="rdm")),
-        limits="never",  # the paper has none (docs/per-server-fairness.md)
     ),
     Mechanism(
         "psdsf-tdm",
@@ -362,12 +425,18 @@ ROWS = (
             MARKET,
             _milp(partial(per_server.psdsf_tdm, theorem=True), _without_limits),
         ),
-        ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
+        (
+            "sharing incentive (ours)",
+            "envy-free (ours)",
+            "bottleneck (ours)",
+            "single-resource (ours)",
+            "Pareto-optimal (ours)",
+            "strategy-proof if nobody has a task limit",
+        ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
         validate=validate_methods,
         prove=partial(in_floats, judge=partial(judge, division="tdm")),
         division="tdm",
-        limits="never",
     ),
 )
