@@ -318,3 +318,36 @@ def test_weights_that_are_far_apart_give_the_right_tasks_or_say_that_nothing_pro
         assert not found.unproved
     else:
         assert "rounding hides what user 'b' gets" in found.unproved
+
+
+def test_a_nominal_quota_is_kept_with_tasks_that_its_users_have():
+    """user2 has 0.2 tasks: the rest of what the quota of its queue comes to is user4's, and nothing is left over."""
+    amounts = ["resource1", "resource2", "resource3"]
+    instance = Instance.from_arrays(
+        [[0, 2, 1], [1, 2, 2], [0, 2, 2], [0, 1, 0]],
+        [[3, 7, 4]],
+        task_limits=[np.inf, 0.2, np.inf, 0.9],
+        queue=["", "a", "b", "a"],
+        queues={
+            "a": {
+                "nominal": dict.fromkeys(amounts, 2),
+                "borrowing": dict.fromkeys(amounts, 4),
+                "lending": dict.fromkeys(amounts, 6),
+            },
+            "a/c": {"nominal": dict.fromkeys(amounts, 6)},
+            "b": {"weight": 2, "nominal": dict.fromkeys(amounts, 1)},
+        },
+    )
+    found = fairlp.allocate(instance, "kueue")
+    assert found.totals.tolist() == pytest.approx([2.66145833, 0.2, 0.38020833, 0.51666667], rel=1e-6)
+    assert found.usage["resource2"].tolist() == pytest.approx([7])
+    assert fairlp.audit(instance, found, ["Pareto-optimal"]).holds.all()
+
+
+@pytest.mark.parametrize("seed", range(many(80)))
+def test_with_task_limits_nobody_can_gain(seed):
+    tree, users, pool = random_cohorts(seed)
+    rng = np.random.default_rng(seed)
+    limited = {path: (demand, round(float(rng.uniform(0.1, 3)), 2)) for path, (demand, _) in users.items()}
+    instance = instance_of(tree, limited, pool)
+    assert fairlp.audit(instance, fairlp.allocate(instance, "kueue"), ["Pareto-optimal"]).holds.all()

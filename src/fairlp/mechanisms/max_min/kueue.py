@@ -104,6 +104,7 @@ def share_quotas(call: MethodCall) -> Tasks:
         solver=call.solver,
         merge=call.merge,
         options=call.options,
+        without=(),  # what quotas come to is kept by users together, of whom one may not stand in for another's tasks
     )
     found = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), found.tasks.shape[1]))

@@ -183,6 +183,7 @@ def climb(
     solver: str = "highs",
     merge: bool = True,
     options: dict[str, Any] | None = None,
+    without: tuple[str, ...] = ("limit", "guarantee"),
 ) -> LeximinResult:
     """Return the allocation where leaves rise at rates that depend on who is active, from the first segment on.
 
@@ -195,11 +196,13 @@ def climb(
         All of the instance's users.
     solver, merge, options
         As for :func:`leximin`; only identical servers are merged.
+    without : tuple of str
+        Rows of the model that say no more than the segments do, which end at limits and begin at guarantees.
     """
     if not first.active.any() and not first.has.any():
         return LeximinResult.nothing(instance)
     rounds = partial(TreeRounds, tightest(solver, options), first=first, pool=_pool(instance))
-    share = partial(_climb, formulation, rounds, merge)
+    share = partial(_climb, partial(_without, formulation, without), rounds, merge)
     return with_fewer_pairs(instance, share) if merge else share(instance)
 
 
@@ -214,9 +217,8 @@ def _climb(
     begin, result = perf_counter(), LeximinResult.nothing(instance)
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     missing = None if left_out is None else left_out.of_users(servers)
-    in_segments = partial(_within_segments, formulation)
     everybody, everywhere = np.arange(len(small.users)), np.arange(len(small.servers))
-    piece = _Piece.solved(small, in_segments, rounds, everybody, everywhere, missing)
+    piece = _Piece.solved(small, formulation, rounds, everybody, everywhere, missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = (one.shape for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
@@ -226,13 +228,10 @@ def _climb(
     return result
 
 
-def _within_segments(formulation: Formulation, instance: Instance) -> Model:
-    """Return the model without what the rounds see to themselves: segments end at limits, and begin at guarantees.
-
-    The limits stay in the instance: what a queue guarantees depends on them.
-    """
+def _without(formulation: Formulation, names: tuple[str, ...], instance: Instance) -> Model:
+    """Return the model without some of its rows."""
     model = formulation(instance)
-    for name in ("limit", "guarantee"):
+    for name in names:
         if name in model.constraints:
             model.remove(name)
     return model

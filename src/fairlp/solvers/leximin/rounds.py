@@ -273,7 +273,7 @@ class Rounds:
         if not (self.proves(certificate, solution) if self.has_duals else certificate.is_feasible):
             return SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
         self.certificate = certificate
-        self.gap = max(self.gap, certificate.gap or 0.0)
+        self.gap = max(self.gap, self.gap_of_levels(certificate, solution))
         if solution.row_duals is not None:
             self.duals.append(abs(solution.row_duals))
         return solution
@@ -281,6 +281,10 @@ class Rounds:
     def proves(self, certificate: Certificate, solution: Solution) -> bool:
         """Whether a certificate is good enough."""
         return self.session.proves(certificate)
+
+    def gap_of_levels(self, certificate: Certificate, solution: Solution) -> float:
+        """Return the duality gap of a program, relative to levels."""
+        return certificate.gap or 0.0
 
     def leaves_open(self, solution: Solution) -> bool:
         """Whether a round is to be solved again: those who go on to another round depend on its last digits."""
@@ -673,13 +677,13 @@ class TreeRounds(Rounds):
             at = 0.0
 
     def proves(self, certificate: Certificate, solution: Solution) -> bool:
-        """Whether a certificate is good enough: t is 1 at the point aimed at, and errors beside 1 do not matter.
+        """Whether a certificate is good enough: errors of a rise that do not matter beside what users have are none.
 
-        Nor do those of a row beside what its numbers could be.
+        Nor are those of a row beside what its numbers could be.
         """
         if certificate.is_optimal or certificate.gap is None or solution.x is None:
             return certificate.is_optimal
-        if certificate.gap * abs(solution.x[self.t]) <= SOLVER_TIGHTEST:
+        if self.gap_of_levels(certificate, solution) <= SOLVER_TIGHTEST:
             certificate = replace(certificate, gap=0.0)
         program = solution.program
         reach = np.maximum(reach_of(program), np.arange(len(solution.x)) == self.t)
@@ -689,6 +693,13 @@ class TreeRounds(Rounds):
         if (off <= SOLVER_TIGHTEST * (abs(program.A) @ reach)).all() and (solution.x >= 0).all():
             certificate = replace(certificate, primal_residual=0.0)
         return certificate.is_optimal
+
+    def gap_of_levels(self, certificate: Certificate, solution: Solution) -> float:
+        """Return the duality gap of a program, relative to what users have or could have after the rise."""
+        rise = self.rise * abs(solution.require_point()[self.t])
+        size = np.maximum(self.base + rise, self.alone)
+        part = np.divide(rise, size, out=np.zeros(len(rise)), where=size > 0).max(initial=0.0)
+        return float((certificate.gap or 0.0) * part)
 
     def _cut(self, solution: Solution, has: np.ndarray) -> None:
         """Keep what the prices of a program say: tasks are worth no more, all together, than where it ended."""
@@ -707,6 +718,7 @@ class TreeRounds(Rounds):
 
     def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
         """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
+        self.base, self.rise = base, rate
         self.session.change(columns=(np.array([self.t]), np.zeros(1), np.array([end])))
         floor = self.unit * base[self.users]
         self.load(self.unit * rate[self.users], floor, abs(floor))
