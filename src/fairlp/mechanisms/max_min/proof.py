@@ -199,7 +199,8 @@ class Replay:
             has = floors
             if not in_place:
                 tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
-        lacks = self.lacking / np.where(totals > 0, totals, self.alone)
+        nothing = totals <= len(totals) * ROUNDING * self.alone  # but for rounding
+        lacks = self.lacking / np.where(nothing, self.alone, totals)
         return int(lacks.argmax()), float(lacks.max())
 
     def require_guarantees(self) -> None:
