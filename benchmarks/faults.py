@@ -190,7 +190,7 @@ MAKERS = (
 )
 MECHANISMS = ("drfh", "tsf", "asset", "cdrf", "h-drf", "h-drf-counted", "h-drf-collapsed", "edrf")
 METHODS = ("lp", "rounds", "interior-point")
-#: A level that is off by more than this part of itself is another one.
+#: Tasks that are off by more than this part of themselves are other ones.
 WRONG = 1e-6
 #: Seconds for the answers to all instances with a fault.
 PATIENCE_FOR_ANSWERS = 300.0
@@ -241,7 +241,7 @@ def random_queue(rng, resources: list[str]) -> dict:
 
 
 def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
-    """Allocate random instances: the exact levels, or what there is to say of wrong ones.
+    """Allocate random instances: the right tasks of each user, or what there is to say of wrong ones.
 
     Runs in a process of its own, whose code may have a fault.
     """
@@ -250,7 +250,7 @@ def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
     import fairlp
 
     warnings.simplefilter("ignore")
-    levels: dict[str, list[float]] = {}
+    proved: dict[str, list[float]] = {}
     counts = {"answers": 0, "wrong": 0, "believed": 0, "errors": 0}
     for seed in seeds:
         for mechanism in MECHANISMS:
@@ -263,9 +263,9 @@ def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
                     if right is None:
                         proof = allocation.certify(exact=True)
                         if proof.holds and allocation.certify().holds:
-                            levels[key] = allocation.levels.tolist()
+                            proved[key] = allocation.totals.tolist()
                         continue
-                    ours, exact = allocation.levels.to_numpy(), np.array(right[key])
+                    ours, exact = allocation.totals.to_numpy(), np.array(right[key])
                     error = np.abs(ours - exact) / np.maximum(np.maximum(np.abs(ours), np.abs(exact)), 1e-300)
                     counts["answers"] += 1
                     if not (error <= WRONG).all():
@@ -275,7 +275,7 @@ def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
                     pass
                 except Exception:
                     counts["errors"] += 1
-    return levels if right is None else counts
+    return proved if right is None else counts
 
 
 def ask(folder: Path, request: dict, limit: float | None) -> dict | None:
