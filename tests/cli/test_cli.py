@@ -543,7 +543,7 @@ def verified(printed_text):
 @pytest.mark.parametrize(
     ("solver", "mechanism", "code", "begins"),
     [
-        ("Nothing", "h-drf", ExitCode.NO, "NO: "),
+        ("MuteNothing", "h-drf", ExitCode.NO, "NO: "),
         ("MuteNothing", "drfh", ExitCode.NO, "NO: "),
         ("Halves", "ceei", ExitCode.NO, "NO: "),
         ("Truthful", "drfh", ExitCode.OK, "largest violation"),

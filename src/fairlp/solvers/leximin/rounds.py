@@ -41,6 +41,7 @@ from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
     BLOCKED_PRICE,
+    CONVEX_POINT,
     FLOOR_RELAXATIONS,
     LEVEL_ROUNDING,
     NOISE,
@@ -696,10 +697,13 @@ class TreeRounds(Rounds):
 
     def gap_of_levels(self, certificate: Certificate, solution: Solution) -> float:
         """Return the duality gap of a program, relative to what users have or could have after the rise."""
+        gap = certificate.gap or 0.0
+        if gap > CONVEX_POINT:  # such a gap says nothing of how far the rise could go
+            return gap
         rise = self.rise * abs(solution.require_point()[self.t])
         size = np.maximum(self.base + rise, self.alone)
         part = np.divide(rise, size, out=np.zeros(len(rise)), where=size > 0).max(initial=0.0)
-        return float((certificate.gap or 0.0) * part)
+        return float(gap * part)
 
     def _cut(self, solution: Solution, has: np.ndarray) -> None:
         """Keep what the prices of a program say: tasks are worth no more, all together, than where it ended."""
