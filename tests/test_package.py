@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -87,3 +88,16 @@ def test_sites_of_versions_are_listed_newest_first(tmp_path, monkeypatch):
         (tmp_path / name / "index.html").write_text(name, encoding="utf-8")
     assert versions.index(tmp_path) == ["v0.10.1", "v0.9.0", "v0.2.0"]
     assert "v0.10.1/index.html" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_no_file_of_fairlp_is_a_pickle():
+    # a process and the one that it began itself hand each other objects through pipes
+    pipes = {"processes.py", "worker.py"}
+    for path in Path(fairlp.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if path.parent.name == "library" and path.name in pipes:
+            assert not any(word in text for word in (" open(", ".open(", "Path")), path
+            continue
+        assert not any(f"import {name}" in text for name in ("pickle", "marshal", "shelve", "dill", "cloudpickle")), (
+            path
+        )

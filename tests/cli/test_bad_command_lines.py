@@ -157,7 +157,7 @@ def test_the_tilde_is_the_home(here, monkeypatch):
     run("export '~/i.yaml' -m drf -o '~/m.mps'")
     run("solve '~/m.mps' -o '~/s.txt'")
     run("simulate '~/i.yaml' synthetic --draw jobs=5 --save-jobs '~/j.csv' --tables '~/t'")
-    run("simulate '~/i.yaml' '~/j.csv' --state '~/state'")
+    run("simulate '~/i.yaml' '~/j.csv'")
     run("allocate '~/i.yaml' -m drf --table tasks --csv -o '~/tasks.csv'")
     run("example study -o '~/s.yaml'")
     run("study '~/s.yaml' --runs 1 --results '~/s.parquet' --backend sequential")

@@ -500,9 +500,8 @@ def test_a_report_is_not_called_what_it_is_not(here_newcomers):
     assert not (here_newcomers / "report.pdf").exists()
 
 
-@pytest.mark.parametrize("option", ["--tables", "--state"])
-def test_a_folder_of_a_simulation_is_not_a_file(option, here_newcomers):
-    line = error_line(run(f"simulate two.yaml jobs.csv {option} runs.csv", code=ExitCode.INPUT))
+def test_a_folder_of_a_simulation_is_not_a_file(here_newcomers):
+    line = error_line(run("simulate two.yaml jobs.csv --tables runs.csv", code=ExitCode.INPUT))
     assert line == "error: 'runs.csv' is a file; expected a folder, which may be a new one"
 
 

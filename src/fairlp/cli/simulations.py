@@ -153,15 +153,8 @@ class PolicyOptions:
 
 @dataclass(frozen=True)
 class FolderOptions:
-    """The options that say what is kept in folders."""
+    """The option that says which folder has the tables."""
 
-    state: Annotated[
-        Path | None,
-        Option(
-            metavar="FOLDER",
-            help="Keep the state there while it runs; what was stopped goes on when it is started again.",
-        ),
-    ] = None
     tables: Annotated[
         Path | None,
         Option(
@@ -171,16 +164,8 @@ class FolderOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        for folder in (self.state, self.tables):
-            if folder is not None and folder.exists() and not folder.is_dir():
-                raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be a new one")
-
-    def state_of(self, policy: str) -> Path | None:
-        """Return the file for the state of one policy; its folder is made."""
-        if self.state is None:
-            return None
-        self.state.mkdir(parents=True, exist_ok=True)
-        return self.state / f"{policy}.state"
+        if self.tables is not None and self.tables.exists() and not self.tables.is_dir():
+            raise FileFormatError(f"{str(self.tables)!r} is a file; expected a folder, which may be a new one")
 
     def save(self, policy: str, result: SimulationResult) -> None:
         """Write the tables of one policy where that was asked for."""
@@ -220,7 +205,6 @@ def simulate(
             every=runs.every,
             slots=runs.slots,
             weights=weights,
-            state=folders.state_of(policy),
             progress=progress,
             **own,
         )

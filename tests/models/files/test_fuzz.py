@@ -18,7 +18,6 @@ from test_mps import CASES
 import fairlp
 from fairlp import study
 from fairlp.errors import FairlpError
-from fairlp.models.files.arrays import read_arrays, write_arrays
 from fairlp.models.files.programs import write_program
 from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
@@ -225,17 +224,3 @@ def test_another_value_anywhere_in_a_document(name, data, tmp_path_factory):
     path = tmp_path_factory.mktemp("value") / name
     path.write_text(json.dumps(document).replace("Infinity", "1e999").replace("NaN", "null"), encoding="utf-8")
     check(read, path)
-
-
-@settings(deadline=None, max_examples=many(100))
-@given(data=st.data())
-def test_a_mutated_archive_of_arrays(data, tmp_path_factory):
-    path = tmp_path_factory.mktemp("arrays") / "state"
-    write_arrays(path, {"a": [1, 2**80]}, {"x": np.arange(6.0).reshape(2, 3), "n": np.arange(3)})
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at : at + data.draw(st.sampled_from([1, 1, 4, 50]))] = data.draw(st.binary(max_size=8))
-        content = content or bytearray(b"\0")
-    path.write_bytes(content)
-    check(lambda at: read_arrays(at, "state"), path)

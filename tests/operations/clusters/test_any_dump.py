@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_kubernetes_queues
-import test_mesos
 import test_slurm
 import test_yarn
 from hypothesis import HealthCheck, given, settings
@@ -84,18 +83,6 @@ def yarn():
     }
 
 
-def mesos():
-    roles = [{"name": "eng", "weight": 2.0, "quota": {"guarantee": {"cpus": 1}, "limit": {"cpus": 2}}}]
-    one = test_mesos.framework(
-        "m", test_mesos.task("t"), executors=[test_mesos.task("x", executor_id="x")], roles=["eng"]
-    )
-    agents = [test_mesos.agent("n1", used_resources={"cpus": 1})]
-    return {
-        "a.json": {"git_sha": "x", "slaves": agents, "frameworks": [one]},
-        "b.json": {"roles": roles, "git_sha": "x"},
-    }
-
-
 def places(value, path=()):
     """All places in a document."""
     yield path
@@ -103,7 +90,7 @@ def places(value, path=()):
         yield from places(inner, (*path, key))
 
 
-@pytest.mark.parametrize("made", [kubernetes, slurm, yarn, mesos], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
 @settings(
     max_examples=many(300 if PROFILE == "nightly" else 150),
     deadline=None,
@@ -141,7 +128,7 @@ def leaves(value):
 NUMBERS = ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"]
 
 
-@pytest.mark.parametrize("made", [kubernetes, slurm, yarn, mesos], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
 def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
     places = list(leaves(made()))
     # by day one number at some of the places, in turn
@@ -161,7 +148,7 @@ def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
         assert np.isfinite(found.instance.capacities).all() and np.isfinite(found.instance.demands).all()
 
 
-@pytest.mark.parametrize("made", [kubernetes, slurm, yarn, mesos], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
 def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, made):
     for name, document in made().items():
         (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
@@ -269,25 +256,6 @@ def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
     assert found.observed.totals.to_dict() == {"a/ann": 2}
     assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
     assert said(found, "nothing tells what it asks for")[0][0].startswith("application 'application_1_0002'")
-
-
-@pytest.mark.parametrize("used", [{"cpus": 0.5, "mem": 64.0}, {"cpus": 0.25, "mem": 64.0}])
-def test_mesos_says_where_an_agent_and_its_tasks_do_not_agree(tmp_path, used):
-    agent = {"id": "a1", "hostname": "n1", "active": True, "resources": {"cpus": 4, "mem": 1024}}
-    one = {"id": "t", "name": "t", "slave_id": "a1", "state": "TASK_RUNNING", "resources": {"cpus": 0.5, "mem": 64}}
-    frameworks = [{"id": "f", "name": "f", "role": "eng", "active": True, "tasks": [one]}]
-    state = {"version": "1.9.0", "slaves": [agent | {"used_resources": used}], "frameworks": frameworks, "flags": {}}
-    found = fairlp.snapshot(put(tmp_path, state=state))
-    notes = said(found, "it says that")
-    assert [where for where, _ in notes] == ([] if used["cpus"] == 0.5 else ["agent 'a1'"])
-    assert len(said(found, "what frameworks wait for")) == 1
-
-
-def test_mesos_without_frameworks_has_nothing_to_divide(tmp_path):
-    agent = {"id": "a1", "hostname": "n1", "active": True, "resources": {"cpus": 4, "mem": 1024}}
-    put(tmp_path, state={"version": "1.9.0", "slaves": [agent], "frameworks": [], "flags": {}})
-    with pytest.raises(InstanceError, match="nothing runs"):
-        fairlp.snapshot(tmp_path)
 
 
 # Lines of dumps that are rare: each is understood, or named with what became of it.

@@ -89,10 +89,10 @@ def test_a_folder_is_of_one_scheduler_and_what_else_is_in_it_is_told(tmp_path):
     assert found.not_understood.to_dict("records") == [
         {"file": "notes.json", "where": "the file", "what": "nothing in it tells what it is", "done": "left out"}
     ]
-    (tmp_path / "mesos.json").write_text('{"slaves": [{"id": "s"}]}', encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"is of kubernetes and mesos; expected .*scheduler=… says which"):
+    (tmp_path / "yarn.json").write_text('{"apps": {"app": []}}', encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"is of kubernetes and yarn; expected .*scheduler=… says which"):
         fairlp.snapshot(tmp_path)
-    assert said(fairlp.snapshot(tmp_path, "kubernetes"), "it is of mesos") == [("the file", "left out")]
+    assert said(fairlp.snapshot(tmp_path, "kubernetes"), "it is of yarn") == [("the file", "left out")]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The simulator: an event-by-event scheduler in rationals agrees, nothing is lost, and a killed run goes on."""
+"""The simulator: an event-by-event scheduler in rationals agrees, nothing is lost, and a run again is the same."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import fairlp
 import simulation_oracle
 from fairlp import Instance, simulation
-from fairlp.errors import FileFormatError, InstanceError, SolverError, StudyError, UnknownNameError
-from fairlp.models.files.arrays import read_arrays, write_arrays
+from fairlp.errors import FileFormatError, InstanceError, SolverError, UnknownNameError
 from fairlp.research.simulation import Workload, allocators, engine, simulate
 from fairlp.research.simulation.experiments import joining_users
+from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic
 from fairlp.research.simulation.result import TABLES
 from paths import REAL_DATA
@@ -102,47 +102,45 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
     assert all(amount == 0 for held in run.held for amount in held)
 
 
-def stopped_and_resumed(cluster, workload, policy, folder, monkeypatch):
-    """Stop a run at its third saved state, start it again, and compare with one that was not stopped, to the byte."""
-    whole = simulate(cluster, workload, policy, every=1)
-    state = folder / "state"
+def same_bytes_again(cluster, workload, policy, monkeypatch):
+    """Run twice, the second time with many looks at the progress bar, and compare to the byte."""
+    first = simulate(cluster, workload, policy, every=1)
     monkeypatch.setattr(simulation, "BATCH", 7)
-    saves = 0
-
-    def stop(*_):
-        nonlocal saves
-        saves += 1
-        if saves == 3:
-            raise KeyboardInterrupt
-
-    save = simulation._save
-    monkeypatch.setattr(simulation, "_save", lambda *given: (save(*given), stop()))
-    with pytest.raises(KeyboardInterrupt):
-        simulate(cluster, workload, policy, every=1, state=state)
-    assert state.exists()
-    monkeypatch.setattr(simulation, "_save", save)
-    resumed = simulate(cluster, workload, policy, every=1, state=state)
-    assert not state.exists() and saves == 3
+    again = simulate(cluster, workload, policy, every=1)
     for name in TABLES:
-        left, right = getattr(whole, name), getattr(resumed, name)
+        left, right = getattr(first, name), getattr(again, name)
         assert left.to_csv() == right.to_csv() and left.equals(right)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(policy, tmp_path, monkeypatch):
+def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
-    stopped_and_resumed(cluster, workload, policy, tmp_path, monkeypatch)
+    same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
-def test_a_state_of_something_else_is_refused(tmp_path):
-    workload, cluster, _ = trace(np.random.default_rng(5))
-    state = tmp_path / "state"
-    simulation._save(state, "another", engine.Engine(cluster, workload, "best-fit"))
-    with pytest.raises(StudyError, match="another simulation"):
-        simulate(cluster, workload, "best-fit", state=state)
-    state.write_bytes(b"not a state")
-    with pytest.raises(FileFormatError, match="no state"):
-        simulate(cluster, workload, "best-fit", state=state)
+def test_whole_numbers_beyond_64_bits_are_exact():
+    """Capacities of 2⁷⁰ and weights without a small common multiple: amounts and shares are Python's own integers."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"u{k % 5}", k // 3, 3, int(rng.integers(1, 9)), float(rng.integers(1, 5)) * 2.0**68, k % 7 + 1 / 3)
+        for k in range(40)
+    ]
+    columns = ["user", "arrival", "tasks", "duration", "cpu", "memory"]
+    workload = Workload.of(pd.DataFrame(rows, columns=columns), ["cpu", "memory"])
+    capacities = [[2.0**70, 9.1], [2.0**71 + 2.0**20, 11.7]]
+    cluster = Instance.from_arrays([[1, 1]], capacities, resources=["cpu", "memory"], counts=[2, 1])
+    weights = {f"u{k}": 1 / float(rng.random()) for k in range(5)}
+    run = engine.Engine(cluster, workload, "best-fit", weights=weights, every=1)
+    while run.next_job < 9:
+        assert not run.run(float("inf"), 1)
+    assert max(run.share).bit_length() > 128 and max(map(max, run.held)).bit_length() > 64
+    assert run.servers.free.dtype == object and run.blocked
+
+    jobs, _ = as_oracle(workload, cluster, None)
+    first, last = simulation_oracle.simulate(jobs, cluster.capacities, cluster.counts, "best-fit", weights=weights)
+    assert run.run(float("inf"))
+    assert run.start.tolist() == [first[k] for k in range(len(rows))]
+    assert run.finish.tolist() == [last[k] for k in range(len(rows))]
 
 
 def test_the_three_levels_of_figure_4_of_wang():
@@ -220,7 +218,7 @@ def test_the_alibaba_tasks_run_on_its_servers():
     assert refused < 0.01 * load.total_tasks
 
 
-# Workloads that are wrong, servers without a free slot, and states that contradict themselves.
+# Workloads that are wrong, and servers without a free slot.
 
 COLUMNS = ["job", "user", "arrival", "tasks", "duration", "cpu"]
 
@@ -230,11 +228,11 @@ def workload(*rows):
 
 
 def waiting():
-    """A simulation in which one job runs on the only server, and two wait; and what tells it from others."""
+    """A simulation in which one job runs on the only server, and two wait."""
     load = workload(("j1", "ann", 0, 2, 5.0, 2.0), ("j2", "bob", 0, 1, 5.0, 2.0), ("j3", "ann", 0, 2, 5.0, 2.0))
     run = simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
     assert not run.run(float("inf"), 1)
-    return run, lambda: simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
+    return run
 
 
 def cluster():
@@ -254,7 +252,7 @@ def test_jobs_are_some_and_each_is_one(rows, what):
 
 
 def test_a_server_without_a_free_slot_takes_nobody():
-    run, _ = waiting()
+    run = waiting()
     blocked = set(run.blocked)
     assert blocked and not run.servers.slots.any()
     assert run._unblock(np.array([0])) == []
@@ -265,34 +263,13 @@ def test_a_server_without_a_free_slot_takes_nobody():
     assert found and set(found) <= blocked
 
 
-def test_a_state_in_which_somebody_without_a_task_waits_is_refused(tmp_path):
-    run, again = waiting()
-    simulation._save(state := tmp_path / "state", "", run)
-    simulation._load(state, "", again())
-    kept = read_arrays(state, "state")
-    left = np.zeros_like(kept._arrays["left"])
-    write_arrays(state, kept.document, kept._arrays | {"left": left})
-    with pytest.raises(FileFormatError, match="a user without a task waits for room"):
-        simulation._load(state, "", again())
-
-
-def test_a_run_in_which_every_job_is_refused_goes_on_where_it_was(tmp_path):
-    """One job is larger than the server and one has no tasks, so that nothing is ever shared."""
+def test_a_run_in_which_every_job_is_refused_ends():
+    """Two jobs are larger than the server and one has no tasks, so that nothing is ever shared."""
     load = workload(("j1", "ann", 0, 2, 5.0, 9.0), ("j2", "bob", 3, 0, 5.0, 1.0), ("j3", "ann", 7, 1, 5.0, 8.0))
-
-    def begin():
-        return simulation._simulation(cluster(), load, "drfh", 14, {}, weights=None, every=1)
-
-    run, whole, again = begin(), begin(), begin()
-    assert not run.run(float("inf"), 1)
-    assert whole.run(float("inf"), None)
-    simulation._save(state := tmp_path / "state", "", run)
-    simulation._load(state, "", again)
-    assert again.now == run.now and again.next_job == run.next_job < whole.next_job
-    assert again.run(float("inf"), None)
-    assert (again.now, again.next_job) == (whole.now, whole.next_job)
-    np.testing.assert_array_equal(again.finish, whole.finish)
-    assert np.isnan(again.finish).tolist() == [True, False, True] and again.allocator is None
+    run = Fluid(cluster(), load, "drfh", every=1)
+    assert run.run(float("inf"))
+    assert run.now == 7 and run.refused == [0, 2] and run.allocator is None
+    assert np.isnan(run.finish).tolist() == [True, False, True] and run.finish[1] == 3
 
 
 # Runs of a few seconds, as people try them first: what was in use is seen without saying how often to look.

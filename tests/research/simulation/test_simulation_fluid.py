@@ -1,4 +1,4 @@
-"""Divisible tasks over time: a simulation in rationals agrees, work is conserved, a killed run goes on."""
+"""Divisible tasks over time: a simulation in rationals agrees, work is conserved, and a run again is the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_simulation import as_oracle, stopped_and_resumed, trace
+from test_simulation import as_oracle, same_bytes_again, trace
 
 import fairlp
 import simulation_oracle
@@ -142,9 +142,9 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
 
 
 @pytest.mark.parametrize("policy", ["drfh", "tsf", "c-drfh", "psdsf-rdm", "psdsf-tdm", *DISTRIBUTED])
-def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(policy, tmp_path, monkeypatch):
+def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
-    stopped_and_resumed(cluster, workload, policy, tmp_path, monkeypatch)
+    same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
 def test_a_trace_by_hand():

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_simulation import stopped_and_resumed
+from test_simulation import same_bytes_again
 
 import fairlp
 from fairlp import Instance
@@ -98,8 +98,8 @@ def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
     assert found.jobs["finish"].tolist() == pytest.approx([float(end) for end in ends], rel=VERIFIED)
 
 
-def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(tmp_path, monkeypatch):
-    stopped_and_resumed(pool(6), workload_of(drawn(1, jobs=40)), "karma", tmp_path, monkeypatch)
+def test_a_run_that_is_run_again_gives_the_same_bytes(monkeypatch):
+    same_bytes_again(pool(6), workload_of(drawn(1, jobs=40)), "karma", monkeypatch)
 
 
 @pytest.fixture

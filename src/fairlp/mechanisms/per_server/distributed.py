@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, UnsupportedError, require_known
-from ...models.files.arrays import Arrays
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.problem import effort
@@ -97,13 +96,6 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise UnsupportedError(f"{name}={value!r}; expected a finite number {'≥' if zero else '>'} 0")
     return number
-
-
-#: What a network keeps in a file as it is: name → attribute.
-_KEPT = {
-    "tasks": "tasks", "known": "known", "told": "_told", "now": "now", "quiet_since": "quiet_since", "sent": "_sent",
-    "arrived": "_arrived",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -193,42 +185,6 @@ class Network:
         """Let a user in, with no tasks."""
         self.market.limits[user] = self._limits[user]
         self.quiet_since = self.now
-
-    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return all that changes while time passes, as arrays by name, and the state of the random numbers."""
-        messages = [message for *_, message in self._queue]
-        parts = [message for message in messages if message is not None]
-        found = {name: np.asarray(getattr(self, attribute)) for name, attribute in _KEPT.items()}
-        found["times"] = np.array([time for time, *_ in self._queue], dtype=float)
-        found["numbers"] = np.array([number for _, number, *_ in self._queue], dtype=np.int64)
-        found["servers"] = np.array([server for _, _, server, _ in self._queue], dtype=np.int64)
-        found["is_message"] = np.array([message is not None for message in messages], dtype=np.int64)
-        found["messages"] = np.concatenate([np.zeros(0), *parts])
-        market = {"weights": self.market.weights, "limits": self.market.limits}
-        return found | market, dict(self._random.bit_generator.state)
-
-    def restore(self, kept: Arrays, prefix: str, random: Any) -> None:
-        """Go on from a state that was kept in a file."""
-        users, servers = self.market.shape
-        queue = kept.floats(f"{prefix}times", None)
-        numbers = kept.wholes(f"{prefix}numbers", len(queue)).tolist()
-        where = kept.wholes(f"{prefix}servers", len(queue), below=servers).tolist()
-        told = kept.wholes(f"{prefix}is_message", len(queue), below=2).tolist()
-        sizes = [self.market.users[server].size if is_told else 0 for server, is_told in zip(where, told, strict=True)]
-        parts = np.split(kept.floats(f"{prefix}messages", sum(sizes)), np.cumsum(sizes)[:-1])
-        messages = [part.copy() if is_told else None for part, is_told in zip(parts, told, strict=False)]
-        self._queue = list(zip(queue.tolist(), numbers, where, messages, strict=True))
-        for name, shape in {"tasks": (users, servers), "known": (users, servers), "_told": (users,)}.items():
-            setattr(self, name, kept.floats(f"{prefix}{name.strip('_')}", *shape))
-        self.now, self.quiet_since = kept.number(f"{prefix}now"), kept.number(f"{prefix}quiet_since")
-        self._sent = kept.whole(f"{prefix}sent")
-        self._arrived = kept.wholes(f"{prefix}arrived", servers)
-        self.market.weights[:] = kept.floats(f"{prefix}weights", users)
-        self.market.limits[:] = kept.floats(f"{prefix}limits", users)
-        try:
-            self._random.bit_generator.state = random
-        except (TypeError, ValueError, KeyError, OverflowError) as error:
-            raise kept.fault(f"the state of its random numbers is none ({error})") from None
 
     def _act(self, server: int) -> Action:
         clocks, market = self.clocks, self.market

@@ -40,10 +40,6 @@ MOST_BYTES: Final = 2**30
 MOST_DEPTH: Final = 50
 #: Values that the aliases of a YAML file may stand for, all together: what is written twice, not doubled thirty times.
 MOST_REPEATED: Final = 1_000_000
-#: Files in one archive of arrays.
-MOST_ARRAYS: Final = 1_000
-#: Characters of the header of an array, and of a document beside arrays.
-MOST_HEADER: Final = 10_000
 #: What may be read and written though it is no regular file: the streams that this process was given.
 _GIVEN = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 #: How many times its size a gzip file may hold, when that is much: models are packed to a twentieth or so, blanks to a

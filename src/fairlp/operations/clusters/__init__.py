@@ -1,1 +1,1 @@
-"""Clusters as their schedulers print them: Kubernetes, Slurm, YARN and Mesos, read into an instance."""
+"""Clusters as their schedulers print them: Kubernetes, Slurm and YARN, read into an instance."""

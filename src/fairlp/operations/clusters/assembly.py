@@ -47,7 +47,7 @@ class Snapshot:
     not_understood : DataFrame
         ``file``, ``where``, ``what`` and what was ``done``: all that was left out or read in a way of our own.
     scheduler : str
-        ``kubernetes``, ``slurm``, ``yarn`` or ``mesos``.
+        ``kubernetes``, ``slurm`` or ``yarn``.
     shares : DataFrame
         Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what is admitted (of
         what runs, where the dump does not say) in thousandths, over the weight; and what Kueue ``told`` itself. Of
@@ -413,7 +413,7 @@ def _instance(
         users=[row.leaf.label for row in rows],
         servers=[node.name for node in nodes],
         resources=resources,
-        task_limits=limits if cluster.limited else None,
+        task_limits=limits,
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
         queues=queues_of(cluster, rows, resources, capacities.sum(axis=0), below or {}),

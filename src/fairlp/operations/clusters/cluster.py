@@ -205,12 +205,10 @@ class Cluster:
     scheduler : str
     units : mapping
         Unit of each resource that has one; resources are put in this order, others after them by name.
-    limited : bool
-        Whether it is known how many tasks wait, so that a user's limit is what runs and waits.
     """
 
-    def __init__(self, scheduler: str, units: Mapping[str, str], limited: bool = True) -> None:
-        self.scheduler, self.units, self.limited = scheduler, dict(units), limited
+    def __init__(self, scheduler: str, units: Mapping[str, str]) -> None:
+        self.scheduler, self.units = scheduler, dict(units)
         self.order = tuple(units)
         self.notes = Notes()
         self.note = self.notes.add

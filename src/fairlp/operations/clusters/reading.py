@@ -22,8 +22,8 @@ def snapshot(
     Parameters
     ----------
     path : str or Path
-        A file, or a folder of files of one scheduler: Kubernetes (with Kueue and Volcano), Slurm, YARN or Mesos.
-    scheduler : {"kubernetes", "slurm", "yarn", "mesos"}, optional
+        A file, or a folder of files of one scheduler: Kubernetes (with Kueue and Volcano), Slurm or YARN.
+    scheduler : {"kubernetes", "slurm", "yarn"}, optional
         By default told from what is in the files.
     capacity : {"whole", "free"}
         Whether the instance is of all there is and all tasks, or of what is free and the tasks that wait.
@@ -45,14 +45,13 @@ def snapshot(
     UnknownNameError
         For a scheduler or another choice that is not known.
     """
-    from . import kubernetes, mesos, slurm, yarn
+    from . import kubernetes, slurm, yarn
 
     # each reads file after file, and then has a cluster and who may run where
     readers: dict[str, Any] = {
         "kubernetes": kubernetes.KubernetesReader,
         "slurm": slurm.SlurmReader,
         "yarn": yarn.YarnReader,
-        "mesos": mesos.MesosReader,
     }
     files = files_of(path)
     choices = (

@@ -13,7 +13,7 @@ from ...models.files.whole_files import home, not_found, read_text
 from .cluster import Record
 
 #: Lists that are read entry by entry.
-STREAMED = frozenset({"items", "jobs", "nodes", "associations", "slaves", "frameworks"})
+STREAMED = frozenset({"items", "jobs", "nodes", "associations"})
 #: Comes after each document of a file.
 END = "\0end"
 #: The key that YARN writes once for each entry of a mapping of its own, in one mapping of JSON.
@@ -24,7 +24,6 @@ _KEYS = {
     "kubernetes": ("apiVersion", "kind", "items"),
     "slurm": ("jobs", "associations", "shares", "meta", "plugin", "last_backfill", "last_update"),
     "yarn": ("apps", "scheduler"),
-    "mesos": ("slaves", "frameworks", "activated_slaves", "elected_time", "git_sha", "build_date", "roles", "infos"),
 }
 _SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
 
@@ -67,8 +66,6 @@ def scheduler_of(path: Path) -> str | None:
             return _SCHEDULERS[key]
         if key == "nodes":
             return "slurm"
-        if key == "" and isinstance(value, dict):
-            return "mesos" if "role" in value else None
     return None
 
 

@@ -19,7 +19,6 @@ _PROMISES = {
     "kubernetes": "Kubernetes itself promises no shares: here namespaces, or queues, count by their weights, and "
     "inside each one its owners",
     "yarn": "YARN gives queues their guaranteed capacity first, and shares the rest by their weights",
-    "mesos": "Mesos shares by dominant shares among roles first, and then among the frameworks of a role",
 }
 
 

@@ -7,7 +7,6 @@ moment is the requests that are open, with a limit on the tasks of each, and a w
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -20,10 +19,8 @@ from ...mechanisms.mechanism import QUOTAS, RATES, run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
 from ...mechanisms.per_server.market import PerServerMarket
 from ...mechanisms.table import OWN, TABLE, find, find_defined
-from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...tolerances import VERIFIED
-from .base import State
 
 _SUFFIX = "-distributed"
 #: Policies in which servers act on their own, each with the mechanism that it approaches.
@@ -77,8 +74,7 @@ class Solved:
             if ((limits == before) | ((reach < limits) & (reach < before))).all():
                 return tasks
         moment = self.instance.select_users(requests).derived(task_limits=limits, weights=weights)
-        # in one order in memory, for sums of the same numbers in another order differ in the last digit
-        tasks = np.ascontiguousarray(self.share(moment).tasks_array)
+        tasks = self.share(moment).tasks_array
         if len(self.kept) >= MOST_KEPT:
             del self.kept[next(iter(self.kept))]
         self.kept[key] = (limits, tasks)
@@ -100,29 +96,6 @@ class Solved:
     def next_change(self, now: float) -> float:
         """An optimum stays what it is."""
         return math.inf
-
-    def state(self) -> State:
-        """Return the allocations that may be used again, one after the other."""
-        kept = self.kept.values()
-        arrays = {
-            "sizes": np.array([len(limits) for limits, _ in kept], dtype=np.int64),
-            "requests": np.frombuffer(b"".join(self.kept), dtype=np.int64),
-            "limits": np.concatenate([np.zeros(0), *(limits for limits, _ in kept)]),
-            "tasks": np.concatenate([np.zeros((0, len(self.instance.servers))), *(tasks for _, tasks in kept)]),
-            "solved": np.array(self.solved),
-        }
-        return arrays, None
-
-    def restore(self, kept: Arrays, prefix: str) -> None:
-        """Go on from a state that was kept in a file."""
-        ends = np.cumsum(kept.wholes(f"{prefix}sizes", None)).tolist()
-        size = ends[-1] if ends else 0
-        requests = kept.wholes(f"{prefix}requests", size, below=len(self.instance.users))
-        limits = kept.floats(f"{prefix}limits", size)
-        tasks = kept.floats(f"{prefix}tasks", size, len(self.instance.servers))
-        self.solved = kept.whole(f"{prefix}solved")
-        for start, end in pairwise([0, *ends]):
-            self.kept[requests[start:end].tobytes()] = limits[start:end], tasks[start:end]
 
 
 class Remembering(Solved):
@@ -161,20 +134,6 @@ class Remembering(Solved):
     def next_change(self, now: float) -> float:
         """Return when the next quantum begins, as long as a request is open."""
         return next_multiple(now, self.period) if self.open else math.inf
-
-    def state(self) -> State:
-        """Return what there is of the quantum, and the mechanism's state."""
-        arrays = {"last": np.array(self.last), "solved": np.array(self.solved), "tasks": self.tasks}
-        memory = np.zeros(0) if self.memory is None else self.memory.to_numpy(dtype=float)
-        return {**arrays, "open": np.array(int(self.open)), "memory": memory}, None
-
-    def restore(self, kept: Arrays, prefix: str) -> None:
-        """Go on from a state that was kept in a file."""
-        self.last, self.solved = kept.number(f"{prefix}last"), kept.whole(f"{prefix}solved")
-        self.open = bool(kept.whole(f"{prefix}open", below=2))
-        self.tasks = kept.floats(f"{prefix}tasks", *self.tasks.shape)
-        memory = kept.floats(f"{prefix}memory", None)
-        self.memory = pd.Series(memory, self.instance.users.labels) if memory.size else None
 
 
 def next_multiple(now: float, period: float) -> float:
@@ -241,17 +200,6 @@ class Distributed:
         if self.network.settled or not self.limits.any():
             return math.inf
         return next_multiple(now, self.period)
-
-    def state(self) -> State:
-        """Return what the servers run, know and are about to tell."""
-        arrays, random = self.network.state()
-        return {"wanted": self.limits, **arrays}, random
-
-    def restore(self, kept: Arrays, prefix: str) -> None:
-        """Go on from a state that was kept in a file."""
-        self.network.restore(kept, prefix, kept.document.get("random"))
-        self.limits = kept.floats(f"{prefix}wanted", len(self.limits))
-        self._weigh()
 
     def _weigh(self) -> None:
         """Let the rates of servers follow from the weights as they are now."""

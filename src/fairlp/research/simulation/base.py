@@ -14,16 +14,10 @@ import pandas as pd
 
 from ...errors import InstanceError, require_known
 from ...mechanisms.whole_tasks.placement import Servers
-from ...models.files.arrays import Arrays
 from ...models.instances.conditions import Columns, evaluate, is_missing
 from ...models.instances.instance import Instance
 from ...models.instances.problem import quotients, whole_table
 from .workload import Workload
-
-#: What a file keeps of what is under way: arrays by name, and where its random numbers stand.
-State = tuple[dict[str, np.ndarray], Any]
-#: Parts of a sample with a number for each user.
-_BY_USER = ("shares", "waiting", "running")
 
 
 @dataclass
@@ -48,7 +42,7 @@ class Sample:
 
 
 class Simulation(ABC):
-    """The state of a simulation; what of its attributes does not follow from its arguments is in ``state()``.
+    """The state of a simulation.
 
     A subclass says when something ends next, what happens then, and what is to be seen; nothing that a sample shows
     changes between two events.
@@ -135,36 +129,6 @@ class Simulation(ABC):
     @abstractmethod
     def observe(self) -> Sample:
         """Return what goes on from the last event to the next."""
-
-    def state(self) -> State:
-        """Return what a resumed run needs beside its arguments: arrays by name, and the state of random numbers."""
-        users, resources = len(self.weights), self.kinds.shape[1]
-        shapes = {"used": (resources,), "usage": (users, resources), **dict.fromkeys(_BY_USER, (users,))}
-        samples = {
-            f"sample.{name}": np.array([getattr(sample, name) for sample in self.samples]).reshape(-1, *shape)
-            for name, shape in shapes.items()
-        }
-        arrays = {
-            "start": self.start,
-            "finish": self.finish,
-            "refused": np.array(self.refused, dtype=np.int64),
-            "next_job": np.array(self.next_job),
-            "decisions": np.array(self.decisions),
-            "now": np.array(float(self.now)),
-        }
-        return arrays | samples, None
-
-    def restore(self, kept: Arrays) -> None:
-        """Go on from a state that was kept in a file; this simulation must be at its beginning."""
-        jobs, users, resources = len(self.tasks), len(self.weights), self.kinds.shape[1]
-        self.next_job = kept.whole("next_job", below=jobs + 1)
-        self.start, self.finish = kept.floats("start", jobs), kept.floats("finish", jobs)
-        self.refused = kept.wholes("refused", None, below=max(self.next_job, 1)).tolist()
-        self.decisions, self.now = kept.whole("decisions"), kept.number("now")
-        used = kept.floats("sample.used", None, resources)
-        usage = kept.floats("sample.usage", len(used), users, resources)
-        others = [kept.numbers(f"sample.{name}", len(used), users) for name in _BY_USER]
-        self.samples = [Sample(*parts) for parts in zip(used, usage, *others, strict=True)]
 
     def run(self, until: float, most_events: int | None = None) -> bool:
         """Go on until that time (or for that many events); return whether the end was reached."""

@@ -18,10 +18,9 @@ import numpy as np
 
 from ...errors import InstanceError
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
-from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...models.instances.problem import integers, quotients, whole
-from .base import Sample, Simulation, State
+from .base import Sample, Simulation
 from .workload import Workload
 
 
@@ -109,57 +108,6 @@ class Engine(Simulation):
             waiting=self.queued.copy(),
             running=self.active.copy(),
         )
-
-    def state(self) -> State:
-        """Return what runs where and what waits; amounts and shares, of any size, follow from it exactly."""
-        arrays, _ = super().state()
-        own = {
-            "left": self.left,
-            "blocked": np.array(sorted(self.blocked), dtype=np.int64),
-            **{
-                f"event.{name}": np.array([event[k] for event in self.events], dtype=float if k == 0 else np.int64)
-                for k, name in enumerate(("time", "number", "server", "job"))
-            },
-            "sequence": np.array(self.sequence),
-        }
-        return arrays | own, None
-
-    def restore(self, kept: Arrays) -> None:
-        """Go on from a state that was kept in a file."""
-        super().restore(kept)
-        jobs, users, came = len(self.tasks), len(self.weights), np.arange(len(self.tasks)) < self.next_job
-        times = kept.floats("event.time", None)
-        numbers = kept.wholes("event.number", len(times))
-        servers = kept.wholes("event.server", len(times), below=len(self.servers.row))
-        of = kept.wholes("event.job", len(times), below=jobs)
-        self.events = list(zip(times.tolist(), numbers.tolist(), servers.tolist(), of.tolist(), strict=True))
-        heapq.heapify(self.events)  # it is a heap already, unless somebody changed the file
-        self.sequence = kept.whole("sequence")
-        self.left = kept.wholes("left", jobs)
-        running = np.bincount(of, minlength=jobs)
-        self.open = self.left + running
-        there = came & ~np.isin(np.arange(jobs), self.refused)
-        if (self.open > np.where(there, self.tasks, 0)).any() or not (times >= self.now).all():
-            raise kept.fault("more tasks run or wait than there are, or have ended before now")
-        for array, tasks in ((self.queued, self.left), (self.active, running)):
-            np.add.at(array, self.user, tasks)
-        np.add.at(self.done, self.user[there], (self.tasks - self.open)[there])
-        for job in np.flatnonzero(self.left).tolist():
-            self.pending[int(self.user[job])].append(job)
-        self._run_again(servers, of, kept)
-        self.blocked = set(kept.wholes("blocked", None, below=users).tolist())
-        if any(not self.pending[user] for user in self.blocked):
-            raise kept.fault("a user without a task waits for room")
-
-    def _run_again(self, servers: np.ndarray, of: np.ndarray, kept: Arrays) -> None:
-        """Put the running tasks on their servers: what is free and held is a sum of whole numbers, in any order."""
-        places, counts = np.unique(np.column_stack([servers, of]), axis=0, return_counts=True)
-        for (server, job), count in zip(places.tolist(), counts.tolist(), strict=True):
-            kind = int(self.kind[job])
-            self.servers.take(kind, server, count)
-            self._charge(int(self.user[job]), kind, count)
-        if (self.servers.free < 0).any() or (self.servers.slots is not None and (self.servers.slots < 0).any()):
-            raise kept.fault("more runs on a server than it holds")
 
     def _end_tasks(self) -> set[int]:
         """End the tasks that end now; return the servers that have more room."""

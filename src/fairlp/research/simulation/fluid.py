@@ -14,15 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...tolerances import LEVEL_ROUNDING
 from .allocators import Distributed, Solved, allocator
-from .base import Sample, Simulation, State
+from .base import Sample, Simulation
 from .workload import Workload
-
-#: Begins the names of what the allocator keeps in a file.
-_ALLOCATOR = "allocator."
 
 
 class Fluid(Simulation):
@@ -113,36 +109,12 @@ class Fluid(Simulation):
         waiting = np.bincount(owner, tasks - self.rates, minlength=users)
         return Sample(usage.sum(axis=0), usage, usage.max(axis=1), waiting, running)
 
-    def state(self) -> State:
-        """Return what runs at which rate and what is left; which jobs are open follows from when they ended."""
-        arrays, _ = super().state()
-        remembered, random = ({}, None) if self.allocator is None else self.allocator.state()
-        arrays |= {"work": self.work, "rates": self.rates, "ends": self.ends, "placed": self.placed}
-        return arrays | {f"{_ALLOCATOR}{name}": array for name, array in remembered.items()}, random
-
-    def restore(self, kept: Arrays) -> None:
-        """Go on from a state that was kept in a file."""
-        super().restore(kept)
-        came = np.arange(len(self.tasks)) < self.next_job
-        for job in np.flatnonzero(came & (self.request >= 0) & np.isnan(self.finish)).tolist():
-            self.open.setdefault(int(self.request[job]), []).append(job)
-        self._queue_up()
-        self.work = kept.floats("work", len(self.tasks))
-        self.rates, self.ends = (kept.floats(name, len(self.serving)) for name in ("rates", "ends"))
-        self.placed = kept.floats("placed", len(self.requests), self.placed.shape[1])
-        if self.allocator is not None:
-            self.allocator.restore(kept, _ALLOCATOR)
-
-    def _queue_up(self) -> list[list[int]]:
-        """Note which requests are open and whom they serve; return the jobs of each."""
+    def _share(self) -> None:
+        """Share the cluster among the open requests, and each request's part among its jobs."""
         self.requests = np.array(sorted(self.open), dtype=np.int64)
         queues = [self.open[request] for request in self.requests.tolist()]
         self.serving = np.array([job for queue in queues for job in queue], dtype=np.int64)
-        return queues
 
-    def _share(self) -> None:
-        """Share the cluster among the open requests, and each request's part among its jobs."""
-        queues = self._queue_up()
         sizes = np.array([len(queue) for queue in queues], dtype=np.int64)
         first = np.cumsum(sizes) - sizes
         tasks = self.tasks[self.serving]
