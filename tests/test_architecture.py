@@ -32,7 +32,7 @@ FLOORS = [
     {"models.instances"},
     {"models.trees"},
     {"models.files", "formulations", "examples", "solvers.backends"},
-    {"solvers", "solvers.interior_point", "solvers.leximin", "solvers.matrix_free"},
+    {"solvers", "solvers.interior_point", "solvers.leximin"},
     {"mechanisms", "conformance"},
     {"mechanisms.max_min"},
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},

@@ -19,7 +19,7 @@ from paths import DOCS, ROOT
 PAGES = ["editing-models.md", "own-mechanism.md", "own-back-end.md", "own-constraint.md", "report.md", "threads.md"]
 PAGES += ["efficiency-and-fairness.md"]
 PAGES += ["proofs.md", "pictures.md"]
-PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "largest.md", "reproducing.md", "library.md"]
+PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "reproducing.md", "library.md"]
 PAGES += ["arrivals.md", "audit.md", "interior-point.md", "no-justified-complaints.md", "per-server-fairness.md"]
 PAGES += ["placement.md", "simulation.md", "solvers.md", "whole-tasks.md", "features.md"]
 #: Pages whose blocks another test runs.

@@ -11,13 +11,12 @@ import fairlp
 
 #: Under which heading a public name stands; what is in none is under "More".
 GROUPS = {
-    "Instances": ("Instance", "SparseInstance", "read", "examples", "snapshot", "Snapshot"),
+    "Instances": ("Instance", "read", "examples", "snapshot", "Snapshot"),
     "Allocations": (
         "allocate",
         "allocate_all",
         "compare",
         "Allocation",
-        "SparseAllocation",
         "DynamicAllocation",
         "Arrivals",
         "mechanisms",

@@ -19,14 +19,12 @@ from .mechanisms.complaints import check as complaints
 from .mechanisms.mechanism import Mechanism
 from .mechanisms.own import mechanism
 from .mechanisms.per_server import check as per_server
-from .mechanisms.sparse_allocation import SparseAllocation
 from .mechanisms.validation import validate
 from .mechanisms.whole_tasks import cycles
 from .models.files.instances import read
 from .models.files.programs import read_program
 from .models.files.traces import read_alibaba_gpu, read_pai2020
 from .models.instances.instance import Instance
-from .models.instances.sparse import SparseInstance
 from .models.notation.expressions import Index, log, power
 from .models.notation.model import Model
 from .models.programs.backends import register_solver
@@ -74,8 +72,6 @@ __all__ = [
     "Raw",
     "Snapshot",
     "Solution",
-    "SparseAllocation",
-    "SparseInstance",
     "Status",
     "Termination",
     "__version__",

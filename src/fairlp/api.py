@@ -6,7 +6,7 @@ import inspect
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,32 +17,19 @@ from .errors import (
     OversizedTaskWarning,
     SkippedMechanismWarning,
     UnknownNameError,
-    named,
     nearest,
 )
 from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
 from .models.instances.checks import require_instance
 from .models.instances.instance import Instance
-from .models.instances.sparse import SparseInstance
 
 if TYPE_CHECKING:
     from .mechanisms.allocation import Allocation
-    from .mechanisms.sparse_allocation import SparseAllocation
     from .models.notation.model import Model
     from .models.programs.backends import AnySolver
 
 Oversized = Literal["divide", "drop", "error"]
-
-
-@overload
-def allocate(
-    instance: SparseInstance, mechanism: str | Mechanism, *, method: str = ..., **options: Any
-) -> SparseAllocation: ...
-
-
-@overload
-def allocate(instance: Instance, mechanism: str | Mechanism, *, method: str = ..., **options: Any) -> Allocation: ...
 
 
 def allocate(
@@ -59,8 +46,7 @@ def allocate(
 
     Parameters
     ----------
-    instance : Instance or SparseInstance
-        By pairs, the max-min mechanisms that can, by the method ``matrix-free``; see docs/largest.md.
+    instance : Instance
     mechanism : str or Mechanism
         A name from :func:`fairlp.mechanisms`, or one of your own (:func:`fairlp.mechanism`).
     method : str
@@ -76,13 +62,12 @@ def allocate(
     **options
         Options of the mechanism (the column ``options`` of :func:`fairlp.mechanisms`, such as ``rule="stop"``), and
         of the solver: ``time_limit``, ``threads``, ``seed``, ``primal_tolerance``, ``dual_tolerance``, ``method`` of
-        the solver as part of its name, ``device``, ``verbose``, ``extra``. Of a SparseInstance: ``aim`` (relative gap),
-        ``time_limit``, ``rounds`` and ``client`` (a Dask cluster's).
+        the solver as part of its name, ``device``, ``verbose``, ``extra``.
 
     Returns
     -------
     Allocation
-        Or a SparseAllocation of a SparseInstance, a DynamicAllocation where users arrive.
+        Or a DynamicAllocation where users arrive.
 
     Raises
     ------
@@ -102,38 +87,11 @@ def allocate(
     >>> fairlp.allocate(instance, "drf").totals.round(6).to_dict()
     {'A': 3.0, 'B': 2.0}
     """
-    if isinstance(instance, SparseInstance):
-        given = {"solver": solver == "highs", "merge": merge is True, "oversized": oversized == "divide"}
-        return _by_pairs(instance, mechanism, method, given, options)
     require_instance(instance)
     row = find_defined(mechanism, instance)
     refuse_options_of_others(row, options)
     used, notes = _handle_oversized(instance, oversized, [row])
     return _for(instance, notes, run(row, used, method=method, solver=solver, merge=merge, **options))
-
-
-def _by_pairs(
-    instance: SparseInstance,
-    mechanism: str | Mechanism,
-    method: str,
-    given: dict[str, bool],
-    options: dict[str, Any],
-) -> SparseAllocation:
-    """Share an instance by pairs; refuse what only dense instances know."""
-    from .mechanisms.max_min.methods import MATRIX_FREE, share_by_pairs
-
-    row = find(mechanism)
-    if not row.by_pairs:
-        able = ", ".join(repr(other.name) for other in TABLE.values() if other.by_pairs)
-        raise NotDefinedError(
-            f"{row.name!r} needs a dense instance (instance.dense(), where it fits); by pairs there are {able}"
-        )
-    named(method, ["auto", MATRIX_FREE], "method", "an instance by pairs")
-    known = list(inspect.signature(share_by_pairs).parameters)[2:]
-    for name in [*(name for name, default in given.items() if not default), *options]:
-        if name not in known:
-            raise UnknownNameError(f"an instance by pairs takes no option {name!r}; {nearest(name, known)}")
-    return share_by_pairs(instance, find_defined(row, instance), **options)
 
 
 def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:

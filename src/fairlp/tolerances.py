@@ -78,14 +78,6 @@ INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
 #: Where there are very many pairs, interior points stop at these gaps, one after the other, and go on with fewer of
 #: them.
 INTERIOR_EARLY: Final = (0.2, 0.02)
-#: The matrix-free method ends a round when its certified gap, relative, is at most this, unless another is asked for.
-MATRIX_FREE_AIM: Final = 1e-4
-#: A user that has stopped keeps its level in later rounds, but for this part of the aim: the method needs some room.
-MATRIX_FREE_FLOOR: Final = 0.1
-#: A hundredth, for three decisions of the matrix-free method: a user within this part of the aim of its task limit
-#: counts as satisfied; reduced costs are computed anew where rounding is this part of them; a round whose gap stays
-#: above this decides nothing.
-MATRIX_FREE_PART: Final = 0.01
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: Costs are scaled so that the smallest is at least this, as long as the largest is at most one over it: solvers take

@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import InstanceError
 from ..models.instances.instance import Instance
 from ..models.instances.problem import tasks_alone
-from ..models.instances.sparse import SparseInstance
 
 #: Instance → a number of tasks for each user, shape (N,)
 Normaliser = Callable[[Instance], np.ndarray]
@@ -30,8 +29,6 @@ def containerized(instance: Instance) -> np.ndarray:
 
 def task_share(instance: Instance) -> np.ndarray:
     """Return Σ_i γ[n,i] as if there were no placement constraints (TSF)."""
-    if isinstance(instance, SparseInstance):
-        return instance.unconstrained_rates()
     return np.asarray(instance.gamma(ignore_placement=True).sum(axis=1))
 
 

@@ -249,11 +249,6 @@ class Allocation(Answer):
     state: pd.Series[float] | None = None
     round_prices: RoundPrices | None = field(default=None, repr=False)
 
-    @property
-    def matrix(self) -> Any:
-        """Tasks, users × servers: an array, or by pair a sparse matrix."""
-        return self.tasks_array
-
     @cached_property
     def tasks(self) -> pd.DataFrame:
         """Tasks, users × servers (rows of identical servers: of all of them together)."""
@@ -299,7 +294,7 @@ class Allocation(Answer):
     @cached_property
     def usage(self) -> pd.DataFrame:
         """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
-        tasks = self.matrix if self.effort is None else self.matrix * self.effort
+        tasks = self.tasks_array if self.effort is None else self.tasks_array * self.effort
         used = tasks.T @ self.instance.demands
         return pd.DataFrame(used, index=self._servers, columns=self._resources)
 
@@ -420,7 +415,7 @@ class Allocation(Answer):
         A       3.0  0.666667  0.666667            1
         B       2.0  0.666667  0.666667            1
         """
-        used = np.asarray((self.matrix > 0).sum(axis=1))
+        used = np.asarray((self.tasks_array > 0).sum(axis=1))
         return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
 
     def by_queue(self, level: int | None = None) -> pd.DataFrame:
@@ -494,7 +489,7 @@ class Allocation(Answer):
         """
         from scipy.sparse import coo_array
 
-        pairs = coo_array(self.matrix)
+        pairs = coo_array(self.tasks_array)
         inst = self.instance
         return {
             "mechanism": self.mechanism,

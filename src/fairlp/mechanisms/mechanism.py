@@ -226,8 +226,6 @@ class Mechanism:
         Whether users arrive one by one (the answer is a DynamicAllocation).
     limits : {"any", "never", "always"}
         Whether its promises are meant for users with task limits.
-    by_pairs : bool
-        Whether a SparseInstance can be shared by it: a leximin whose Γ needs no table of users × servers.
     region : callable or None
         (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region besides capacities,
         limits and placement; audits ask within them.
@@ -251,7 +249,6 @@ class Mechanism:
     division: Division = "rdm"
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
-    by_pairs: bool = False
     region: Region | None = None
 
     @property

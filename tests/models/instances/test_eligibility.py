@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from fairlp.errors import InstanceError
 from fairlp.models.instances.conditions import Columns, condition_text, evaluate, resolve
@@ -57,6 +58,8 @@ MASK = [[1, 0, 1], [1, 1, 1]]
         [np.array([True, False, True]), (1, 1, 1)],
         pd.DataFrame(np.array(MASK, dtype=bool), ["ann", "bob"], ["s1", "s2", "s3"]),
         pd.DataFrame([[True, True, True], [True, True, False]], ["bob", "ann"], ["s3", "s1", "s2"]),
+        pd.DataFrame(MASK),
+        pd.Series(np.ravel(MASK), pd.MultiIndex.from_product([["ann", "bob"], ["s1", "s2", "s3"]])).iloc[::-1],
         [["s1", "s3"], None],
         [("s3", "s1"), ""],
         [{"s1", "s3"}, float("nan")],
@@ -120,6 +123,8 @@ def test_whole_number_server_labels_are_labels_not_flags():
         ([3, None], "eligible of user 'ann' is 3"),
         ([["s1", "s9"], None], "user 'ann' names server 's9', which is unknown; known: 's1'"),
         ([[True, "s1"], None], "user 'ann' names server True"),
+        ([[["s1"]], None], r"user 'ann' names server \['s1'\], which is unknown"),
+        (csr_array(MASK), "eligible is csr_array; expected users × servers"),
         ([[], None], "'ann' has no eligible server"),
         ([None, "cpu > 100"], "'bob' has no eligible server"),
         ({"an": None}, "names user 'an', who is unknown; did you mean 'ann'"),

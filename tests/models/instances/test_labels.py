@@ -213,13 +213,3 @@ def test_demands_and_capacities_are_found_by_the_names_of_their_dimensions():
         expected.replace(weights=turned_weights[:, 0])
     with pytest.raises(InstanceError, match="'weights' is over 'resource'; expected 'user'"):
         alike(weights=pd.Series([1.0, 2.0], pd.Index(TWICE, name="resource")))
-
-
-def test_pairs_are_found_by_the_names_of_their_dimensions():
-    xarray = pytest.importorskip("xarray")
-    table = ALIKE < 4
-    sparse = {"demands": [[1.0], [2.0]], "capacities": [[9.0], [5.0]], "users": TWICE, "servers": TWICE}
-    expected = fairlp.SparseInstance.from_arrays(**sparse, eligible=table.to_numpy())
-    for form in (table.T, xarray.DataArray(table).T.to_series(), xarray.DataArray(table).T):
-        made = fairlp.SparseInstance.from_arrays(**sparse, eligible=form)
-        assert made.dense().equals(expected.dense())

@@ -1,4 +1,4 @@
-"""Methods of max-min fairness: rounds of a linear program, rounds on one server without one, and by pairs.
+"""Methods of max-min fairness: rounds of a linear program, and rounds on one server without one.
 
 Where queues have guarantees and caps, or rates are those of a tree, the rounds are those along a tree.
 """
@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from numbers import Integral, Real
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,14 +25,10 @@ from ...models.trees.filling import History, RateSegment, Rows, fill, first_segm
 from ...models.trees.rates import Rates, constant
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
-from ...tolerances import AGREEMENT, MATRIX_FREE_AIM, ROUNDING
+from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
-from ..mechanism import Mechanism, Method, MethodCall, Outcome, Tasks, through
+from ..mechanism import Method, MethodCall, Outcome, Tasks, through
 from .rounds import edrf_rounds
-
-if TYPE_CHECKING:
-    from ...models.instances.sparse import SparseInstance
-    from ..sparse_allocation import SparseAllocation
 
 #: Entries of the capacity rows of a component, after merging, from which on interior points beat the simplex method
 #: (measured: ``benchmarks/shapes.py --grid``): of one with so many users and servers at least; of a thinner one; where
@@ -47,8 +41,6 @@ _NO_DUALS = (
 )
 #: Use beyond a capacity by at most so many times the rounding of a sum is rounding.
 _OF_SUMS = 8
-#: The one method for instances by pairs.
-MATRIX_FREE = "matrix-free"
 #: (instance, φΓ) → tasks (N×K), rounds
 Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, History]]
 
@@ -312,90 +304,3 @@ def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.
     rows = [(level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]])) for level, frozen in history]
     columns = ["level", "frozen", "users", "satisfied"]
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
-
-
-def _require_options_by_pairs(aim: float, time_limit: float, rounds: int | None, client: Any) -> None:
-    """Raise where an option of :func:`share_by_pairs` is none."""
-    whole = isinstance(rounds, Integral) and not isinstance(rounds, bool) and rounds >= 1
-    for name, value, right, expected in (
-        (
-            "aim",
-            aim,
-            isinstance(aim, Real) and 0 < aim < 1,
-            f"a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}",
-        ),
-        (
-            "time_limit",
-            time_limit,
-            isinstance(time_limit, Real) and time_limit >= 0,
-            "seconds >= 0, infinite for no limit",
-        ),
-        ("rounds", rounds, rounds is None or whole, "a whole number >= 1, or None for all"),
-        (
-            "client",
-            client,
-            client is None or hasattr(client, "scheduler_info"),
-            "a distributed.Client, or None for none",
-        ),
-    ):
-        if not right:
-            raise InstanceError(f"{name} is {value!r}; expected {expected}")
-
-
-def share_by_pairs(
-    instance: SparseInstance,
-    mechanism: Mechanism,
-    *,
-    aim: float = MATRIX_FREE_AIM,
-    time_limit: float = np.inf,
-    rounds: int | None = None,
-    client: Any = None,
-) -> SparseAllocation:
-    """Share an instance by pairs by a max-min mechanism, without a table of users × servers.
-
-    Parameters
-    ----------
-    instance : SparseInstance
-    mechanism : Mechanism
-        One that is defined for it, and ``by_pairs``.
-    aim : float
-        Relative gap at which a round ends.
-    time_limit : float
-        Seconds; what is there then is the answer, with its certified gap.
-    rounds : int, optional
-        Most rounds of the leximin (1: the smallest level only); then what is left is shared in proportion.
-    client : distributed.Client, optional
-        A Dask cluster over whose workers the servers are divided.
-    """
-    from ...solvers.matrix_free import rounds as matrix_free  # it takes long to import
-    from ..sparse_allocation import SparseAllocation
-
-    _require_options_by_pairs(aim, time_limit, rounds, client)
-    begin = perf_counter()
-    user, server = instance.pairs
-    order = np.lexsort((user, server))
-    tasks_per_level = mechanism.tasks_per_level(instance)
-    able = np.flatnonzero(tasks_per_level[user[order]] > 0)
-    user, server = user[order][able], server[order][able]
-    capacities = instance.total_capacities
-    sharing = matrix_free.SharingByPairs(
-        instance.demands, capacities, user, server, tasks_per_level, instance.task_limits
-    )
-    ready = perf_counter()
-    found = matrix_free.leximin(sharing, aim, time_limit=time_limit, rounds=rounds, client=client)
-    return SparseAllocation(
-        instance,
-        mechanism.name,
-        MATRIX_FREE,
-        found.tasks,
-        mechanism.gamma(instance),
-        tasks_per_level,
-        user=user,
-        server=server,
-        aim=aim,
-        bounds=tuple(found.rounds),
-        iterations=found.iterations,
-        steps=found.steps,
-        passes=found.passes,
-        times={"prepare": ready - begin, "solve": perf_counter() - ready},
-    )

@@ -113,7 +113,6 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
         (NO_RATES, ONE_WEIGHT),
-        by_pairs=True,
     ),
     _proved_row(
         "drfh",
@@ -124,7 +123,6 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
         (NO_RATES,),
-        by_pairs=True,
     ),
     _proved_row(
         "c-drfh",
@@ -135,7 +133,6 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (NO_RATES,),
-        by_pairs=True,
     ),
     _proved_row(
         "cdrf",
@@ -146,7 +143,6 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         (NO_CONSTRAINTS, ONE_WEIGHT),
-        by_pairs=True,
     ),
     _proved_row(
         "tsf",
@@ -157,7 +153,6 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
-        by_pairs=True,
     ),
     Mechanism(
         "gavel",

@@ -334,12 +334,7 @@ def _refuse(wrong: Any, names: Index, problem: str, values: Any = None) -> None:
 def require_instance(instance: object) -> None:
     """Raise unless it is an Instance; the message says how to make one."""
     from .instance import Instance
-    from .sparse import SparseInstance
 
-    if isinstance(instance, SparseInstance):
-        raise InstanceError(
-            "expected an Instance, not a SparseInstance, which only fairlp.allocate takes; use its dense() if it fits"
-        )
     if not isinstance(instance, Instance):
         raise InstanceError(
             f"expected an Instance, not {type(instance).__name__}; make one with Instance.from_arrays, "

@@ -369,59 +369,6 @@ def resolve(
     return (None if mask.all() else mask), conditions
 
 
-def pairs(
-    eligible: Any, n: Index, i: Index, c: np.ndarray, r: Index, attributes: pd.DataFrame
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of user and server of each eligible pair, without a table where they are given by pair.
-
-    Besides what :func:`resolve` takes: a sparse matrix of users × servers, or an array of positions (user, server).
-
-    Examples
-    --------
-    >>> n, i, r = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2", "s3"], "server"), Index("r", ["cpu"])
-    >>> capacities = np.ones((3, 1))
-    >>> [found.tolist() for found in pairs([["s1"], ["s2", "s3"]], n, i, capacities, r, pd.DataFrame())]
-    [[0, 1, 1], [0, 1, 2]]
-    >>> [found.tolist() for found in pairs(np.array([[0, 2], [1, 0]]), n, i, capacities, r, pd.DataFrame())]
-    [[0, 1], [2, 0]]
-    """
-    from scipy import sparse
-
-    if sparse.issparse(eligible):
-        if eligible.shape != (len(n), len(i)):
-            raise InstanceError(f"eligible has shape {eligible.shape}; expected {(len(n), len(i))}, users × servers")
-        found = eligible.tocoo()
-        wrong = (found.data != 0) & (found.data != 1)
-        if wrong.any():
-            entry = found.data[int(wrong.argmax())]
-            raise InstanceError(f"eligible has an entry {entry!r}; expected True or False")
-        return found.row[found.data == 1], found.col[found.data == 1]
-    bare = isinstance(eligible, pd.DataFrame) and is_default(eligible.index) and is_default(eligible.columns)
-    if bare or (isinstance(eligible, list) and eligible and all(isinstance(pair, tuple) for pair in eligible)):
-        eligible = np.asarray(eligible)
-    if isinstance(eligible, np.ndarray) and eligible.dtype.kind in "iu" and eligible.shape[1:] == (2,):
-        for k, index in enumerate((n, i)):
-            beyond = (eligible[:, k] < 0) | (eligible[:, k] >= len(index))
-            if beyond.any():
-                at = int(beyond.argmax())
-                raise InstanceError(
-                    f"pair {at} of eligible is {tuple(eligible[at].tolist())}, and there is no {index.name} at "
-                    f"{eligible[at, k]}; expected positions from 0 to {len(index) - 1}"
-                )
-        return eligible[:, 0], eligible[:, 1]
-    if isinstance(eligible, (pd.Series, Mapping)) and not is_table(eligible):  # which must name every user here
-        eligible = list(aligned(eligible, (n, i), "the argument 'eligible'", InstanceError))
-    entries = _entries(eligible, n) if _table(eligible, n, i) is None else [None]
-    if not all(isinstance(entry, (*_LIST, pd.Index, pd.Series)) for entry in entries):
-        mask, _ = resolve(eligible, n, i, c, r, attributes)
-        user, server = np.nonzero(np.ones((len(n), len(i)), dtype=bool) if mask is None else mask)
-        return user, server
-    position = {label: k for k, label in enumerate(i)}
-    lists = [_positions(entry, user, position) for user, entry in zip(n, entries, strict=True)]
-    user = np.repeat(np.arange(len(n)), [len(servers) for servers in lists])
-    return user, np.array([server for servers in lists for server in servers], dtype=int)
-
-
 def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
     """Return what is a table of users × servers as an array, or None when there is one entry for each user."""
     if is_table(eligible):

@@ -226,13 +226,14 @@ class Instance:
         >>> instance
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
+        from .conditions import resolve
         from .queues import resolve as tree_of
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         given_rates = checks.rates(rates, n, i)
         checks.rates_fit(given_rates, d, c, (n, i, r))
         described = checks.attributes(server_attributes, i)
-        allowed, conditions = cls._resolved(eligible, n, i, c, r, described)
+        allowed, conditions = resolve(eligible, n, i, c, r, described)
         made = cls(
             users=n,
             servers=i,
@@ -244,7 +245,7 @@ class Instance:
             counts=checks.counts(counts, i, c, r),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
-            eligible=allowed,
+            eligible=EVERYWHERE if allowed is None else allowed,
             entitlements=checks.entitlements(entitlements, n),
             queues=tree_of(queue, queues, n, r),
             server_attributes=described,
@@ -255,14 +256,6 @@ class Instance:
         if made.tree.quotas is not None:
             made.quotas.servers(made)  # flavors name what servers have
         return made
-
-    @classmethod
-    def _resolved(cls, eligible: Any, *known: Any) -> tuple[Any, tuple[str | None, ...]]:
-        """Return where each user may run, and the conditions that said so."""
-        from .conditions import resolve
-
-        allowed, conditions = resolve(eligible, *known)
-        return EVERYWHERE if allowed is None else allowed, conditions
 
     @classmethod
     def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any) -> Instance:
@@ -312,7 +305,7 @@ class Instance:
         """
         from ..files.frames import to_frames
 
-        return to_frames(self.dense())
+        return to_frames(self)
 
     def write(self, path: str | Path) -> list[Path]:
         """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back.
@@ -344,7 +337,7 @@ class Instance:
         """
         from ..files.instances import write
 
-        return write(self.dense(), path)
+        return write(self, path)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -439,30 +432,12 @@ class Instance:
         array([[ True, False],
                [ True, False]])
         """
-        eligible = self.dense().eligible
         if self.rates is not None:
             there = self.rates > 0
         else:
             # a pattern of demanded resources meets a pattern of missing ones
             there = ((self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)) == 0
-        return there & eligible if self.has_constraints else there
-
-    def dense(self) -> Instance:
-        """Return the same, of users × servers.
-
-        Returns
-        -------
-        Instance
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> pairs = fairlp.SparseInstance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], [(0, 0), (0, 1), (1, 1)])
-        >>> pairs.dense().eligible
-        array([[ True,  True],
-               [False,  True]])
-        """
-        return self
+        return there & self.eligible if self.has_constraints else there
 
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, with the best server and what it lacks.
@@ -482,7 +457,7 @@ class Instance:
         """
         from .merging import merge_servers
 
-        merged, groups = merge_servers(self.dense())
+        merged, groups = merge_servers(self)
         alone = merged.gamma() / merged.counts
         where, best = alone.argmax(axis=1).tolist(), alone.max(axis=1)
         rows = []
@@ -628,7 +603,7 @@ class Instance:
                 raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
         if changes.get("queues", 0) is None:
             given["queue"] = None  # no tree, nowhere to stand
-        made = type(self).from_arrays(**(given | _attributes_of(self, changes) | changes))
+        made = Instance.from_arrays(**(given | _attributes_of(self, changes) | changes))
         kept = "eligible" not in changes and len(made.users) == len(self.users)
         return made.derived(conditions=self.conditions) if kept else made
 

@@ -1,1 +1,0 @@
-"""Max-min fairness over a list of pairs: an interior-point method that needs only passes over them."""
