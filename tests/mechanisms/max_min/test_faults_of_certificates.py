@@ -1,0 +1,46 @@
+"""``benchmarks/faults.py --certificates``: it counts what is wrong, and what certify() believes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlp.mechanisms.max_min import methods
+from fairlp.models.trees import filling
+from fairlp.solvers.leximin import leximin
+from scripts import benchmark
+
+SEEDS = range(8)
+
+
+def test_without_a_fault_nothing_is_wrong_and_other_right_answers_are_believed():
+    with benchmark("faults") as script:
+        right = script.answers(SEEDS, None)
+        assert len(right) > 10
+        plain = script.answers(SEEDS, right)
+        assert plain["answers"] > 30 and plain["wrong"] == plain["believed"] == plain["errors"] == 0
+        others = {key: (np.array(tasks) + 1).tolist() for key, tasks in right.items()}
+        lied_to = script.answers(SEEDS, others)
+        assert lied_to["wrong"] == lied_to["believed"] == lied_to["answers"]
+
+
+def test_with_a_fault_that_gives_wrong_answers_none_is_believed(monkeypatch):
+    """Guarantees without task limits, limits that are reached too early, and tasks that are split by the wrong sums."""
+    floors, split, full = filling.floors, leximin._split, filling.RateSegment.full
+
+    def unlimited(instance):
+        return floors(instance.derived(task_limits=np.where(instance.task_limits > 0, np.inf, 0.0)))
+
+    with benchmark("faults") as script:
+        right = script.answers(SEEDS, None)
+        wrong = 0
+        for module, name, fault in (
+            (methods, "floors", unlimited),
+            (leximin, "_split", lambda grouped, members, *rest: split(grouped, members * 0.9, *rest)),
+            (filling.RateSegment, "full", lambda self, t: full(self, t) | (self.active & (self.has > 1))),
+        ):
+            with monkeypatch.context() as patch:
+                patch.setattr(module, name, fault)
+                counts = script.answers(SEEDS, right)
+            wrong += counts["wrong"]
+            assert counts["believed"] == 0, name
+        assert wrong > 10
