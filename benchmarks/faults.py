@@ -291,9 +291,10 @@ def ask(folder: Path, request: dict, limit: float | None) -> dict | None:
     return json.loads(ran.stdout) if ran.returncode == 0 else None
 
 
-def certificates(sample: int, seed: int, jobs: int, instances: int) -> int:
+def certificates(sample: int, seed: int, jobs: int, instances: int, only: str = "") -> int:
     """Put faults into what makes answers, one at a time; 0 when certify() believes none of the wrong answers."""
-    paths = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix().startswith(MAKERS)]
+    names = {path: path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py"))}
+    paths = [path for path, name in names.items() if name.startswith(MAKERS) and name.startswith(only)]
     everything = [fault for path in paths for fault in faults(path)]
     chosen = random.Random(seed).sample(everything, min(sample, len(everything)))
     seeds = list(range(seed, seed + instances))
@@ -352,7 +353,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(answers(**json.load(sys.stdin))))
         return 0
     if asked.certificates:
-        return certificates(asked.sample, asked.seed, asked.jobs, asked.instances)
+        return certificates(asked.sample, asked.seed, asked.jobs, asked.instances, asked.only)
     files = [
         path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix().startswith(asked.only)
     ]
