@@ -209,12 +209,9 @@ def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
     """
     queues, demands, limits = instance.tree, instance.demands, instance.task_limits
     least = np.zeros(len(demands))
-    order = sorted(np.flatnonzero(queues.guarantees.any(axis=1)).tolist(), key=lambda v: -int(queues.depths[v]))
-    below = queues.below.tocsr()
-    for v in order:
+    for v in sorted(queues.guaranteed.tolist(), key=lambda v: -int(queues.depths[v])):
         pool = queues.guarantees[v]
-        inside = np.zeros(len(demands), dtype=bool)
-        inside[below.indices[below.indptr[v] : below.indptr[v + 1]]] = True
+        inside = queues.users_below(v) > 0
         users = np.flatnonzero(inside & able & ~((demands > 0) & (pool == 0)).any(axis=1))
         if not users.size:
             continue
@@ -222,35 +219,31 @@ def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
         part = np.divide(needs, pool, out=np.zeros_like(needs), where=needs > 0)
         tasks_alone = 1.0 / part.max(axis=1)
         tree = LevelTree(
-            Queues(queues.paths, queues.weights, queues.guarantees, queues.caps, queues.of[users]),
+            queues.select(users),
             instance.user_weights[users],
             part / part.max(axis=1, keepdims=True),
             tasks_alone,
             counted=True,
         )
-        use, room = rows_of_pool(needs, pool, queues, users)
+        use, room = rows_of_pool(needs, pool, queues.select(users))
         shared = filled(tree, use, room, limits[users], least[users])
         least[users] = np.where(shared > ROUNDING * tasks_alone, shared, 0.0)
     return least
 
 
-def rows_of_pool(
-    needs: np.ndarray, pool: np.ndarray, queues: Queues, users: np.ndarray
-) -> tuple[sparse.csr_array, np.ndarray]:
+def rows_of_pool(needs: np.ndarray, pool: np.ndarray, queues: Queues) -> tuple[sparse.csr_array, np.ndarray]:
     """Return rows ``use @ tasks ≤ room`` of a pool's resources, then of the caps of queues.
 
     Parameters
     ----------
     needs : ndarray, shape (N, R)
-        Of one task of these users.
+        Of one task of each user.
     pool : ndarray, shape (R,)
     queues : Queues
-    users : ndarray of int, shape (N,)
-        Positions of the users among those of the queues.
+        Over these users.
     """
-    capped, resources = np.nonzero(np.isfinite(queues.caps))
+    capped, resources = np.nonzero(queues.capped)
     use = [sparse.csr_array(needs.T)]
     if capped.size:
-        below = queues.below.tocsr()[:, users]
-        use.append(sparse.csr_array(below[capped].multiply(needs.T[resources])))
+        use.append(sparse.csr_array(queues.below[capped].multiply(needs.T[resources])))
     return sparse.csr_array(sparse.vstack(use)), np.concatenate([pool, queues.caps[capped, resources]])

@@ -1,6 +1,6 @@
 """Is a max-min allocation the leximin of its mechanism? Proved from the numbers of the instance alone.
 
-Nothing that made the allocation is asked: no merging, no rounds, no solver. Of the allocation count its tasks, and
+Nothing that made the allocation is asked: no rounds, and no solver's word. Of the allocation count its tasks, and
 prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
 
 * low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least
@@ -67,16 +67,14 @@ class PricedRegion:
         demands, capacities = instance.demands, instance.total_capacities
         users = len(demands)
         self.runs = instance.runnable()
-        needed_but_barred = (instance.tree.caps == 0).astype(float)
-        barred = ((instance.tree.below.T @ needed_but_barred > 0) & (demands > 0)).any(axis=1)
-        self.able = self.runs.any(axis=1) & (instance.task_limits > 0) & ~barred
+        self.able = self.runs.any(axis=1) & (instance.task_limits > 0) & ~instance.tree.barred(demands)
         self.effort = effort(instance)
         lightest = np.ones(users)
         if self.effort is not None:
             lightest = np.where(self.runs, self.effort, np.inf).min(axis=1)
             lightest[~np.isfinite(lightest)] = 0.0
         cluster = capacities.sum(axis=0)
-        self.pool, self.room = rows_of_pool(demands, cluster, instance.tree, np.arange(users))
+        self.pool, self.room = rows_of_pool(demands, cluster, instance.tree)
         self.caps = self.pool[len(cluster) :]
         self.pool[: len(cluster)] = sparse.csr_array((demands * lightest[:, None]).T)
         self.low: list[np.ndarray] = []
