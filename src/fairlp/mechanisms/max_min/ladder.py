@@ -50,8 +50,9 @@ def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool 
     return exact_leximin(instance, formulation, rational_rates(instance, counted), count)
 
 
-def _are_far_apart(mechanism: Mechanism, instance: Instance) -> bool:
+def _are_far_apart(call: MethodCall) -> bool:
     """Whether beside the largest demand, capacity or weight (along the tree) the smallest may be a solver's noise."""
+    mechanism, instance = call.mechanism, call.instance
     weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
     positive = (numbers[numbers > 0] for numbers in (instance.demands, instance.capacities, instance.weights, weights))
     return any(numbers.size and numbers.min() < NOISE * numbers.max() for numbers in positive)
@@ -66,13 +67,12 @@ def settled(
     """
 
     def settle(call: MethodCall) -> Tasks:
-        far_apart = _are_far_apart(call.mechanism, call.instance)
         try:
             outcome = method(call)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
         except SolverError as error:
-            of_numbers = isinstance(error, NotConvergedError) or far_apart
+            of_numbers = isinstance(error, NotConvergedError) or _are_far_apart(call)
             if not of_numbers or "time_limit" in call.options:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
@@ -82,7 +82,7 @@ def settled(
         doubt = ""
         if outcome.uncertain > ACCEPTED:
             doubt = f"not proved: by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
-        elif far_apart and rationals is not None:
+        elif rationals is not None and _are_far_apart(call):
             doubt = _doubt_of_prices(call, outcome, counted)
         if not doubt:
             return outcome

@@ -379,6 +379,13 @@ class _Piece:
         tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
         return cls(rounds, model, users, servers, tasks, begun, perf_counter(), parent)
 
+    def prices(self, small: Instance, row_duals: np.ndarray, *, alone: bool) -> np.ndarray:
+        """Return duals of the program as prices of all servers and resources; ``alone``: it is the only program."""
+        resources = np.flatnonzero(small.capacities[self.servers].any(axis=0) | alone)
+        prices = np.zeros(small.capacities.shape)
+        prices[np.ix_(self.servers, resources)] = prices_of(self.model, self.rounds.program, row_duals)
+        return prices
+
 
 def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> History:
     """Return the rounds as one program for all would have them: by the levels at which somebody is blocked.
@@ -400,12 +407,9 @@ def _prices(pieces: list[_Piece], small: Instance, servers: Groups) -> np.ndarra
     if not priced:
         return None
     first = min(priced, key=lambda piece: float(piece.rounds.priced.x[piece.rounds.t]))
-    there = np.flatnonzero(small.capacities[first.servers].any(axis=0) | (len(pieces) == 1))
-    prices = np.zeros(small.capacities.shape)
-    solution = first.rounds.priced
-    assert solution.row_duals is not None
-    prices[np.ix_(first.servers, there)] = prices_of(first.model, solution.program, solution.row_duals)
-    return np.asarray(prices[servers.of])
+    duals = first.rounds.priced.row_duals
+    assert duals is not None
+    return np.asarray(first.prices(small, duals, alone=len(pieces) == 1)[servers.of])
 
 
 def _round_prices(pieces: list[_Piece], small: Instance, servers: Groups) -> RoundPrices | None:
@@ -416,11 +420,8 @@ def _round_prices(pieces: list[_Piece], small: Instance, servers: Groups) -> Rou
     caps: list[np.ndarray] = []
     last: dict[int, np.ndarray] = {}  # prices of each piece
     for k, piece in enumerate(pieces):
-        resources = np.flatnonzero(small.capacities[piece.servers].any(axis=0) | (len(pieces) == 1))
         for duals in piece.rounds.duals:
-            prices = np.zeros(small.capacities.shape)
-            prices[np.ix_(piece.servers, resources)] = prices_of(piece.model, piece.rounds.program, duals)
-            prices = np.maximum(prices, 0.0)
+            prices = np.maximum(piece.prices(small, duals, alone=len(pieces) == 1), 0.0)
             if piece.parent is not None:
                 prices += _too_dear(small, piece, prices, last[piece.parent])
             capacities.append(prices)
