@@ -2,8 +2,9 @@
 
     python benchmarks/arrivals.py [--plot growth.png] [--most 1000000] [--long]
 
-Users need four resources, each uniform in (0.01, 1). A method is left out where it would take more than some seconds;
-``--long`` runs all but the linear programs up to 100,000 users (two minutes more).
+Users need four resources, each uniform in (0.01, 1). A method is left out where it would take more
+than some seconds; ``--long`` runs all but the linear programs up to 100,000 users (two minutes
+more).
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ LIMIT = 10.0  # seconds, the stack with a million users
 
 def cluster(users: int) -> fairlp.Instance:
     rng = np.random.default_rng(0)
-    return fairlp.Instance.from_arrays(rng.uniform(0.01, 1, (users, RESOURCES)), [[users] * RESOURCES])
+    return fairlp.Instance.from_arrays(
+        rng.uniform(0.01, 1, (users, RESOURCES)), [[users] * RESOURCES]
+    )
 
 
 def methods(most: int, largest_of: dict[str, int]) -> dict[str, dict[int, float]]:
     """Print and return the seconds of each method by number of users."""
-    sizes = [size for size in (300, *SIZES[:1], 3_000, *SIZES[1:2], 30_000, *SIZES[2:]) if size <= most]
+    sizes = [
+        size for size in (300, *SIZES[:1], 3_000, *SIZES[1:2], 30_000, *SIZES[2:]) if size <= most
+    ]
     found: dict[str, dict[int, float]] = {name: {} for name in LARGEST}
     apart: dict[str, float] = dict.fromkeys(LARGEST, 0.0)
     for size in sizes:
@@ -57,10 +62,19 @@ def methods(most: int, largest_of: dict[str, int]) -> dict[str, dict[int, float]
             apart[name] = max(apart[name], difference, made[0].residual)
     columns = ["users", *(f"{size:,}" for size in sizes), "difference"]
     rows = [
-        [name, *(f"{times[size]:.3g}" if size in times else "—" for size in sizes), f"{apart[name]:.0e}"]
+        [
+            name,
+            *(f"{times[size]:.3g}" if size in times else "—" for size in sizes),
+            f"{apart[name]:.0e}",
+        ]
         for name, times in found.items()
     ]
-    show(f"All steps, {RESOURCES} resources, seconds (difference: of M^k to the stack's, or residual)", columns, rows)
+    show(
+        f"All steps, {RESOURCES} resources, seconds (difference: of M^k to the stack's, or "
+        "residual)",
+        columns,
+        rows,
+    )
     return found
 
 
@@ -78,8 +92,12 @@ def warm_start() -> None:
             else:
                 model = formulations.dynamic_drf(instance, nothing, steps.horizon)
 
-            def solve(warm: bool, model=model, instance=instance, steps=steps, careful=careful) -> float:
-                return median_seconds(lambda: solve_steps(model, instance, steps, cautious=careful, warm=warm), 1, 0)
+            def solve(
+                warm: bool, model=model, instance=instance, steps=steps, careful=careful
+            ) -> float:
+                return median_seconds(
+                    lambda: solve_steps(model, instance, steps, cautious=careful, warm=warm), 1, 0
+                )
 
             result = fairlp.allocate(instance, mechanism)
             warm, cold, begin = solve(True), solve(False), perf_counter()
@@ -96,7 +114,14 @@ def warm_start() -> None:
                     f"{cold / warm:.1f}, {own / warm:.1f}",
                 ]
             )
-    columns = ["mechanism", "users", "from the last basis", "same program, afresh", "own program, afresh", "ratios"]
+    columns = [
+        "mechanism",
+        "users",
+        "from the last basis",
+        "same program, afresh",
+        "own program, afresh",
+        "ratios",
+    ]
     show("The linear programs of all steps, seconds", columns, rows)
 
 
@@ -110,7 +135,10 @@ def online(users: int) -> None:
         arrivals.add(user, demand)
         slowest = max(slowest, perf_counter() - before)
     each = (perf_counter() - begin) / users
-    console.print(f"Arrivals.add, {users:,} users: {1e6 * each:.1f} µs each, the slowest {1e3 * slowest:.1f} ms")
+    console.print(
+        f"Arrivals.add, {users:,} users: {1e6 * each:.1f} µs each, the slowest {1e3 * slowest:.1f} "
+        "ms"
+    )
 
 
 def plot(found: dict[str, dict[int, float]], path: str) -> None:
@@ -122,15 +150,27 @@ def plot(found: dict[str, dict[int, float]], path: str) -> None:
     for name, times in found.items():
         axis.loglog(list(times), list(times.values()), "o-", label=name)
     sizes = np.array(sorted(found["stack"]))
-    axis.loglog(sizes, found["stack"][sizes[-1]] * sizes / sizes[-1], ":", color="grey", label="growth with n")
-    axis.set(xlabel="users n", ylabel="seconds for all n steps", title=f"Dynamic DRF, {RESOURCES} resources")
+    axis.loglog(
+        sizes,
+        found["stack"][sizes[-1]] * sizes / sizes[-1],
+        ":",
+        color="grey",
+        label="growth with n",
+    )
+    axis.set(
+        xlabel="users n",
+        ylabel="seconds for all n steps",
+        title=f"Dynamic DRF, {RESOURCES} resources",
+    )
     axis.legend(frameon=False)
     figure.savefig(path, dpi=150)
     console.print(f"wrote {path}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the growth with n")
     parser.add_argument("--most", type=int, default=SIZES[-1], help="largest number of users")
     parser.add_argument("--long", action="store_true", help="slower methods with more users too")
@@ -140,11 +180,14 @@ def main() -> None:
     largest = max(found["stack"])
     growth = [found["stack"][size] / size * 1e6 for size in found["stack"]]
     console.print(
-        f"stack: {min(growth):.1f} to {max(growth):.1f} µs a user, from {min(found['stack']):,} to {largest:,}"
+        f"stack: {min(growth):.1f} to {max(growth):.1f} µs a user, from {min(found['stack']):,} to "
+        f"{largest:,}"
     )
     if largest == SIZES[-1]:
         seconds = found["stack"][largest]
-        console.print(f"a million users: {seconds:.1f} s, ratio to {LIMIT:g} s: {seconds / LIMIT:.2f}")
+        console.print(
+            f"a million users: {seconds:.1f} s, ratio to {LIMIT:g} s: {seconds / LIMIT:.2f}"
+        )
     online(min(given.most, 200_000))
     warm_start()
     if given.plot:

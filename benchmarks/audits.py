@@ -3,9 +3,9 @@
     python benchmarks/audits.py [--audits 500] [--tries 1000] [--mechanism NAME ...] [--write FILE]
 
 ``--write`` keeps the simplest instances that were found as JSON (the file that ships is
-src/fairlp/auditing/counterexamples.json); entries of mechanisms that were not looked at are kept. One line a promise:
-instances audited and broken, or the witness of the counterexample. A promise that breaks is a finding: the definition
-audited is in docs/audit.md, and the instance shows it.
+src/fairlp/auditing/counterexamples.json); entries of mechanisms that were not looked at are kept.
+One line a promise: instances audited and broken, or the witness of the counterexample. A promise
+that breaks is a finding: the definition audited is in docs/audit.md, and the instance shows it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ NOT_RERUN = ("drf-milp",)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--audits", type=int, default=500)
     parser.add_argument("--tries", type=int, default=1000)
     parser.add_argument("--mechanism", action="append")
@@ -37,7 +39,10 @@ def main() -> None:
     names = given.mechanism or [name for name in TABLE if name not in NOT_RERUN]
     entries = {}
     if given.write and given.write.exists():
-        entries = {(e["mechanism"], e["property"]): e for e in json.loads(given.write.read_text(encoding="utf-8"))}
+        entries = {
+            (e["mechanism"], e["property"]): e
+            for e in json.loads(given.write.read_text(encoding="utf-8"))
+        }
     for name in names:
         for wanted in COLUMNS:
             if (wanted in DYNAMIC) != ("horizon" in TABLE[name].options):
@@ -51,7 +56,9 @@ def main() -> None:
                 said = f"promised; {audited} audited, {broken} broken"
             if not promised or broken:
                 tries = given.tries // (5 if wanted == "strategy-proof" else 1)
-                found = fairlp.counterexample(name, wanted, search=True, seed=given.seed, tries=tries, lies=40)
+                found = fairlp.counterexample(
+                    name, wanted, search=True, seed=given.seed, tries=tries, lies=40
+                )
                 if found is not None:
                     entries[name, wanted] = as_entry(name, wanted, found)
                     witness = audit(found, fairlp.allocate(found, name), [wanted]).witness.iloc[0]

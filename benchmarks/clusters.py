@@ -2,8 +2,8 @@
 
     python benchmarks/clusters.py [folder of the Alibaba trace]
 
-Each figure is the median of five runs, from Instance to Allocation. The folder defaults to ../shared/data beside the
-checkout; without it that part is left out.
+Each figure is the median of five runs, from Instance to Allocation. The folder defaults to
+../shared/data beside the checkout; without it that part is left out.
 """
 
 from __future__ import annotations
@@ -21,11 +21,17 @@ from fairlp import examples
 LIMIT = 1.0  # seconds, both parts
 
 
-def timed(label: str, instance: fairlp.Instance, mechanism: str, runs: int = 5, **options: object) -> list[str]:
+def timed(
+    label: str, instance: fairlp.Instance, mechanism: str, runs: int = 5, **options: object
+) -> list[str]:
     seconds = median_seconds(lambda: fairlp.allocate(instance, mechanism, **options), runs)
     allocation = fairlp.allocate(instance, mechanism, **options)
     solve = allocation.times.get("solve", 0.0) if allocation.solver else 0.0
-    rounds = str(len(allocation.rounds)) if allocation.rounds is not None and len(allocation.rounds) else "—"
+    rounds = (
+        str(len(allocation.rounds))
+        if allocation.rounds is not None and len(allocation.rounds)
+        else "—"
+    )
     return [
         label,
         mechanism,
@@ -40,7 +46,15 @@ def timed(label: str, instance: fairlp.Instance, mechanism: str, runs: int = 5, 
 def main() -> None:
     warnings.simplefilter("ignore", fairlp.FairlpWarning)
     console.print(machine("fairlp", "highspy", "numpy", "pandas"))
-    columns = ["cluster", "mechanism", "seconds", "of these solver", "ratio to 1 s", "rounds", "residual"]
+    columns = [
+        "cluster",
+        "mechanism",
+        "seconds",
+        "of these solver",
+        "ratio to 1 s",
+        "rounds",
+        "residual",
+    ]
     begin = perf_counter()
     google = examples.google_cluster(users=900, one_by_one=True)
     rows = [timed("Google, 900 × 12,583", google, "drfh")]
@@ -51,21 +65,33 @@ def main() -> None:
     merged = median_seconds(lambda: fairlp.allocate(thousand, "drfh"), 3)
     plain = median_seconds(lambda: fairlp.allocate(thousand, "drfh", merge=False), 1, 0)
     console.print(
-        f"merging: 40 users × {len(thousand.servers)} servers take {merged:.4f} s merged and {plain:.2f} s unmerged, "
+        f"merging: 40 users × {len(thousand.servers)} servers take {merged:.4f} s merged and "
+        f"{plain:.2f} s unmerged, "
         f"a ratio of {plain / merged:.0f} (whole Google part: {made:.1f} s)"
     )
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "shared/data/alibaba-gpu-v2023"
+    folder = (
+        Path(sys.argv[1])
+        if len(sys.argv) > 1
+        else Path(__file__).parents[2] / "shared/data/alibaba-gpu-v2023"
+    )
     if not folder.is_dir():
         console.print(f"no Alibaba trace in {folder}; pass its folder to measure it")
         return
     files = folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"
     reading = median_seconds(lambda: fairlp.read_alibaba_gpu(*files), 3)
     instance = fairlp.read_alibaba_gpu(*files)
-    names = [name for name, row in fairlp.mechanisms.TABLE.items() if row.undefined(instance) is None]
-    rows = [timed(f"Alibaba, {len(instance.users)} × {len(instance.servers)}", instance, name) for name in names]
+    names = [
+        name for name, row in fairlp.mechanisms.TABLE.items() if row.undefined(instance) is None
+    ]
+    rows = [
+        timed(f"Alibaba, {len(instance.users)} × {len(instance.servers)}", instance, name)
+        for name in names
+    ]
     show(f"Alibaba GPU trace, leximin (reading the files: {reading:.3f} s)", columns, rows)
     show(
-        "Alibaba GPU trace, Best-Fit in both units", ["load", "unit", "tasks", "cpu", "memory", "gpu"], units(instance)
+        "Alibaba GPU trace, Best-Fit in both units",
+        ["load", "unit", "tasks", "cpu", "memory", "gpu"],
+        units(instance),
     )
 
 

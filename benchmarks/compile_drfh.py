@@ -2,8 +2,9 @@
 
     python benchmarks/compile_drfh.py [users] [servers] [resources]
 
-Then a ramp ``x[t] − x[t−1] <= r`` over 5,000 steps, by ``shift`` and by a dense 0/1 parameter over pairs of steps.
-Everyone builds the same program (the nonzeros are compared) from the same arrays; medians of five runs (Pyomo: three).
+Then a ramp ``x[t] − x[t−1] <= r`` over 5,000 steps, by ``shift`` and by a dense 0/1 parameter over
+pairs of steps. Everyone builds the same program (the nonzeros are compared) from the same arrays;
+medians of five runs (Pyomo: three).
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ import fairlp
 
 def data(users: int, servers: int, resources: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    demands, capacities = rng.uniform(0.1, 1, (users, resources)), rng.uniform(1, 10, (servers, resources))
+    demands, capacities = (
+        rng.uniform(0.1, 1, (users, resources)),
+        rng.uniform(1, 10, (servers, resources)),
+    )
     pool = capacities.sum(axis=0)
     share = demands / pool
     return share / share.max(axis=1, keepdims=True), capacities / pool
@@ -76,9 +80,13 @@ def with_pyomo(d: np.ndarray, c: np.ndarray) -> int:
     model.capacity = pyo.Constraint(
         range(k),
         range(r),
-        rule=lambda m, i, j: pyo.quicksum(demand[u][j] * m.g[u, i] for u in range(n)) <= capacity[i][j],
+        rule=lambda m, i, j: (
+            pyo.quicksum(demand[u][j] * m.g[u, i] for u in range(n)) <= capacity[i][j]
+        ),
     )
-    model.fairness = pyo.Constraint(range(n), rule=lambda m, u: pyo.quicksum(m.g[u, i] for i in range(k)) >= m.t)
+    model.fairness = pyo.Constraint(
+        range(n), rule=lambda m, u: pyo.quicksum(m.g[u, i] for i in range(k)) >= m.t
+    )
     model.objective = pyo.Objective(expr=model.t, sense=pyo.maximize)
     return int(LinearStandardFormCompiler().write(model, mixed_form=True).A.nnz)
 
@@ -89,7 +97,11 @@ def ramp(steps: int, units: int, shift: bool) -> fairlp.Program:
     s = t.alias("s")
     model = fairlp.Model("ramp", indices=(t, u, s))
     x = model.variable("x", t, u)
-    before = x.shift(t) if shift else (model.parameter("is_before", (t, s), np.eye(steps, k=-1)) * x[s, u]).sum(s)
+    before = (
+        x.shift(t)
+        if shift
+        else (model.parameter("is_before", (t, s), np.eye(steps, k=-1)) * x[s, u]).sum(s)
+    )
     model.constraint("ramp", x - before <= 3)
     return model.compile()
 
@@ -100,7 +112,10 @@ def ramps() -> None:
     assert np.array_equal(a.A.toarray(), b.A.toarray()) and np.array_equal(a.row_upper, b.row_upper)
     one, ten = (median_seconds(lambda units=units: ramp(5000, units, True)) for units in (1, 10))
     mask = median_seconds(lambda: ramp(5000, 1, False), 1)
-    rows = [["shift, 1 unit", f"{one:.4f}", "1.0"], ["shift, 10 units", f"{ten:.4f}", f"{ten / one:.1f}"]]
+    rows = [
+        ["shift, 1 unit", f"{one:.4f}", "1.0"],
+        ["shift, 10 units", f"{ten:.4f}", f"{ten / one:.1f}"],
+    ]
     show(
         "A ramp over 5,000 steps",
         ["", "seconds", "ratio"],
@@ -136,10 +151,15 @@ def main() -> None:
                 rows.append([name, "", "", f"{error.name} is not installed"])
                 continue
             rows.append([name, f"{seconds:.4f}", f"{seconds / baseline:.1f}", str(function())])
-    show(f"Compile DRFH, {users} × {servers} × {resources}", ["", "seconds", "ratio to by hand", "nonzeros"], rows)
+    show(
+        f"Compile DRFH, {users} × {servers} × {resources}",
+        ["", "seconds", "ratio to by hand", "nonzeros"],
+        rows,
+    )
     peak = peak_bytes(lambda: with_fairlp(instance))
     console.print(
-        f"peak of memory while formulating and compiling: {peak / 1e6:.1f} MB, {peak / program.nbytes:.2f} × the "
+        f"peak of memory while formulating and compiling: {peak / 1e6:.1f} MB, "
+        f"{peak / program.nbytes:.2f} × the "
         f"Program's own arrays ({program.nbytes / 1e6:.1f} MB); limit 3 ×"
     )
     ramps()

@@ -4,14 +4,16 @@
     python benchmarks/faults.py --only models/programs --jobs 2     of one package or file, two at a time
     python benchmarks/faults.py --certificates --sample 60          does certify() believe wrong answers?
 
-A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``max``, ``and`` or ``or``, ``not``, a
-number. It is put into a copy of the checkout, and the tests of the same package run there. A fault is noticed when they
-fail or do not end. Some faults cannot be noticed, because the program still means the same; each survivor is printed
-with its line, to be judged by a reader. The last line is the rate of noticed faults.
+A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``max``, ``and`` or
+``or``, ``not``, a number. It is put into a copy of the checkout, and the tests of the same package
+run there. A fault is noticed when they fail or do not end. Some faults cannot be noticed, because
+the program still means the same; each survivor is printed with its line, to be judged by a reader.
+The last line is the rate of noticed faults.
 
-With ``--certificates`` the faults are in what makes the answers of max-min mechanisms. On random instances (task
-limits, guarantees, caps, weights, ties, placement) each answer is compared with the exact one, which the code without a
-fault proves in rationals. Every answer that differs has to be refused by ``certify()``, or to be marked as not proved.
+With ``--certificates`` the faults are in what makes the answers of max-min mechanisms. On random
+instances (task limits, guarantees, caps, weights, ties, placement) each answer is compared with the
+exact one, which the code without a fault proves in rationals. Every answer that differs has to be
+refused by ``certify()``, or to be marked as not proved.
 """
 
 from __future__ import annotations
@@ -44,7 +46,14 @@ COMPARISONS = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
-OPPOSITES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
+OPPOSITES = {
+    "min": "max",
+    "max": "min",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "any": "all",
+    "all": "any",
+}
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,10 @@ def faults(path: Path) -> list[Fault]:
     for node in expressions(ast.parse(text)):
         new = opposite(node)
         if new is not None:
-            begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+            begin, end = (
+                starts[node.lineno - 1] + node.col_offset,
+                starts[node.end_lineno - 1] + node.end_col_offset,
+            )
             old = text.encode()[begin:end].decode()
             file = path.relative_to(SOURCE).as_posix()
             found.append(Fault(file, node.lineno, begin, end, old, f"({ast.unparse(new)})"))
@@ -134,8 +146,22 @@ def copy_of_checkout(folder: Path) -> Path:
 
 def run_tests(folder: Path, tests: str, limit: float) -> int | None:
     """Run tests in a copy and return pytest's exit code; None when they do not end in time."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", tests]
-    own = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-seed=0",
+        tests,
+    ]
+    own = {
+        "PYTHONPATH": str(folder / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     # a session of its own, so that children of the tests end with them
     with subprocess.Popen(
         command,
@@ -203,7 +229,9 @@ def random_instance(seed: int):
     import fairlp
 
     rng = np.random.default_rng(seed)
-    users, servers, resources = (int(rng.integers(least, most)) for least, most in ((2, 6), (1, 4), (1, 4)))
+    users, servers, resources = (
+        int(rng.integers(least, most)) for least, most in ((2, 6), (1, 4), (1, 4))
+    )
     demands = rng.integers(0, 6, (users, resources)).astype(float)
     demands[~demands.any(axis=1), 0] = 1
     capacities = rng.integers(1, 40, (servers, resources)).astype(float)
@@ -214,7 +242,9 @@ def random_instance(seed: int):
     capacities[0, ~capacities.any(axis=0)] = 5
     options = {}
     if rng.random() < 0.6:
-        options["task_limits"] = np.where(rng.random(users) < 0.5, rng.integers(1, 12, users), np.inf)
+        options["task_limits"] = np.where(
+            rng.random(users) < 0.5, rng.integers(1, 12, users), np.inf
+        )
     if rng.random() < 0.5:
         options["weights"] = rng.choice([1, 1, 2, 3, 0.5], users)
     if rng.random() < 0.5:
@@ -224,7 +254,9 @@ def random_instance(seed: int):
     if rng.random() < 0.75:
         paths = ["a", "b", "a/x", "a/y", "b/x", ""]
         options["queue"] = [paths[rng.integers(len(paths))] for _ in range(users)]
-        options["queues"] = {path: random_queue(rng, names) for path in sorted({*options["queue"]} - {""})}
+        options["queues"] = {
+            path: random_queue(rng, names) for path in sorted({*options["queue"]} - {""})
+        }
     return fairlp.Instance.from_arrays(demands, capacities, resources=names, **options)
 
 
@@ -234,7 +266,9 @@ def random_queue(rng, resources: list[str]) -> dict:
     if rng.random() < 0.4:
         row["weight"] = float(rng.choice([1, 2, 3]))
     if rng.random() < 0.4:
-        row["guarantee"] = {name: float(rng.integers(1, 20)) for name in resources if rng.random() < 0.8}
+        row["guarantee"] = {
+            name: float(rng.integers(1, 20)) for name in resources if rng.random() < 0.8
+        }
     if rng.random() < 0.3:
         row["cap"] = {name: float(rng.integers(1, 30)) for name in resources if rng.random() < 0.5}
     return row
@@ -266,11 +300,15 @@ def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
                             proved[key] = allocation.totals.tolist()
                         continue
                     ours, exact = allocation.totals.to_numpy(), np.array(right[key])
-                    error = np.abs(ours - exact) / np.maximum(np.maximum(np.abs(ours), np.abs(exact)), 1e-300)
+                    error = np.abs(ours - exact) / np.maximum(
+                        np.maximum(np.abs(ours), np.abs(exact)), 1e-300
+                    )
                     counts["answers"] += 1
                     if not (error <= WRONG).all():
                         counts["wrong"] += 1
-                        counts["believed"] += bool(allocation.certify().holds and not allocation.unproved)
+                        counts["believed"] += bool(
+                            allocation.certify().holds and not allocation.unproved
+                        )
                 except fairlp.FairlpError:
                     pass
                 except Exception:
@@ -280,11 +318,20 @@ def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
 
 def ask(folder: Path, request: dict, limit: float | None) -> dict | None:
     """Run :func:`answers` with the code of a folder; None where it does not end, or breaks."""
-    own = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    own = {
+        "PYTHONPATH": str(folder / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     command = [sys.executable, str(Path(__file__)), "--answers"]
     try:
         ran = subprocess.run(
-            command, input=json.dumps(request), capture_output=True, text=True, env=os.environ | own, timeout=limit
+            command,
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+            env=os.environ | own,
+            timeout=limit,
         )
     except subprocess.TimeoutExpired:
         return None
@@ -294,7 +341,9 @@ def ask(folder: Path, request: dict, limit: float | None) -> dict | None:
 def certificates(sample: int, seed: int, jobs: int, instances: int, only: str = "") -> int:
     """Put faults into what makes answers, one at a time; 0 when certify() believes none of the wrong answers."""
     names = {path: path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py"))}
-    paths = [path for path, name in names.items() if name.startswith(MAKERS) and name.startswith(only)]
+    paths = [
+        path for path, name in names.items() if name.startswith(MAKERS) and name.startswith(only)
+    ]
     everything = [fault for path in paths for fault in faults(path)]
     chosen = random.Random(seed).sample(everything, min(sample, len(everything)))
     seeds = list(range(seed, seed + instances))
@@ -320,7 +369,8 @@ def certificates(sample: int, seed: int, jobs: int, instances: int, only: str = 
         if not right:
             raise SystemExit("without a fault nothing is proved")
         print(
-            f"{len(right)} exact answers to {len(seeds)} instances; {len(chosen)} of {len(everything)} faults",
+            f"{len(right)} exact answers to {len(seeds)} instances; {len(chosen)} of "
+            f"{len(everything)} faults",
             flush=True,
         )
         for fault, counts in zip(chosen, pool.map(tried, chosen), strict=True):
@@ -331,22 +381,36 @@ def certificates(sample: int, seed: int, jobs: int, instances: int, only: str = 
                 totals[name] += counts[name]
             if counts["wrong"]:
                 verdict = "BELIEVED " if counts["believed"] else "refused  "
-                print(f"{verdict} {counts['wrong']:5} of {counts['answers']} answers wrong  {fault}", flush=True)
+                print(
+                    f"{verdict} {counts['wrong']:5} of {counts['answers']} answers wrong  {fault}",
+                    flush=True,
+                )
     refused = totals["wrong"] - totals["believed"]
     part = refused / totals["wrong"] if totals["wrong"] else 1.0
-    print(f"{refused} of {totals['wrong']} wrong answers refused ({part:.2%}), of {totals['answers']} answers")
+    print(
+        f"{refused} of {totals['wrong']} wrong answers refused ({part:.2%}), of "
+        f"{totals['answers']} answers"
+    )
     return int(totals["believed"] > 0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try a sample of faults, print the survivors and the rate; 0 when all were noticed."""
-    parser = argparse.ArgumentParser(description="Put random faults into the code and see whether the tests notice.")
-    parser.add_argument("--only", default="", metavar="PATH", help="a package or file below src/fairlp")
+    parser = argparse.ArgumentParser(
+        description="Put random faults into the code and see whether the tests notice."
+    )
+    parser.add_argument(
+        "--only", default="", metavar="PATH", help="a package or file below src/fairlp"
+    )
     parser.add_argument("--sample", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--certificates", action="store_true", help="whether certify() believes wrong answers")
-    parser.add_argument("--instances", type=int, default=40, help="random instances, with --certificates")
+    parser.add_argument(
+        "--certificates", action="store_true", help="whether certify() believes wrong answers"
+    )
+    parser.add_argument(
+        "--instances", type=int, default=40, help="random instances, with --certificates"
+    )
     parser.add_argument("--answers", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.answers:
@@ -355,12 +419,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.certificates:
         return certificates(asked.sample, asked.seed, asked.jobs, asked.instances, asked.only)
     files = [
-        path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix().startswith(asked.only)
+        path
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path.relative_to(SOURCE).as_posix().startswith(asked.only)
     ]
     everything = [fault for path in files for fault in faults(path)]
     sample = random.Random(asked.seed).sample(everything, min(asked.sample, len(everything)))
     noticed = 0
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(asked.jobs) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="faults-") as folder,
+        ThreadPoolExecutor(asked.jobs) as pool,
+    ):
         bench = Bench(Path(folder), asked.jobs)
         for fault, good in zip(sample, pool.map(bench.is_noticed, sample), strict=True):
             noticed += good

@@ -2,8 +2,8 @@
 
     python benchmarks/files.py [users] [servers]
 
-The DRFH program of a log-normal cluster with three resources, written by fairlp and by HiGHS. Least of three runs, each
-reader and writer in a process of its own; memory beyond what the imports take.
+The DRFH program of a log-normal cluster with three resources, written by fairlp and by HiGHS. Least
+of three runs, each reader and writer in a process of its own; memory beyond what the imports take.
 """
 
 from __future__ import annotations

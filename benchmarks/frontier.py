@@ -4,12 +4,12 @@
         [--solvers highs,cvxpy:CLARABEL] [--runs 3]
     python benchmarks/frontier.py --series 20 [--most 16] [--alibaba FOLDER]
 
-With ``--series``, so many α from ¼ to ``--most`` on log-normal demands and servers, or the Alibaba trace, with its task
-limits and without: each point from the last one's, as `fairlp.frontier` does, and each alone; CPU seconds and
-iterations of the interior-point method together.
+With ``--series``, so many α from ¼ to ``--most`` on log-normal demands and servers, or the Alibaba
+trace, with its task limits and without: each point from the last one's, as `fairlp.frontier` does,
+and each alone; CPU seconds and iterations of the interior-point method together.
 
-Seconds are of `fairlp.allocate`, certificate included, the fastest of the runs; `gap` is how far the mean level is from
-its maximum at most, as prices prove. BLAS has one thread.
+Seconds are of `fairlp.allocate`, certificate included, the fastest of the runs; `gap` is how far
+the mean level is from its maximum at most, as prices prove. BLAS has one thread.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def timed(instance: fairlp.Instance, alpha: float, runs: int, **how: Any) -> tup
     return min(seconds), gap
 
 
-def series(instance: fairlp.Instance, alphas: np.ndarray, runs: int, from_last: bool) -> tuple[float, int]:
+def series(
+    instance: fairlp.Instance, alphas: np.ndarray, runs: int, from_last: bool
+) -> tuple[float, int]:
     """Return the CPU seconds (the least of the runs) and the iterations of a list of α."""
     steps: list[int] = []
     plain = method.solve
@@ -87,7 +89,9 @@ def series(instance: fairlp.Instance, alphas: np.ndarray, runs: int, from_last: 
     return min(seconds), sum(steps)
 
 
-def compare_series(instances: dict[str, fairlp.Instance], count: int, most: float, runs: int) -> None:
+def compare_series(
+    instances: dict[str, fairlp.Instance], count: int, most: float, runs: int
+) -> None:
     """Measure and print lists of α, each point from the last one's and each alone."""
     alphas, rows = np.geomspace(0.25, most, count), []
     for name, instance in instances.items():
@@ -97,13 +101,24 @@ def compare_series(instances: dict[str, fairlp.Instance], count: int, most: floa
     print(table.to_string(index=False, float_format="{:.3g}".format))
 
 
-def in_lists(folder: Path | None, users: int, servers: int, resources: int) -> dict[str, fairlp.Instance]:
+def in_lists(
+    folder: Path | None, users: int, servers: int, resources: int
+) -> dict[str, fairlp.Instance]:
     """Return the instances of ``--series``."""
     if folder is None:
         rng = np.random.default_rng(20261122)
-        return {"log-normal": log_normal(rng, users=users, servers=servers, resources=resources, weights=(1, 3))}
-    trace = fairlp.read_alibaba_gpu(folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv")
-    return {"Alibaba": trace, "without limits": trace.replace(task_limits=np.full(len(trace.users), np.inf))}
+        return {
+            "log-normal": log_normal(
+                rng, users=users, servers=servers, resources=resources, weights=(1, 3)
+            )
+        }
+    trace = fairlp.read_alibaba_gpu(
+        folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"
+    )
+    return {
+        "Alibaba": trace,
+        "without limits": trace.replace(task_limits=np.full(len(trace.users), np.inf)),
+    }
 
 
 def main() -> None:

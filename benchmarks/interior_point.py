@@ -1,15 +1,17 @@
 """Our interior-point method beside general solvers: one size against all of them, a grid, a huge one, a real cluster.
 
-    python benchmarks/interior_point.py [--parts headline,grid,logs,shares] [--size 500] [--sizes 50,200,500,1000]
+    python benchmarks/interior_point.py [--parts headline,grid,logs,shares] [--size 500] [--sizes
+    50,200,500,1000]
         [--limit 120] [--runs 3] [--peers highs-ipm,…] [--huge] [--alibaba FOLDER] [--plot FILE]
     python benchmarks/interior_point.py --device cuda [--device-sizes 500x500,2000x2000,900x12583]
 
-The DRFH program of n users × n servers × 3 resources, as in benchmarks/solvers.py, and proportional fairness.
-Seconds of ours are all from the compiled program to the answer; those of the others are the solver's own, without
-handing over and reading back. Only answers with a certificate of at most 1e-8 (the largest of relative primal and dual
-residual and gap, computed from the program) are compared; of the others the error is printed. BLAS has one thread.
-``shares``: the seconds of each part of the method, beside those of its flops at the speed of a matrix product.
-With --device, only NumPy and that device are compared, with the way of the problem there and of the point back.
+The DRFH program of n users × n servers × 3 resources, as in benchmarks/solvers.py, and proportional
+fairness. Seconds of ours are all from the compiled program to the answer; those of the others are
+the solver's own, without handing over and reading back. Only answers with a certificate of at most
+1e-8 (the largest of relative primal and dual residual and gap, computed from the program) are
+compared; of the others the error is printed. BLAS has one thread. ``shares``: the seconds of each
+part of the method, beside those of its flops at the speed of a matrix product. With --device, only
+NumPy and that device are compared, with the way of the problem there and of the point back.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ GENERAL = ("highs-ipm", "highs-hipo")
 KINDS = ("lognormal", "uniform")
 #: The certificate that counts.
 CERTIFIED = 1e-8
-#: What takes longer than this is measured once; a general solver that does is left out at the next size.
+#: What takes longer than this is measured once; a general solver that does is left out at the next
+#: size.
 ONCE, PATIENCE = 10.0, 30.0
 #: The huge one: users, distinct servers, limits of time and memory.
 HUGE, HUGE_SECONDS, HUGE_GIGABYTES = (900, 12_583), 300.0, 6.0
@@ -74,7 +77,9 @@ class Run:
         return sum(self.iterations.values())
 
 
-def cluster(kind: str, users: int, servers: int, resources: int = 3, seed: int = 0) -> fairlp.Instance:
+def cluster(
+    kind: str, users: int, servers: int, resources: int = 3, seed: int = 0
+) -> fairlp.Instance:
     rng = np.random.default_rng(seed)
     if kind == "uniform":
         draws = rng.uniform(0.1, 1, (users, resources)), rng.uniform(1, 10, (servers, resources))
@@ -87,7 +92,9 @@ def program_of(kind: str, users: int, servers: int, mechanism: str = "drfh") -> 
     return fairlp.formulate(cluster(kind, users, servers), mechanism).compile()
 
 
-def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1, device: str | None = None) -> Run:
+def run(
+    solver: str, program: Program, limit: float = np.inf, runs: int = 1, device: str | None = None
+) -> Run:
     """Return the median of several runs (of one, if it is long)."""
     honours = getattr(backends.find_backend(solver), "honours", {"time_limit"})
     limited = limit if "time_limit" in honours and np.isfinite(limit) else None
@@ -109,7 +116,8 @@ def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1, dev
     return Run(solver, statistics.median(seconds), error, dict(solution.iterations), how)
 
 
-#: Parts of the method by their functions, with the seconds of what these call: some parts are within others.
+#: Parts of the method by their functions, with the seconds of what these call: some parts are
+#: within others.
 SHARES = {
     "normal equations and their factors": ("blocks.py", "__init__"),
     "of these, Cholesky factors": ("_decomp_cholesky.py", "cho_factor"),
@@ -138,11 +146,21 @@ def shares(size: int) -> None:
     stats = pstats.Stats(watch).stats  # type: ignore[attr-defined]
     rows = []
     for part, (file, function) in SHARES.items():
-        found = [value[3] for (path, _, name), value in stats.items() if path.endswith(file) and name == function]
+        found = [
+            value[3]
+            for (path, _, name), value in stats.items()
+            if path.endswith(file) and name == function
+        ]
         seconds = max(found, default=0.0)
         rows.append([part, f"{seconds:.2f}", f"{seconds / total:.0%}"])
     rows.append(["all", f"{total:.2f}", "100%"])
-    rows.append([f"the flops at {speed / 1e9:.0f} GF/s", f"{flops / speed:.2f}", f"{flops / speed / total:.0%}"])
+    rows.append(
+        [
+            f"the flops at {speed / 1e9:.0f} GF/s",
+            f"{flops / speed:.2f}",
+            f"{flops / speed / total:.0%}",
+        ]
+    )
     show(f"One solve, {size} × {size}, {steps} iterations", ["part", "s", "of all"], rows)
 
 
@@ -157,11 +175,16 @@ def name_of(device: str) -> str:
     if library == "cupy":
         import cupy
 
-        return f"{cupy.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cupy.__version__}"
+        return (
+            f"{cupy.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cupy.__version__}"
+        )
     import torch
 
     kind = torch.device(there.device).type
-    return f"{torch.cuda.get_device_name(there.device) if kind == 'cuda' else kind}, PyTorch {torch.__version__}"
+    return (
+        f"{torch.cuda.get_device_name(there.device) if kind == 'cuda' else kind}, PyTorch "
+        f"{torch.__version__}"
+    )
 
 
 def devices(device: str, sizes: list[tuple[int, int]], runs: int) -> None:
@@ -169,12 +192,20 @@ def devices(device: str, sizes: list[tuple[int, int]], runs: int) -> None:
     maker, rows = name_of(device), []  # a device that is not there ends it here
     for users, servers in sizes:
         program = program_of("lognormal", users, servers)
-        run(OURS, program_of("lognormal", 50, 50), device=device)  # not counted: it loads the library
+        run(
+            OURS, program_of("lognormal", 50, 50), device=device
+        )  # not counted: it loads the library
         here, there = (run(OURS, program, runs=runs, device=one) for one in (None, device))
         about = [f"{one.seconds:.2f} ({one.steps}, {one.error:.0e})" for one in (here, there)]
         ratio = f"{here.seconds / there.seconds:.1f}" if here.counts and there.counts else "—"
         rows.append([f"{users} × {servers:,}", *about, ratio, there.how])
-    columns = ["users × servers", "NumPy: s (iterations, certificate)", f"{device}: s", "times as fast", "how"]
+    columns = [
+        "users × servers",
+        "NumPy: s (iterations, certificate)",
+        f"{device}: s",
+        "times as fast",
+        "how",
+    ]
     show(f"DRFH, 3 resources, log-normal: NumPy beside {maker}", columns, rows)
 
 
@@ -198,12 +229,18 @@ def headline(size: int, limit: float, runs: int, peers: list[str], mechanism: st
         run(OURS, program)  # not counted
         ours = run(OURS, program, runs=runs)
         others = [run(name, program, limit, runs) for name in peers]
-        title = f"{mechanism}, {size} × {size} × 3, {kind}: {program.n_columns:,} variables, medians of {runs}"
+        title = (
+            f"{mechanism}, {size} × {size} × 3, {kind}: {program.n_columns:,} variables, medians "
+            f"of {runs}"
+        )
         show(title, columns, [row(one, ours) for one in (ours, *others)])
         counted = [one for one in others if one.counts]
         if counted and ours.counts:
             best = min(counted, key=lambda one: one.seconds)
-            console.print(f"ours {ours.seconds:.2f} s; the best peer ({best.solver}) {best.seconds:.2f} s: ", end="")
+            console.print(
+                f"ours {ours.seconds:.2f} s; the best peer ({best.solver}) {best.seconds:.2f} s: ",
+                end="",
+            )
             console.print(f"{best.seconds / ours.seconds:.1f} times as long")
 
 
@@ -218,7 +255,9 @@ def grid(sizes: list[int], limit: float, runs: int, general: list[str]) -> list[
             ours = run(OURS, program, runs=runs)
             others = [run(name, program, limit, runs) for name in general if name in patient]
             patient -= {one.solver for one in others if not one.counts or one.seconds > PATIENCE}
-            best = min((one for one in others if one.counts), key=lambda one: one.seconds, default=None)
+            best = min(
+                (one for one in others if one.counts), key=lambda one: one.seconds, default=None
+            )
             found.append({"kind": kind, "n": n, "ours": ours, "best": best})
     return found
 
@@ -242,14 +281,28 @@ def plot(found: list[dict[str, Any]], axes: Any) -> None:
     for kind in KINDS:
         points = [point for point in found if point["kind"] == kind]
         variables = [point["n"] ** 2 for point in points]
-        (line,) = axes[0].loglog(variables, [point["ours"].seconds for point in points], "o-", label=f"ours, {kind}")
+        (line,) = axes[0].loglog(
+            variables, [point["ours"].seconds for point in points], "o-", label=f"ours, {kind}"
+        )
         there = [point for point in points if point["best"] is not None]
         seconds = [point["best"].seconds for point in there]
-        style = {"color": line.get_color(), "label": f"best of HiGHS's interior-point methods, {kind}"}
+        style = {
+            "color": line.get_color(),
+            "label": f"best of HiGHS's interior-point methods, {kind}",
+        }
         axes[0].loglog([point["n"] ** 2 for point in there], seconds, "s--", **style)
-        axes[1].semilogx(variables, [point["ours"].steps for point in points], "o-", label=f"ours, {kind}")
-    axes[0].set(xlabel="variables (users × servers)", ylabel="time [s]", title="Time to a certified optimum")
-    axes[1].set(xlabel="variables (users × servers)", ylabel="iterations", title="Iterations", ylim=(0, None))
+        axes[1].semilogx(
+            variables, [point["ours"].steps for point in points], "o-", label=f"ours, {kind}"
+        )
+    axes[0].set(
+        xlabel="variables (users × servers)", ylabel="time [s]", title="Time to a certified optimum"
+    )
+    axes[1].set(
+        xlabel="variables (users × servers)",
+        ylabel="iterations",
+        title="Iterations",
+        ylim=(0, None),
+    )
     for axis in axes:
         axis.legend(fontsize=8)
         axis.grid(alpha=0.3)
@@ -272,7 +325,9 @@ def huge(kinds: tuple[str, ...] = KINDS) -> None:
     for kind in kinds:
         command = [sys.executable, __file__, "--child", kind]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HUGE_SECONDS, check=True)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=2 * HUGE_SECONDS, check=True
+            )
         except subprocess.TimeoutExpired:
             rows.append([kind, f"> {2 * HUGE_SECONDS:.0f}", *["—"] * 6])
             continue
@@ -284,9 +339,21 @@ def huge(kinds: tuple[str, ...] = KINDS) -> None:
         times = [f"{answer[name]:.1f}" for name in ("compiled", "solved", "total")]
         about = [f"{answer['peak']:.2f}", str(answer["iterations"]), f"{answer['error']:.0e}"]
         rows.append([kind, *times, *about, "yes" if within else "no"])
-    columns = ["", "compile [s]", "solve [s]", "in all [s]", "peak [GB]", "iterations", "certificate", "within limits"]
+    columns = [
+        "",
+        "compile [s]",
+        "solve [s]",
+        "in all [s]",
+        "peak [GB]",
+        "iterations",
+        "certificate",
+        "within limits",
+    ]
     users, servers = HUGE
-    title = f"DRFH, {users} × {servers:,} distinct servers × 3; limits {HUGE_SECONDS:.0f} s and {HUGE_GIGABYTES:g} GB"
+    title = (
+        f"DRFH, {users} × {servers:,} distinct servers × 3; limits {HUGE_SECONDS:.0f} s and "
+        f"{HUGE_GIGABYTES:g} GB"
+    )
     show(title, columns, rows)
 
 
@@ -299,14 +366,20 @@ def child(kind: str) -> None:
     compiled = perf_counter() - begin
     found = run(OURS, program)
     total = perf_counter() - begin
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
+    peak = (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if sys.platform == "darwin" else 1024)
+        / 1e9
+    )
     told = {"compiled": compiled, "solved": found.seconds, "total": total, "peak": peak}
     print(json.dumps({**told, "iterations": found.steps, "error": found.error}))
 
 
 def alibaba(folder: Path, runs: int) -> None:
     """Compare methods on leximin with task limits on the real cluster; limits times 3 and without, too."""
-    trace = fairlp.read_alibaba_gpu(folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv")
+    trace = fairlp.read_alibaba_gpu(
+        folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"
+    )
     ways = {
         "lp, merged (warm simplex)": {"method": "lp"},
         "interior-point, merged": {"method": OURS},
@@ -326,14 +399,25 @@ def alibaba(folder: Path, runs: int) -> None:
                 totals[name] = found.totals.to_numpy()
                 first = totals[next(iter(ways))]
                 apart = np.abs(totals[name] - first)[first > 0] / first[first > 0]
-                about = [f"{statistics.median(seconds):.2f}", str(len(found.rounds)), f"{apart.max(initial=0.0):.0e}"]
+                about = [
+                    f"{statistics.median(seconds):.2f}",
+                    str(len(found.rounds)),
+                    f"{apart.max(initial=0.0):.0e}",
+                ]
                 rows.append([f"{mechanism}, limits × {factor:g}: {name}", *about])
     columns = ["", "seconds", "rounds", "totals differ by"]
-    show(f"Leximin of {len(trace.users)} classes on {len(trace.servers):,} servers, with constraints", columns, rows)
+    show(
+        f"Leximin of {len(trace.users)} classes on {len(trace.servers):,} servers, with "
+        "constraints",
+        columns,
+        rows,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--parts", default="headline,grid,logs")
     parser.add_argument("--size", type=int, default=500)
     parser.add_argument("--sizes", default="50,200,500,1000")
@@ -357,12 +441,16 @@ def main() -> None:
         sizes = [tuple(map(int, size.split("x"))) for size in chosen.device_sizes.split(",")]
         devices(chosen.device, sizes, chosen.runs)
         return
-    console.print(f"one BLAS thread; seconds, median of {chosen.runs} runs (of one beyond {ONCE:g} s)")
+    console.print(
+        f"one BLAS thread; seconds, median of {chosen.runs} runs (of one beyond {ONCE:g} s)"
+    )
     parts = [part for part in chosen.parts.split(",") if part]
     if "headline" in parts:
         headline(chosen.size, chosen.limit, chosen.runs, available(tuple(chosen.peers.split(","))))
     if "grid" in parts:
-        found = grid([int(n) for n in chosen.sizes.split(",")], chosen.limit, chosen.runs, available(GENERAL))
+        found = grid(
+            [int(n) for n in chosen.sizes.split(",")], chosen.limit, chosen.runs, available(GENERAL)
+        )
         show_grid(found)
         if chosen.plot:
             save(found, chosen.plot)

@@ -1,7 +1,7 @@
 """The leximin of any model beside ``cvxpy_leximin``: goods that can be divided among people, its own published cases.
 
-``python benchmarks/leximin.py``; without that package (``pip install cvxpy_leximin``) only our times are printed.
-Levels are compared with the exact ones, in rationals.
+``python benchmarks/leximin.py``; without that package (``pip install cvxpy_leximin``) only our
+times are printed. Levels are compared with the exact ones, in rationals.
 """
 
 from __future__ import annotations

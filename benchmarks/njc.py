@@ -2,8 +2,8 @@
 
     python benchmarks/njc.py [--quick] [--plot FILE]
 
-``--quick`` leaves out solvers on large instances and stops at 10 resources. BLAS gets one thread. Seconds are medians
-of 11 runs (1 of slow ones).
+``--quick`` leaves out solvers on large instances and stops at 10 resources. BLAS gets one thread.
+Seconds are medians of 11 runs (1 of slow ones).
 """
 
 from __future__ import annotations
@@ -32,13 +32,21 @@ def draw(users: int, resources: int, seed: int = 0, limited: bool = True) -> fai
     table = 0.02 + 0.98 * rng.random((users, resources)) ** 2
     weights = rng.integers(1, 11, users).astype(float)
     limits = np.ones(users) if limited else None
-    return fairlp.Instance.from_arrays(table, [np.ones(resources)], task_limits=limits, weights=weights)
+    return fairlp.Instance.from_arrays(
+        table, [np.ones(resources)], task_limits=limits, weights=weights
+    )
 
 
 def exact(quick: bool) -> None:
     """The exact method by size, its certificate, and the same program through solvers."""
     rows = []
-    sizes = [(100, 5, True), (1_000, 10, True), (10_000, 20, True), (10_000, 20, False), (100_000, 20, True)]
+    sizes = [
+        (100, 5, True),
+        (1_000, 10, True),
+        (10_000, 20, True),
+        (10_000, 20, False),
+        (100_000, 20, True),
+    ]
     sizes.append((2, 10_000, True))
     for users, resources, limited in sizes:
         instance = draw(users, resources, limited=limited)
@@ -53,26 +61,49 @@ def exact(quick: bool) -> None:
         rows.append([size, str(market.steps), f"{core:.4f}", f"{whole:.4f}", *conditions])
         if (users, resources, limited) == (10_000, 20, True):
             kept = core <= MOST_SECONDS
-    columns = ["users × resources", "Newton steps", "Newton, s", "allocate, s", "conditions", "gap", "complaint"]
+    columns = [
+        "users × resources",
+        "Newton steps",
+        "Newton, s",
+        "allocate, s",
+        "conditions",
+        "gap",
+        "complaint",
+    ]
     show("method eg (exact): the Eisenberg–Gale optimum with its certificate", columns, rows)
     console.print(f"10,000 × 20 within {MOST_SECONDS} s: {'kept' if kept else 'BROKEN'}")
     rows = []
     for users, resources in [(100, 5)] if quick else [(100, 5), (1_000, 10), (10_000, 20)]:
         instance = draw(users, resources)
         best = fairlp.allocate(instance, "njc").totals.to_numpy()
-        for method, solver in (("newton", ""), ("trajectory", ""), ("convex", "highs"), ("convex", "cvxpy:CLARABEL")):
+        for method, solver in (
+            ("newton", ""),
+            ("trajectory", ""),
+            ("convex", "highs"),
+            ("convex", "cvxpy:CLARABEL"),
+        ):
             if solver == "highs" and users > 1_000:
                 continue  # tangents take minutes there
             try:
                 begin = perf_counter()
-                found = fairlp.allocate(instance, "njc", method=method, **({"solver": solver} if solver else {}))
+                found = fairlp.allocate(
+                    instance, "njc", method=method, **({"solver": solver} if solver else {})
+                )
                 seconds = perf_counter() - begin
             except FairlpError as error:
-                rows.append([f"{users:,} × {resources}", f"{method} {solver}", "—", type(error).__name__])
+                rows.append(
+                    [f"{users:,} × {resources}", f"{method} {solver}", "—", type(error).__name__]
+                )
                 continue
             away = float(abs(found.totals.to_numpy() / best - 1).max())
-            rows.append([f"{users:,} × {resources}", f"{method} {solver}", f"{seconds:.3f}", f"{away:.0e}"])
-    show("other ways to the same optimum", ["users × resources", "method", "seconds", "largest difference"], rows)
+            rows.append(
+                [f"{users:,} × {resources}", f"{method} {solver}", f"{seconds:.3f}", f"{away:.0e}"]
+            )
+    show(
+        "other ways to the same optimum",
+        ["users × resources", "method", "seconds", "largest difference"],
+        rows,
+    )
 
 
 def choosing(quick: bool) -> dict[str, list[float]]:
@@ -96,9 +127,19 @@ def choosing(quick: bool) -> dict[str, list[float]]:
         found["candidates"].append(seconds[1])
         found["programs"].append(candidates.programs)
         both = [f"{second:.3f}" for second in seconds]
-        rows.append([str(resources), f"{sets:,}", f"{candidates.programs:,}", *both, "yes" if agree else "NO"])
+        rows.append(
+            [
+                str(resources),
+                f"{sets:,}",
+                f"{candidates.programs:,}",
+                *both,
+                "yes" if agree else "NO",
+            ]
+        )
     columns = ["resources", "candidate sets", "linear programs", "candidates, s", "agree"]
-    show("the best of all fair allocations, 10 users", [*columns[:3], "milp, s", *columns[3:]], rows)
+    show(
+        "the best of all fair allocations, 10 users", [*columns[:3], "milp, s", *columns[3:]], rows
+    )
     return found
 
 
@@ -110,9 +151,23 @@ def plot(found: dict[str, list[float]], path: str) -> None:
     import matplotlib.pyplot as plt
 
     fig, axis = plt.subplots(figsize=(6, 4), dpi=110, layout="constrained")
-    axis.plot(found["resources"], found["candidates"], "o--", color="#CC6677", label="candidates: a tree of sets")
-    axis.plot(found["resources"], found["milp"], "s-", color="#332288", label="milp: one binary a resource")
-    axis.set(yscale="log", xlabel="resources", ylabel="seconds", title="best fair allocation of 10 users")
+    axis.plot(
+        found["resources"],
+        found["candidates"],
+        "o--",
+        color="#CC6677",
+        label="candidates: a tree of sets",
+    )
+    axis.plot(
+        found["resources"],
+        found["milp"],
+        "s-",
+        color="#332288",
+        label="milp: one binary a resource",
+    )
+    axis.set(
+        yscale="log", xlabel="resources", ylabel="seconds", title="best fair allocation of 10 users"
+    )
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False)
     fig.savefig(path)
@@ -121,8 +176,14 @@ def plot(found: dict[str, list[float]], path: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="without solvers on large instances, up to 10 resources")
-    parser.add_argument("--plot", metavar="FILE", help="write the growth with resources as a picture")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="without solvers on large instances, up to 10 resources",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", help="write the growth with resources as a picture"
+    )
     given = parser.parse_args()
     with threadpool_limits(1):
         console.print(machine("fairlp", "numpy", "highspy") + "; BLAS with one thread")

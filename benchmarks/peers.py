@@ -3,8 +3,9 @@
 - ``cvxpy_leximin`` (Erel Segal-Halevi; ``pip install --no-deps cvxpy_leximin``) runs its own code. It replaces methods
   of ``cvxpy.Problem`` in the process that imports it.
 - Gavel (Narayanan et al., OSDI 2020) is a scheduler, not a package: its water filling is written anew here, after
-  ``scheduler/policies/max_min_fairness_water_filling.py`` of github.com/stanford-futuredata/gavel, with CVXPY, ECOS and
-  GLPK as there (HiGHS where one of them is missing: ``pip install ecos cvxopt``).
+  ``scheduler/policies/max_min_fairness_water_filling.py`` of github.com/stanford-futuredata/gavel,
+  with CVXPY, ECOS and GLPK as there (HiGHS where one of them is missing: ``pip install ecos
+  cvxopt``).
 - POP (Narayanan et al., SOSP 2021) deals users and servers out at random and solves every part by itself: so do we
   here, each part by the method that also solves the whole.
 - Soroush (Namyar et al., NSDI 2024) approximates max-min fairness by one linear program: its geometric binner, written
@@ -25,7 +26,8 @@ import fairlp
 from fairlp import Index, Instance, Model
 from fairlp.research.library.numerics import scattered
 
-#: Gavel freezes who cannot be raised by this factor and this much more; its levels are promised no better than that.
+#: Gavel freezes who cannot be raised by this factor and this much more; its levels are promised no
+#: better than that.
 SLACK, EPSILON = 1.0001, 1e-5
 
 
@@ -98,7 +100,9 @@ def drawn_jobs(count: int, seed: int, like_gavel: bool = True) -> Jobs:
     rng = np.random.default_rng(seed)
     if not like_gavel:
         workers = rng.integers(1, count + 1, 4).astype(float)
-        return Jobs(rng.random((count, 4)) + 0.01, np.ones(count), rng.integers(1, 4, count) * 1.0, workers)
+        return Jobs(
+            rng.random((count, 4)) + 0.01, np.ones(count), rng.integers(1, 4, count) * 1.0, workers
+        )
     best = rng.uniform(2, 10, count)
     middle = best ** rng.uniform(0.3, 0.8, count)
     throughputs = rng.lognormal(1, 1, (count, 1)) * np.stack([best, middle, np.ones(count)], axis=1)
@@ -110,10 +114,13 @@ def drawn_jobs(count: int, seed: int, like_gavel: bool = True) -> Jobs:
 def jobs_model(jobs: Jobs) -> tuple[Model, Any]:
     """Return Gavel's policy as a model of ours, and its levels.
 
-    An Instance says all but one row: rates by server it has, but its limits are tasks, and Gavel's is time over all
-    servers together.
+    An Instance says all but one row: rates by server it has, but its limits are tasks, and Gavel's
+    is time over all servers together.
     """
-    m, j = Index("m", range(len(jobs.scale)), "job"), Index("j", range(len(jobs.workers)), "type of GPU")
+    m, j = (
+        Index("m", range(len(jobs.scale)), "job"),
+        Index("j", range(len(jobs.workers)), "type of GPU"),
+    )
     model = Model("Gavel", "Narayanan et al., OSDI 2020", (m, j))
     x = model.variable("x", m, j, doc="part of the time of m on j")
     rate = model.parameter("T", (m, j), jobs.rates, "level of m from all its time on j")
@@ -140,7 +147,9 @@ class WaterFilling:
         self.jobs = jobs
         count = len(jobs.scale)
         per_level = jobs.scale / jobs.weights
-        rates = jobs.rates / per_level[:, None]  # normalised throughputs, to which slack and epsilon apply
+        rates = (
+            jobs.rates / per_level[:, None]
+        )  # normalised throughputs, to which slack and epsilon apply
         self.per_level, self.reach = per_level, float((rates * jobs.scale[:, None]).max())
         self.so_far, self.lower = cp.Parameter(count), cp.Parameter(count)
         self.factor, self.free = cp.Parameter(count, nonneg=True), cp.Parameter(count)
@@ -151,14 +160,23 @@ class WaterFilling:
         throughput, rows = self._region(rates)
         self.better = cp.Variable(count, boolean=True)
         more = throughput - self.so_far * SLACK
-        rows += [self.reach * self.better >= more + EPSILON, self.reach * (1 - self.better) >= -more]
+        rows += [
+            self.reach * self.better >= more + EPSILON,
+            self.reach * (1 - self.better) >= -more,
+        ]
         rows += [throughput >= self.lower, cp.multiply(self.frozen, self.better) == 0]
         self.milp = cp.Problem(cp.Maximize(cp.sum(self.better)), rows)
 
     def _region(self, rates: np.ndarray) -> tuple[cp.Expression, list[cp.Constraint]]:
         x = cp.Variable(rates.shape)
-        used = cp.sum(cp.multiply(np.repeat(self.jobs.scale[:, None], rates.shape[1], axis=1), x), axis=0)
-        return cp.sum(cp.multiply(rates, x), axis=1), [x >= 0, used <= self.jobs.workers, cp.sum(x, axis=1) <= 1]
+        used = cp.sum(
+            cp.multiply(np.repeat(self.jobs.scale[:, None], rates.shape[1], axis=1), x), axis=0
+        )
+        return cp.sum(cp.multiply(rates, x), axis=1), [
+            x >= 0,
+            used <= self.jobs.workers,
+            cp.sum(x, axis=1) <= 1,
+        ]
 
     def levels(self) -> np.ndarray:
         """Return the level of every job at the end."""
@@ -170,14 +188,26 @@ class WaterFilling:
             self.so_far.value, self.lower.value = so_far, so_far
             self.factor.value = np.where(final, 0.0, self.per_level)
             self.free.value = np.where(final, self.reach, 0.0)
-            self.lp.solve(solver="ECOS" if "ECOS" in cp.installed_solvers() else "HIGHS", warm_start=True)
-            if self.lp.status != "optimal":  # frozen levels that rounding has made too high: theirs ends here too
+            self.lp.solve(
+                solver="ECOS" if "ECOS" in cp.installed_solvers() else "HIGHS", warm_start=True
+            )
+            if (
+                self.lp.status != "optimal"
+            ):  # frozen levels that rounding has made too high: theirs ends here too
                 break
             found = np.array(self.throughput.value)
             so_far = so_far + np.where(final, 0.0, self.lp.value / self.per_level)
-            self.so_far.value, self.lower.value, self.frozen.value = so_far, so_far, final.astype(float)
+            self.so_far.value, self.lower.value, self.frozen.value = (
+                so_far,
+                so_far,
+                final.astype(float),
+            )
             self.milp.solve(solver=solver, warm_start=True)
-            raisable = self.better.value > 0.5 if self.milp.status == "optimal" else np.zeros(count, dtype=bool)
+            raisable = (
+                self.better.value > 0.5
+                if self.milp.status == "optimal"
+                else np.zeros(count, dtype=bool)
+            )
             if not (newly := ~final & ~raisable).any():
                 break
             final = final | newly
@@ -210,12 +240,16 @@ def pop_instances(instance: Instance, parts: int, seed: int) -> list[tuple[np.nd
         if (who := everyone[eligible[np.ix_(everyone, some)].any(axis=1)]).size:
             servers = instance.capacities[some]
             where = eligible[np.ix_(who, some)]
-            part = Instance.from_arrays(instance.demands[who], servers, counts=counts[some], eligible=where)
+            part = Instance.from_arrays(
+                instance.demands[who], servers, counts=counts[some], eligible=where
+            )
             found.append((who, part))
     return found
 
 
-def pop_levels(instance: Instance, parts: int, method: str, seed: int) -> tuple[np.ndarray, list[float]]:
+def pop_levels(
+    instance: Instance, parts: int, method: str, seed: int
+) -> tuple[np.ndarray, list[float]]:
     """Return levels in shares of the whole cluster, and the seconds of each part."""
     levels, seconds = np.zeros(len(instance.users)), []
     for who, part in pop_instances(instance, parts, seed):
@@ -242,15 +276,18 @@ def pop_jobs(jobs: Jobs, parts: int, seed: int) -> tuple[np.ndarray, list[float]
 def geometric_bins(instance: Instance, factor: float = 2.0, less: float = 0.1) -> np.ndarray:
     """Return levels of C-DRFH by Soroush's geometric binner: one linear program, each level within a factor.
 
-    A level is the sum of what it has in bins, each ``factor`` times as high as all below it together. What is in a bin
-    counts ``less`` times what is in the one below, so that lower bins fill first.
+    A level is the sum of what it has in bins, each ``factor`` times as high as all below it
+    together. What is in a bin counts ``less`` times what is in the one below, so that lower bins
+    fill first.
     """
     shares = instance.demands / instance.pool
     needed = shares / shares.max(axis=1, keepdims=True)
     per_task = shares.max(axis=1)
     alone = instance.gamma().sum(axis=1) * per_task
     least = (alone / len(instance.users)).min()  # all have it where every server is divided equally
-    ends = least * factor ** np.arange(int(np.ceil(np.log(alone.max() / least) / np.log(factor))) + 1)
+    ends = least * factor ** np.arange(
+        int(np.ceil(np.log(alone.max() / least) / np.log(factor))) + 1
+    )
     n, i, r = instance.users, instance.servers, instance.resources
     b = Index("b", range(len(ends)), "bin")
     model = Model("geometric binner", indices=(n, i, r, b))

@@ -2,9 +2,10 @@
 
     python benchmarks/per_server.py [--quick]
 
-``--quick`` leaves out the larger rows of the slow methods. Data are log-normal, a user may run on 30 % of the servers,
-weights are 1, 2 or 3. Every answer here carries its certificate: nobody could gain more than 1e-9 of what it could run
-alone on a server. Seconds include merging, the certificate and the result.
+``--quick`` leaves out the larger rows of the slow methods. Data are log-normal, a user may run on
+30 % of the servers, weights are 1, 2 or 3. Every answer here carries its certificate: nobody could
+gain more than 1e-9 of what it could run alone on a server. Seconds include merging, the certificate
+and the result.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ RESOURCES = 3
 MOST_SECONDS = 10.0
 
 
-def draw(users: int, servers: int, seed: int = 0, limits: bool = False, classes: int | None = None) -> Instance:
+def draw(
+    users: int, servers: int, seed: int = 0, limits: bool = False, classes: int | None = None
+) -> Instance:
     """Return a random cluster; of ``classes`` different servers where that is given."""
     rng = np.random.default_rng(seed)
     kinds = classes or servers
-    demands, capacities = rng.lognormal(0, 1, (users, RESOURCES)), rng.lognormal(3, 1, (kinds, RESOURCES))
+    demands, capacities = (
+        rng.lognormal(0, 1, (users, RESOURCES)),
+        rng.lognormal(3, 1, (kinds, RESOURCES)),
+    )
     eligible = rng.random((users, kinds)) < 0.3
     eligible[np.arange(users), rng.integers(0, kinds, users)] = True
     weights = rng.integers(1, 4, users)
@@ -61,7 +67,8 @@ def limit() -> bool:
             kept &= limits or seconds <= MOST_SECONDS
             rows.append(
                 [
-                    f"{users} × {servers} × {RESOURCES}, {division}{', task limits' if limits else ''}",
+                    f"{users} × {servers} × {RESOURCES}, "
+                    f"{division}{', task limits' if limits else ''}",
                     f"{len(found.rounds)}",
                     f"{found.rounds['pivots'].sum()}",
                     f"{found.certificate.violation:.0e}",
@@ -69,7 +76,14 @@ def limit() -> bool:
                     "" if limits else f"{seconds / MOST_SECONDS:.2f}",
                 ]
             )
-    columns = ["users × servers × resources", "sweeps", "pivots", "largest gain", "seconds", f"of {MOST_SECONDS:.0f} s"]
+    columns = [
+        "users × servers × resources",
+        "sweeps",
+        "pivots",
+        "largest gain",
+        "seconds",
+        f"of {MOST_SECONDS:.0f} s",
+    ]
     show("Best responses with pivots, to a certified fixed point", columns, rows)
     return kept
 
@@ -93,17 +107,27 @@ def growth(quick: bool) -> None:
                 except NotConvergedError:
                     row.append("not settled")
                     continue
-                steps = found.rounds["time"].iloc[-1] if method == "distributed" else len(found.rounds)
+                steps = (
+                    found.rounds["time"].iloc[-1] if method == "distributed" else len(found.rounds)
+                )
                 row.append(f"{steps:.0f} / {seconds:.2f}")
             rows.append(row)
-    columns = ["users × servers", "best-response", "sweeps (no pivots)", "algorithm-1", "distributed"]
+    columns = [
+        "users × servers",
+        "best-response",
+        "sweeps (no pivots)",
+        "algorithm-1",
+        "distributed",
+    ]
     show("Sweeps (distributed: simulated seconds) / seconds", columns, rows)
 
 
 def convex(quick: bool) -> None:
     """Time division: best responses beside the Eisenberg–Gale program through a cone solver."""
     rows = []
-    fairlp.formulate(draw(5, 3), "psdsf-tdm").solve(solver="clarabel")  # imports are not the solver's time
+    fairlp.formulate(draw(5, 3), "psdsf-tdm").solve(
+        solver="clarabel"
+    )  # imports are not the solver's time
     for users, servers in [(50, 25), (100, 50), (200, 100), (400, 200)][: 3 if quick else 4]:
         instance = draw(users, servers)
         ours, found = timed(instance, "tdm")
@@ -118,7 +142,13 @@ def convex(quick: bool) -> None:
         totals = np.asarray(model.evaluate("tasks", solution.x)).reshape(users, -1).sum(axis=1)
         apart = abs(totals / found.totals.to_numpy() - 1).max()
         rows.append([*row, f"{apart:.0e}"])
-    columns = ["users × servers", "best-response [s]", "Clarabel [s]", "ratio", "its totals are off by"]
+    columns = [
+        "users × servers",
+        "best-response [s]",
+        "Clarabel [s]",
+        "ratio",
+        "its totals are off by",
+    ]
     show("Time division as a convex program", columns, rows)
 
 
@@ -138,7 +168,13 @@ def classes(quick: bool) -> None:
                 except NotConvergedError:
                     row[2:] = ["not settled", "> 2000", ""]
             rows.append(row)
-    columns = ["users × servers of 20 classes", "merged [s]", "one by one [s]", "sweeps", "totals differ by"]
+    columns = [
+        "users × servers of 20 classes",
+        "merged [s]",
+        "one by one [s]",
+        "sweeps",
+        "totals differ by",
+    ]
     show("Identical servers as one", columns, rows)
 
 

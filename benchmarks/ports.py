@@ -2,8 +2,9 @@
 
     python benchmarks/ports.py
 
-The models are the kind that each tool's own tutorial begins with. Lines are counted from the data to the answer. linopy
-is an extra (``pip install "fairlp[bench]"``); a tool that is not installed is left out.
+The models are the kind that each tool's own tutorial begins with. Lines are counted from the data
+to the answer. linopy is an extra (``pip install "fairlp[bench]"``); a tool that is not installed is
+left out.
 """
 
 from __future__ import annotations
@@ -67,9 +68,15 @@ def warehouses_in_pyomo() -> float:
     model.d = pyo.Param(model.N, model.M, initialize=lambda model, n, m: DISTANCES.loc[n, m])
     model.x = pyo.Var(model.N, model.M, bounds=(0, 1))
     model.y = pyo.Var(model.N, within=pyo.Binary)
-    model.cost = pyo.Objective(expr=sum(model.d[n, m] * model.x[n, m] for n in model.N for m in model.M))
-    model.served = pyo.Constraint(model.M, rule=lambda model, m: sum(model.x[n, m] for n in model.N) == 1)
-    model.open = pyo.Constraint(model.N, model.M, rule=lambda model, n, m: model.x[n, m] <= model.y[n])
+    model.cost = pyo.Objective(
+        expr=sum(model.d[n, m] * model.x[n, m] for n in model.N for m in model.M)
+    )
+    model.served = pyo.Constraint(
+        model.M, rule=lambda model, m: sum(model.x[n, m] for n in model.N) == 1
+    )
+    model.open = pyo.Constraint(
+        model.N, model.M, rule=lambda model, n, m: model.x[n, m] <= model.y[n]
+    )
     model.most = pyo.Constraint(expr=sum(model.y[n] for n in model.N) <= 2)
     pyo.SolverFactory("appsi_highs").solve(model)
     return pyo.value(model.cost)
@@ -86,7 +93,8 @@ def warehouses() -> float:
     return model.solve().objective
 
 
-# CVXPY: a line through points, by least absolute deviations, with weights that are no less than 0 and add up to 1.
+# CVXPY: a line through points, by least absolute deviations, with weights that are no less than 0
+# and add up to 1.
 
 DRAW = np.random.default_rng(0)
 POINTS = pd.DataFrame(DRAW.normal(size=(30, 4)), columns=["a", "b", "c", "d"])
@@ -97,7 +105,9 @@ def regression_in_cvxpy() -> float:
     import cvxpy as cp
 
     w = cp.Variable(4, nonneg=True)
-    problem = cp.Problem(cp.Minimize(cp.norm1(POINTS.to_numpy() @ w - VALUES.to_numpy())), [cp.sum(w) == 1])
+    problem = cp.Problem(
+        cp.Minimize(cp.norm1(POINTS.to_numpy() @ w - VALUES.to_numpy())), [cp.sum(w) == 1]
+    )
     problem.solve(solver="HIGHS")
     weights = pd.Series(w.value, POINTS.columns)
     assert len(weights) == 4
@@ -117,7 +127,8 @@ def regression() -> float:
 
 LOAD = pd.Series([4.0, 5, 8, 9, 6, 4], pd.RangeIndex(6, name="t"))
 PLANTS = pd.DataFrame(
-    {"cost": [10.0, 50.0], "most": [6.0, 9.0], "ramp": [1.0, 9.0]}, pd.Index(["coal", "gas"], name="g")
+    {"cost": [10.0, 50.0], "most": [6.0, 9.0], "ramp": [1.0, 9.0]},
+    pd.Index(["coal", "gas"], name="g"),
 )
 
 
@@ -131,7 +142,9 @@ def dispatch_in_linopy() -> float:
     ramp = PLANTS["ramp"].to_xarray()
     model.add_constraints(power - power.shift(t=1) <= ramp, name="ramp_up")
     model.add_constraints(power - power.shift(t=1) >= -ramp, name="ramp_down")
-    model.add_constraints(power.sum("g") - (store - store.shift(t=1)) == LOAD.to_xarray(), name="load")
+    model.add_constraints(
+        power.sum("g") - (store - store.shift(t=1)) == LOAD.to_xarray(), name="load"
+    )
     model.add_objective((power * PLANTS["cost"].to_xarray()).sum())
     model.solve(solver_name="highs", output_flag=False)
     return float(model.objective.value)
@@ -167,7 +180,10 @@ def main() -> None:
         if importlib.util.find_spec(tool) is None:
             print(f"{tool:8} is not installed")
             continue
-        print(f"{tool:8}{lines(theirs):4} lines, fairlp{lines(ours):4}; objective {theirs():.9g}, fairlp {ours():.9g}")
+        print(
+            f"{tool:8}{lines(theirs):4} lines, fairlp{lines(ours):4}; objective {theirs():.9g}, "
+            f"fairlp {ours():.9g}"
+        )
 
 
 if __name__ == "__main__":

@@ -11,10 +11,15 @@ import numpy as np
 import fairlp
 
 
-def queued(rng: np.random.Generator, users: int, resources: int, depth: int = 3) -> dict[str, object]:
+def queued(
+    rng: np.random.Generator, users: int, resources: int, depth: int = 3
+) -> dict[str, object]:
     """Return paths of ten queues a level, and weights of users."""
     names = rng.integers(0, 10, (users, depth))
-    return {"queue": ["/".join(f"q{name}" for name in row) for row in names], "weights": rng.integers(1, 4, users)}
+    return {
+        "queue": ["/".join(f"q{name}" for name in row) for row in names],
+        "weights": rng.integers(1, 4, users),
+    }
 
 
 def timed(what: str, instance: fairlp.Instance, mechanism: str, **options: object) -> float:
@@ -23,7 +28,10 @@ def timed(what: str, instance: fairlp.Instance, mechanism: str, **options: objec
     found = fairlp.allocate(instance, mechanism, **options)
     seconds = time.perf_counter() - begin
     rounds = "" if found.rounds is None else f", {len(found.rounds)} rounds"
-    print(f"{what:<62} {seconds:7.2f} s  ({found.method}{rounds}, residual {found.residual:.1e})", flush=True)
+    print(
+        f"{what:<62} {seconds:7.2f} s  ({found.method}{rounds}, residual {found.residual:.1e})",
+        flush=True,
+    )
     return seconds
 
 
@@ -35,13 +43,21 @@ def main() -> None:
     tree = queued(rng, users, resources)
     demands = rng.lognormal(size=(users, resources))
     pool = [[users * 10.0] * resources]
-    timed("one pool, 10,000 leaves, 4 resources", fairlp.Instance.from_arrays(demands, pool, **tree), "h-drf")
+    timed(
+        "one pool, 10,000 leaves, 4 resources",
+        fairlp.Instance.from_arrays(demands, pool, **tree),
+        "h-drf",
+    )
     limits = rng.integers(1, 50, users)
     limited = fairlp.Instance.from_arrays(demands, pool, task_limits=limits, **tree)
     timed("the same with task limits", limited, "h-drf")
-    capped = limited.replace(queues={f"q{k}": {"cap": {"resource1": users * 0.9}} for k in range(5)})
+    capped = limited.replace(
+        queues={f"q{k}": {"cap": {"resource1": users * 0.9}} for k in range(5)}
+    )
     timed("the same with five caps", capped, "h-drf")
-    for users, servers in ((1_000, 500),) if len(sys.argv) < 2 else ((int(sys.argv[1]), int(sys.argv[2])),):
+    for users, servers in (
+        ((1_000, 500),) if len(sys.argv) < 2 else ((int(sys.argv[1]), int(sys.argv[2])),)
+    ):
         demands, capacities = rng.lognormal(size=(users, 3)), rng.lognormal(size=(servers, 3)) * 20
         many = fairlp.Instance.from_arrays(demands, capacities, **queued(rng, users, 3, depth=2))
         drfh = timed(f"{users:,} leaves × {servers} servers × 3: drfh", many, "drfh")

@@ -1,9 +1,10 @@
 """Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, POP's parts, and Soroush's binner.
 
-python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [soroush] [--limit SECONDS] [--seed SEED] [sizes: --help]
+python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [soroush] [--limit SECONDS] [--seed SEED]
+[sizes: --help]
 
-Who they are, and what runs: benchmarks/peers.py. ``cvxpy_leximin`` goes last, as it changes CVXPY where it is imported.
-Every race ends with an error where levels that should be equal are not.
+Who they are, and what runs: benchmarks/peers.py. ``cvxpy_leximin`` goes last, as it changes CVXPY
+where it is imported. Every race ends with an error where levels that should be equal are not.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ import fairlp
 from fairlp.errors import FairlpError
 
 RACES = ("cvxpy_leximin", "gavel", "pop", "soroush")
-#: How far levels of ours, all proved by prices, may be apart, relative; and those of a peer told to be as exact.
+#: How far levels of ours, all proved by prices, may be apart, relative; and those of a peer told to
+#: be as exact.
 EQUAL, NEAR = 1e-7, 1e-5
 #: A run that takes longer is not repeated.
 ONCE = 2.0
@@ -76,24 +78,39 @@ METHODS: dict[str, tuple[str, dict[str, float]]] = {
 def race_cvxpy_leximin(sizes: list[int], limit: float, seed: int) -> None:
     """C-DRFH of n users, each on about two of n servers: theirs, ours through CVXPY, and ours of the instance."""
     if find_spec("cvxpy_leximin") is None:
-        console.print("cvxpy_leximin: not installed, not raced (pip install --no-deps cvxpy_leximin)")
+        console.print(
+            "cvxpy_leximin: not installed, not raced (pip install --no-deps cvxpy_leximin)"
+        )
         return
     patient = dict.fromkeys(METHODS, True)
     rows = []
     for size in sizes:
         instance = cluster(size, size, seed, part=2 / size)
-        right, allocating = timed(lambda one: fairlp.allocate(one, "c-drfh").levels.to_numpy(), instance)
+        right, allocating = timed(
+            lambda one: fairlp.allocate(one, "c-drfh").levels.to_numpy(), instance
+        )
         mine, through = timed(ours_in_cvxpy, instance)
         difference = require(apart(mine, right), EQUAL, "fairlp.leximin of CVXPY's problem")
         name = f"{size} × {size}, {len(np.unique(right.round(9)))} levels"
-        rows.append([name, "fairlp.allocate", f"{allocating:.3f}", "1", f"{through / allocating:.2f}", "—"])
         rows.append(
-            [name, "fairlp.leximin(cvxpy)", f"{through:.3f}", f"{through / allocating:.1f}", "1", f"{difference:.0e}"]
+            [name, "fairlp.allocate", f"{allocating:.3f}", "1", f"{through / allocating:.2f}", "—"]
+        )
+        rows.append(
+            [
+                name,
+                "fairlp.leximin(cvxpy)",
+                f"{through:.3f}",
+                f"{through / allocating:.1f}",
+                "1",
+                f"{difference:.0e}",
+            ]
         )
         for label, (method, tolerances) in METHODS.items():
             if not patient[label]:
                 continue
-            rows.append([name, label, *_theirs(instance, right, method, tolerances, allocating, through)])
+            rows.append(
+                [name, label, *_theirs(instance, right, method, tolerances, allocating, through)]
+            )
             patient[label] = rows[-1][2] == "—" or float(rows[-1][2]) < limit / 6
     columns = ["users × servers", "", "CPU s", "to allocate", "to leximin", "levels off"]
     show("C-DRFH, 3 resources: cvxpy_leximin beside ours, all through HiGHS", columns, rows)
@@ -115,7 +132,12 @@ def _theirs(
     difference = apart(levels, right)
     if tolerances:
         require(difference, NEAR, f"cvxpy_leximin ({method})")
-    return [f"{seconds:.3f}", f"{seconds / allocating:.0f}", f"{seconds / through:.0f}", f"{difference:.0e}"]
+    return [
+        f"{seconds:.3f}",
+        f"{seconds / allocating:.0f}",
+        f"{seconds / through:.0f}",
+        f"{difference:.0e}",
+    ]
 
 
 def race_gavel(sizes: list[int], limit: float, seed: int) -> None:
@@ -133,7 +155,9 @@ def race_gavel(sizes: list[int], limit: float, seed: int) -> None:
                 except cp.error.SolverError as error:
                     rows.append([name, f"{seconds:.3f}", "—", "—", str(error)[:30], ""])
                     continue
-            lowest = require(apart(levels.min(), right.min()), 2 * (SLACK - 1), "the least level of Gavel's")
+            lowest = require(
+                apart(levels.min(), right.min()), 2 * (SLACK - 1), "the least level of Gavel's"
+            )
             ratio, off = f"{other / seconds:.0f}", f"{apart(levels, right):.0e}"
             rows.append([name, f"{seconds:.3f}", f"{other:.2f}", ratio, off, f"{lowest:.0e}"])
             if other > limit / 4:
@@ -149,10 +173,16 @@ def lost(levels: np.ndarray, right: np.ndarray) -> list[str]:
     if different.size and mine[different[0]] > best[different[0]]:
         raise SystemExit("parts are better than the exact leximin of the whole, in its own order")
     worse = float((levels < right * 0.99).mean())
-    return [f"{levels.min() / right.min():.3f}", f"{worse:.0%}", f"{levels.sum() / right.sum():.3f}"]
+    return [
+        f"{levels.min() / right.min():.3f}",
+        f"{worse:.0%}",
+        f"{levels.sum() / right.sum():.3f}",
+    ]
 
 
-def pop_rows(name: str, exact: Callable[[], Any], in_parts: Callable[[int], Any], parts: list[int]) -> list[list[str]]:
+def pop_rows(
+    name: str, exact: Callable[[], Any], in_parts: Callable[[int], Any], parts: list[int]
+) -> list[list[str]]:
     """Return a row of the exact leximin, and one of each number of parts."""
     right, whole = timed(exact)
     rows = [[name, "exact", f"{whole:.3f}", "", "", "1", "0%", "1"]]
@@ -177,7 +207,9 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
                 def exact(instance: fairlp.Instance = instance, method: str = method) -> np.ndarray:
                     return fairlp.allocate(instance, "c-drfh", method=method).levels.to_numpy()
 
-                def in_parts(k: int, instance: fairlp.Instance = instance, method: str = method) -> Any:
+                def in_parts(
+                    k: int, instance: fairlp.Instance = instance, method: str = method
+                ) -> Any:
                     return pop_levels(instance, k, method, seed)
 
                 begin = process_time()
@@ -186,7 +218,9 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
                 rows += pop_rows(name, exact, in_parts, parts)
                 if process_time() - begin > limit / 4:
                     break
-    show("C-DRFH, 3 resources: POP beside the exact leximin", ["users × servers", "", *COLUMNS], rows)
+    show(
+        "C-DRFH, 3 resources: POP beside the exact leximin", ["users × servers", "", *COLUMNS], rows
+    )
 
 
 def race_soroush(sizes: list[int], limit: float, seed: int) -> None:
@@ -197,7 +231,15 @@ def race_soroush(sizes: list[int], limit: float, seed: int) -> None:
         right, whole = timed(lambda one: fairlp.allocate(one, "c-drfh").levels.to_numpy(), instance)
         rows.append([f"{size} × {size}", "exact", f"{whole:.3f}", "", "1", "0%", "1"])
         levels, seconds = timed(geometric_bins, instance)
-        rows.append(["", "binner, factor 2", f"{seconds:.3f}", f"{whole / seconds:.2f}", *lost(levels, right)])
+        rows.append(
+            [
+                "",
+                "binner, factor 2",
+                f"{seconds:.3f}",
+                f"{whole / seconds:.2f}",
+                *lost(levels, right),
+            ]
+        )
         if seconds > limit / 4:
             break
     columns = ["users × servers", "", "CPU s", "faster", "least level", "1 % worse", "sum"]
@@ -222,13 +264,23 @@ def race_pop_jobs(sizes: list[int], parts: list[int], seed: int) -> None:
 
 def main() -> None:
     """Print the tables that were asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("races", nargs="*", help=f"of {', '.join(RACES)}; by default all")
-    parser.add_argument("--users", type=int, nargs="+", default=[5, 10, 20, 40], help="for cvxpy_leximin")
-    parser.add_argument("--jobs", type=int, nargs="+", default=[16, 64, 256, 1024], help="for Gavel, and for POP")
-    parser.add_argument("--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP and Soroush")
+    parser.add_argument(
+        "--users", type=int, nargs="+", default=[5, 10, 20, 40], help="for cvxpy_leximin"
+    )
+    parser.add_argument(
+        "--jobs", type=int, nargs="+", default=[16, 64, 256, 1024], help="for Gavel, and for POP"
+    )
+    parser.add_argument(
+        "--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP and Soroush"
+    )
     parser.add_argument("--parts", type=int, nargs="+", default=[2, 4, 8], help="for POP")
-    parser.add_argument("--limit", type=float, default=60, help="seconds after which a larger size is not tried")
+    parser.add_argument(
+        "--limit", type=float, default=60, help="seconds after which a larger size is not tried"
+    )
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     asked = given.races or list(RACES)

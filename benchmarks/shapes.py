@@ -1,13 +1,15 @@
 """DRFH on the shapes that real clusters have: ours beside the rounds of linear programs and general solvers.
 
-    python benchmarks/shapes.py [--size 500] [--limit 60] [--peers highs-ipm,highs-hipo] [--only zeros,chain]
+    python benchmarks/shapes.py [--size 500] [--limit 60] [--peers highs-ipm,highs-hipo] [--only
+    zeros,chain]
     python benchmarks/shapes.py --rounds [--size 500]     the whole leximin beside its first and its hardest program
     python benchmarks/shapes.py --grid [--sizes 20,40,70,100,150]     when which of our methods is faster
 
-CPU seconds, one BLAS thread, each run in a process of its own. Ours (`auto`) and the rounds of linear programs (HiGHS,
-warm-started) give the whole leximin. General solvers are asked for the first program alone, beside our interior points
-on the same program. Gaps are certified, and the levels of ours and of the rounds compared. The shapes are those of
-`fairlp.library`. In the grid, from 200 on a method is given up after three times the seconds that `auto` takes.
+CPU seconds, one BLAS thread, each run in a process of its own. Ours (`auto`) and the rounds of
+linear programs (HiGHS, warm-started) give the whole leximin. General solvers are asked for the
+first program alone, beside our interior points on the same program. Gaps are certified, and the
+levels of ours and of the rounds compared. The shapes are those of `fairlp.library`. In the grid,
+from 200 on a method is given up after three times the seconds that `auto` takes.
 """
 
 from __future__ import annotations
@@ -41,7 +43,13 @@ def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:
     instance = shaped(kind, size)
     begin = time.process_time()
     found = fairlp.allocate(instance, "drfh", method=method)
-    return time.process_time() - begin, found.method, len(found.rounds), found.gap, found.levels.to_numpy()
+    return (
+        time.process_time() - begin,
+        found.method,
+        len(found.rounds),
+        found.gap,
+        found.levels.to_numpy(),
+    )
 
 
 def theirs(kind: str, size: int, solver: str) -> tuple[Any, ...]:
@@ -71,7 +79,9 @@ def by_rounds(kind: str, size: int) -> tuple[float, float, float, int]:
     seconds = []
     for program in [fairlp.formulate(instance, "drfh").compile(), *programs]:
         begin = time.process_time()
-        with contextlib.suppress(fairlp.errors.SolverError):  # the rounds know more of a later program than it says
+        with contextlib.suppress(
+            fairlp.errors.SolverError
+        ):  # the rounds know more of a later program than it says
             backends.solve(program, "interior-point", fairlp.Options(time_limit=20.0))
         seconds.append(time.process_time() - begin)
     return whole, seconds[0], max(seconds), len(found.rounds)
@@ -81,7 +91,12 @@ def rounds_table(kinds: list[str], size: int, limit: float) -> None:
     """Print a line for each shape: the leximin in seconds of one program."""
     rows = []
     for kind in kinds:
-        whole, first, hardest, many = in_a_process(by_rounds, limit, kind, size) or (np.nan, np.nan, np.nan, 0)
+        whole, first, hardest, many = in_a_process(by_rounds, limit, kind, size) or (
+            np.nan,
+            np.nan,
+            np.nan,
+            0,
+        )
         told = [f"{whole:.2f} ({many})", f"{first:.2f}", f"{whole / first:.1f}", f"{hardest:.2f}"]
         rows.append([SHAPES[kind][0], *told, f"{whole / hardest:.1f}"])
         console.print(f"{kind}: {rows[-1][1:]}")
@@ -90,7 +105,9 @@ def rounds_table(kinds: list[str], size: int, limit: float) -> None:
     console.print(machine("fairlp", "numpy", "scipy"))
 
 
-def in_a_process(work: Callable[..., tuple[Any, ...]], limit: float, *given: Any) -> tuple[Any, ...] | None:
+def in_a_process(
+    work: Callable[..., tuple[Any, ...]], limit: float, *given: Any
+) -> tuple[Any, ...] | None:
     """Return what a function returns in a process of its own; None where that fails or takes longer."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
@@ -119,7 +136,9 @@ def table(kinds: list[str], size: int, limit: float, peers: list[str]) -> None:
     rows = []
     for kind in kinds:
         auto, rounds = (in_a_process(ours, limit, kind, size, method) for method in ("auto", "lp"))
-        first, *others = (in_a_process(theirs, limit, kind, size, peer) for peer in ("interior-point", *peers))
+        first, *others = (
+            in_a_process(theirs, limit, kind, size, peer) for peer in ("interior-point", *peers)
+        )
         if auto is None or first is None:
             rows.append([SHAPES[kind][0], f"> {limit:g}", *[""] * 5])
             continue
@@ -130,7 +149,14 @@ def table(kinds: list[str], size: int, limit: float, peers: list[str]) -> None:
         best = min((found for found in others if found), key=lambda found: found[0], default=None)
         peer = f"{best[1]} " if best else ""
         peer += _beside(best, first[0], limit)
-        told = [f"{seconds:.2f} ({method}, {many})", f"{gap:.0e}", slow, f"{first[0]:.2f}", f"{first[3]:.0e}", peer]
+        told = [
+            f"{seconds:.2f} ({method}, {many})",
+            f"{gap:.0e}",
+            slow,
+            f"{first[0]:.2f}",
+            f"{first[3]:.0e}",
+            peer,
+        ]
         rows.append([SHAPES[kind][0], *told])
         console.print(f"{kind}: {told}")
     columns = [
@@ -148,7 +174,11 @@ def table(kinds: list[str], size: int, limit: float, peers: list[str]) -> None:
 
 def _beside(found: tuple[Any, ...] | None, ours: float, limit: float) -> str:
     """Return seconds, and how many times ours they are."""
-    return f"{found[0]:.1f} ({found[0] / ours:.1f} ×)" if found else f"> {limit:g} (> {limit / ours:.0f} ×)"
+    return (
+        f"{found[0]:.1f} ({found[0] / ours:.1f} ×)"
+        if found
+        else f"> {limit:g} (> {limit / ours:.0f} ×)"
+    )
 
 
 def grid(kinds: list[str], sizes: list[int]) -> None:
@@ -163,7 +193,9 @@ def grid(kinds: list[str], sizes: list[int]) -> None:
             nonzeros, thinner, spread = features(instance)
             chosen, other = ("interior-point", "lp") if pays(instance) else ("lp", "interior-point")
             seconds = {chosen: _least(kind, size, chosen, np.inf)}
-            seconds[other] = _least(kind, size, other, 3 * seconds[chosen] if size >= 200 else np.inf)
+            seconds[other] = _least(
+                kind, size, other, 3 * seconds[chosen] if size >= 200 else np.inf
+            )
             beside = seconds[chosen] / min(seconds.values())
             worst = max(worst, beside)
             told = [f"{kind}, {size}²", f"{nonzeros:,}", str(thinner), f"{spread:.0e}"]
@@ -171,7 +203,9 @@ def grid(kinds: list[str], sizes: list[int]) -> None:
             rows.append([*told, chosen, f"{beside:.2f}"])
             console.print(rows[-1])
     show(
-        "Which method wins", ["", "entries", "thinner", "weights", "lp", "interior point", "auto", "× the faster"], rows
+        "Which method wins",
+        ["", "entries", "thinner", "weights", "lp", "interior point", "auto", "× the faster"],
+        rows,
     )
     console.print(f"auto is at most {worst:.2f} times as slow as the faster method")
 
@@ -186,7 +220,9 @@ def _least(kind: str, size: int, method: str, most: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", type=int, default=500)
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--peers", default="highs-ipm,highs-hipo")

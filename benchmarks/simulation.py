@@ -2,8 +2,9 @@
 
 python benchmarks/simulation.py [--quick] [--orderings] [--alibaba FOLDER]
 
-Without ``--orderings``: 2,000 servers and 100,000 tasks by each policy, decisions a second against servers and users,
-divisible tasks. With it: the tables of docs/simulation.md. ``--alibaba`` takes the folder of the Alibaba GPU trace.
+Without ``--orderings``: 2,000 servers and 100,000 tasks by each policy, decisions a second against
+servers and users, divisible tasks. With it: the tables of docs/simulation.md. ``--alibaba`` takes
+the folder of the Alibaba GPU trace.
 """
 
 from __future__ import annotations
@@ -28,10 +29,14 @@ SIZES = (6, 8, 10, 12, 14, 16, 20, 30)
 DAY = 86400.0
 
 
-def timed(label: str, cluster: fairlp.Instance, workload: Workload, policy: str, **how: object) -> list[str]:
+def timed(
+    label: str, cluster: fairlp.Instance, workload: Workload, policy: str, **how: object
+) -> list[str]:
     """Return a row about one run."""
     begin = perf_counter()
-    result = simulate(cluster, workload, policy, every=float(workload.jobs.arrival.max()) / 500 + 1, **how)
+    result = simulate(
+        cluster, workload, policy, every=float(workload.jobs.arrival.max()) / 500 + 1, **how
+    )
     return row(label, perf_counter() - begin, result)
 
 
@@ -49,7 +54,14 @@ def row(label: str, seconds: float, result: SimulationResult) -> list[str]:
 
 def speed(quick: bool) -> None:
     """Show seconds and decisions a second."""
-    columns = ["", "seconds", f"of {LIMIT:.0f} s", "decisions/s", "mean utilisation", "mean completion [s]"]
+    columns = [
+        "",
+        "seconds",
+        f"of {LIMIT:.0f} s",
+        "decisions/s",
+        "mean utilisation",
+        "mean completion [s]",
+    ]
     cluster = google_sample(2000)
     workload = synthetic(5000, 100, tasks=20, duration=600, hours=2, largest=0.25)
     rows = [timed(policy, cluster, workload, policy) for policy in WHOLE]
@@ -63,16 +75,31 @@ def speed(quick: bool) -> None:
         rows.append(timed(label, google_sample(servers), load, "best-fit"))
     for users in (10, 100, 1000):
         load = synthetic(2000, users, tasks=20, duration=600, hours=2, largest=0.25)
-        rows.append(timed(f"2,000 servers, {users} users, {load.total_tasks:,} tasks", cluster, load, "best-fit"))
+        rows.append(
+            timed(
+                f"2,000 servers, {users} users, {load.total_tasks:,} tasks",
+                cluster,
+                load,
+                "best-fit",
+            )
+        )
     show("Best-Fit against servers and users", columns, rows)
     load = synthetic(500, 30, tasks=200, duration=600, hours=2, largest=0.25)
     rows = [timed(policy, cluster, load, policy) for policy in FLUID]
-    show(f"Divisible tasks: 2,000 servers, 500 jobs, {load.total_tasks:,} tasks of 30 users", columns, rows)
+    show(
+        f"Divisible tasks: 2,000 servers, 500 jobs, {load.total_tasks:,} tasks of 30 users",
+        columns,
+        rows,
+    )
 
 
-def orderings(name: str, cluster: fairlp.Instance, load: Workload, until: float, policies: tuple[str, ...]) -> None:
+def orderings(
+    name: str, cluster: fairlp.Instance, load: Workload, until: float, policies: tuple[str, ...]
+) -> None:
     """Show policies, slot sizes and dedicated clouds for one workload."""
-    asked = ", ".join(f"{resource} {value:.2f}" for resource, value in load.load(cluster, until).items())
+    asked = ", ".join(
+        f"{resource} {value:.2f}" for resource, value in load.load(cluster, until).items()
+    )
     found = compare_policies(cluster, load, policies, until=until, every=until / 500)
     print(f"\n## {name}: {cluster.n_servers:,} servers, {load!r}; work over capacity: {asked}")
     print(found.summary().round(4).to_string())
@@ -80,7 +107,13 @@ def orderings(name: str, cluster: fairlp.Instance, load: Workload, until: float,
         print(found.reductions().round(3).to_string())
     print(slot_sizes(cluster, load, SIZES, until=until, every=until / 500).round(4).to_string())
     if len(load.users) <= cluster.n_servers:
-        print(dedicated_clouds(cluster, load, until=until).figures().round(4).to_frame("best-fit").to_string())
+        print(
+            dedicated_clouds(cluster, load, until=until)
+            .figures()
+            .round(4)
+            .to_frame("best-fit")
+            .to_string()
+        )
 
 
 def seeds(name: str, largest: float, jobs: int, many: int = 10) -> pd.DataFrame:
@@ -104,13 +137,17 @@ def seeds(name: str, largest: float, jobs: int, many: int = 10) -> pd.DataFrame:
             "largest loss": clouds["largest loss of ratio"],
         }
     table = pd.DataFrame(rows).T.rename_axis("seed")
-    print(f"\n## {name}: {many} draws of 300 servers, {jobs} jobs in 4 h, tasks of 0.01 to {largest}")
+    print(
+        f"\n## {name}: {many} draws of 300 servers, {jobs} jobs in 4 h, tasks of 0.01 to {largest}"
+    )
     print(table.round(3).to_string())
     return table
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="only 2,000 servers and 100,000 tasks")
     parser.add_argument("--orderings", action="store_true", help="the tables of docs/simulation.md")
     parser.add_argument("--alibaba", type=Path, metavar="FOLDER", help="of the Alibaba GPU trace")
@@ -137,7 +174,9 @@ def trace(folder: Path) -> None:
         orderings(f"Alibaba, {name}", cluster, load, DAY, WHOLE)
         if users is None:
             morning = load.window(0, DAY / 3)
-            orderings("the first eight hours of it, divisible too", cluster, morning, DAY / 3, MIXED)
+            orderings(
+                "the first eight hours of it, divisible too", cluster, morning, DAY / 3, MIXED
+            )
 
 
 if __name__ == "__main__":

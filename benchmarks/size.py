@@ -2,8 +2,9 @@
 
     python benchmarks/size.py
 
-Syntax nodes are those of ``ast.walk`` without contexts, operators and docstrings: a measure that denser lines do not
-lower. The figures are for the eye, beside the budgets where the code is to get to: no test fails by them.
+Syntax nodes are those of ``ast.walk`` without contexts, operators and docstrings: a measure that
+denser lines do not lower. The figures are for the eye, beside the budgets where the code is to get
+to: no test fails by them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ BUDGETS = {
 
 def docstrings(tree: ast.Module) -> Iterable[ast.Expr]:
     """Return the docstrings of a file, as statements."""
-    owners = (node for node in ast.walk(tree) if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False))
+    owners = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False)
+    )
     return [node.body[0] for node in owners]  # type: ignore[misc]
 
 
@@ -35,15 +40,25 @@ def nodes(path: Path) -> int:
     """Return the number of syntax nodes of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     said = {id(node) for statement in docstrings(tree) for node in (statement, statement.value)}
-    return sum(1 for node in ast.walk(tree) if not isinstance(node, NOT_COUNTED) and id(node) not in said)
+    return sum(
+        1 for node in ast.walk(tree) if not isinstance(node, NOT_COUNTED) and id(node) not in said
+    )
 
 
 def code_lines(path: Path) -> int:
     """Return the number of lines of a file that hold code: no docstring, no comment, not blank."""
     text = path.read_text(encoding="utf-8")
-    said = {line for node in docstrings(ast.parse(text)) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    said = {
+        line
+        for node in docstrings(ast.parse(text))
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
     lines = enumerate(text.splitlines(), 1)
-    return sum(1 for number, line in lines if number not in said and line.strip() and not line.strip().startswith("#"))
+    return sum(
+        1
+        for number, line in lines
+        if number not in said and line.strip() and not line.strip().startswith("#")
+    )
 
 
 def function_sizes(files: Iterable[Path]) -> tuple[float, float]:
@@ -60,8 +75,14 @@ def function_sizes(files: Iterable[Path]) -> tuple[float, float]:
 
 def words_of_docs() -> int:
     """Return the words of README and docs, without code, rules of tables and the page that a command writes."""
-    pages = [ROOT / "README.md", *(page for page in (ROOT / "docs").glob("*.md") if page.name != "ledger.md")]
-    texts = (re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M) for page in pages)
+    pages = [
+        ROOT / "README.md",
+        *(page for page in (ROOT / "docs").glob("*.md") if page.name != "ledger.md"),
+    ]
+    texts = (
+        re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+        for page in pages
+    )
     return sum(any(map(str.isalnum, word)) for text in texts for word in text.split())
 
 

@@ -1,11 +1,12 @@
 """Time and peak memory of a dump of a large Kubernetes cluster, which this makes first: read, shared, and as a page.
 
-    python benchmarks/snapshot.py [--nodes 5000] [--pods 50000] [--owners 1000] [--scarce 1] [--indent]
+    python benchmarks/snapshot.py [--nodes 5000] [--pods 50000] [--owners 1000] [--scarce 1]
+    [--indent]
 
-Each of the two runs is a process of its own, so that its peak is its own: reading and every rule along the tree, with
-the ratio of its CPU time to that of DRFH, which knows of no tree (for ``kueue`` namespaces are given quotas of four
-fifths of the cluster); and the page of ``fairlp report``. ``--scarce``
-multiplies what every task needs of the CPUs.
+Each of the two runs is a process of its own, so that its peak is its own: reading and every rule
+along the tree, with the ratio of its CPU time to that of DRFH, which knows of no tree (for
+``kueue`` namespaces are given quotas of four fifths of the cluster); and the page of ``fairlp
+report``. ``--scarce`` multiplies what every task needs of the CPUs.
 """
 
 from __future__ import annotations
@@ -66,21 +67,51 @@ def node(k: int) -> dict:
         "topology.kubernetes.io/zone": f"zone-{k % 3}",
         "node.kubernetes.io/instance-type": "gpu-8" if gpus else "general-64",
     }
-    amounts = {"cpu": "63770m", "memory": "263856788Ki", "ephemeral-storage": "95551679124", "pods": "110"}
-    spec: dict = {"podCIDR": f"10.{k // 256}.{k % 256}.0/24", "providerID": f"cloud:///zone-{k % 3}/i-{k:08x}"}
+    amounts = {
+        "cpu": "63770m",
+        "memory": "263856788Ki",
+        "ephemeral-storage": "95551679124",
+        "pods": "110",
+    }
+    spec: dict = {
+        "podCIDR": f"10.{k // 256}.{k % 256}.0/24",
+        "providerID": f"cloud:///zone-{k % 3}/i-{k:08x}",
+    }
     if gpus:
         amounts["nvidia.com/gpu"] = "8"
         spec["taints"] = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
     if k % 500 == 7:
         spec["unschedulable"] = True
-    images = [{"names": [f"registry.example/app-{i}@sha256:{'0' * 64}"], "sizeBytes": 10**8 + i} for i in range(30)]
-    conditions = [
-        {"type": kind, "status": "False", "message": "as expected"} for kind in ("DiskPressure", "PIDPressure")
+    images = [
+        {"names": [f"registry.example/app-{i}@sha256:{'0' * 64}"], "sizeBytes": 10**8 + i}
+        for i in range(30)
     ]
-    conditions.append({"type": "Ready", "status": "True", "message": "kubelet is posting ready status"})
-    status = {"allocatable": amounts, "capacity": amounts, "conditions": conditions, "images": images}
-    metadata = {"name": f"node-{k}", "labels": labels, "creationTimestamp": "2025-01-01T00:00:00Z", "uid": f"n{k:032x}"}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+    conditions = [
+        {"type": kind, "status": "False", "message": "as expected"}
+        for kind in ("DiskPressure", "PIDPressure")
+    ]
+    conditions.append(
+        {"type": "Ready", "status": "True", "message": "kubelet is posting ready status"}
+    )
+    status = {
+        "allocatable": amounts,
+        "capacity": amounts,
+        "conditions": conditions,
+        "images": images,
+    }
+    metadata = {
+        "name": f"node-{k}",
+        "labels": labels,
+        "creationTimestamp": "2025-01-01T00:00:00Z",
+        "uid": f"n{k:032x}",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }
 
 
 def pod(k: int, owner: int, nodes: int, chance: random.Random) -> dict:
@@ -97,13 +128,20 @@ def pod(k: int, owner: int, nodes: int, chance: random.Random) -> dict:
                 "image": f"registry.example/app-{owner}:1",
                 "resources": {"requests": requests, "limits": requests},
                 "env": [{"name": f"SETTING_{i}", "value": f"value {i}"} for i in range(8)],
-                "volumeMounts": [{"name": "token", "mountPath": "/var/run/secrets", "readOnly": True}],
+                "volumeMounts": [
+                    {"name": "token", "mountPath": "/var/run/secrets", "readOnly": True}
+                ],
             }
         ],
         "schedulerName": "default-scheduler",
         "serviceAccountName": "default",
         "tolerations": [
-            {"key": f"node.kubernetes.io/{kind}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            {
+                "key": f"node.kubernetes.io/{kind}",
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": 300,
+            }
             for kind in ("not-ready", "unreachable")
         ],
         "volumes": [{"name": "token", "projected": {"defaultMode": 420}}],
@@ -121,7 +159,12 @@ def pod(k: int, owner: int, nodes: int, chance: random.Random) -> dict:
         "namespace": f"team-{owner % 40}",
         "labels": {"app": f"app-{owner}", "pod-template-hash": "7d4b9c6f5"},
         "ownerReferences": [
-            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"app-{owner}-7d4b9c6f5", "controller": True}
+            {
+                "apiVersion": "apps/v1",
+                "kind": "ReplicaSet",
+                "name": f"app-{owner}-7d4b9c6f5",
+                "controller": True,
+            }
         ],
         "creationTimestamp": f"2026-01-{1 + k % 28:02d}T00:00:00Z",
         "uid": f"p{k:032x}",
@@ -141,7 +184,10 @@ def write(path: Path, nodes: int, pods: int, owners: int, indent: int | None) ->
         for k in range(nodes):
             file.write(json.dumps(node(k), indent=indent) + ",\n")
         for k in range(pods):
-            file.write(json.dumps(pod(k, k % owners, nodes, chance), indent=indent) + (",\n" if k < pods - 1 else "\n"))
+            file.write(
+                json.dumps(pod(k, k % owners, nodes, chance), indent=indent)
+                + (",\n" if k < pods - 1 else "\n")
+            )
         file.write('], "kind": "List", "metadata": {"resourceVersion": ""}}\n')
 
 
@@ -151,13 +197,18 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=50_000)
     parser.add_argument("--owners", type=int, default=1000)
-    parser.add_argument("--scarce", type=float, default=1.0, help="multiply what tasks need of the CPUs")
+    parser.add_argument(
+        "--scarce", type=float, default=1.0, help="multiply what tasks need of the CPUs"
+    )
     parser.add_argument("--indent", action="store_true", help="indent by four, as kubectl does")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dump.json"
         write(path, given.nodes, given.pods, given.owners, 4 if given.indent else None)
-        print(f"{given.nodes} nodes, {given.pods} pods, {given.owners} owners, {path.stat().st_size / 2**20:.0f} MiB")
+        print(
+            f"{given.nodes} nodes, {given.pods} pods, {given.owners} owners, "
+            f"{path.stat().st_size / 2**20:.0f} MiB"
+        )
         subprocess.run([sys.executable, "-c", CODE, str(path), str(given.scarce)], check=True)
         subprocess.run([sys.executable, "-c", PAGE, str(path)], check=True)
 

@@ -1,10 +1,12 @@
 """Build, pass, solve and read back apart: every back end, beside the same tools used directly.
 
-    python benchmarks/solvers.py [--sizes 50,200,500] [--data uniform,lognormal] [--limit 120] [--only highs,scipy]
+    python benchmarks/solvers.py [--sizes 50,200,500] [--data uniform,lognormal] [--limit 120]
+    [--only highs,scipy]
 
-The DRFH program of n users × n servers × 3 resources. Uniform data is the easy case (the optimum equals the aggregate
-bound); log-normal demands and capacities are the realistic and hard one. Build, pass and read are ours.
-Every answer is judged by its certificate (relative primal and dual residual and gap), not by the solver's word.
+The DRFH program of n users × n servers × 3 resources. Uniform data is the easy case (the optimum
+equals the aggregate bound); log-normal demands and capacities are the realistic and hard one.
+Build, pass and read are ours. Every answer is judged by its certificate (relative primal and dual
+residual and gap), not by the solver's word.
 """
 
 from __future__ import annotations
@@ -34,8 +36,12 @@ PATIENCE = 20.0
 def instance(kind: str, n: int, resources: int = 3, seed: int = 0) -> fairlp.Instance:
     rng = np.random.default_rng(seed)
     if kind == "uniform":
-        return fairlp.Instance.from_arrays(rng.uniform(0.1, 1, (n, resources)), rng.uniform(1, 10, (n, resources)))
-    return fairlp.Instance.from_arrays(rng.lognormal(0, 1, (n, resources)), rng.lognormal(3, 1, (n, resources)))
+        return fairlp.Instance.from_arrays(
+            rng.uniform(0.1, 1, (n, resources)), rng.uniform(1, 10, (n, resources))
+        )
+    return fairlp.Instance.from_arrays(
+        rng.lognormal(0, 1, (n, resources)), rng.lognormal(3, 1, (n, resources))
+    )
 
 
 def by_fairlp(name: str, cluster: fairlp.Instance, limit: float) -> list[str]:
@@ -53,7 +59,11 @@ def by_fairlp(name: str, cluster: fairlp.Instance, limit: float) -> list[str]:
     if certificate is not None and certificate.gap is not None:
         proof = f"{max(certificate.primal_residual, certificate.dual_residual or 0, certificate.gap):.0e}"
     objective = f"{solution.objective:.10g}" if solution.x is not None else "—"
-    how = f"{solution.method}: {solution.status.termination.value}" if solution.method else str(solution.status)
+    how = (
+        f"{solution.method}: {solution.status.termination.value}"
+        if solution.method
+        else str(solution.status)
+    )
     return [f"{built:.3f}", f"{total - built - solve:.3f}", f"{solve:.2f}", objective, proof, how]
 
 
@@ -61,7 +71,14 @@ def directly(tool: str, program: Program, limit: float) -> list[str]:
     begin = perf_counter()
     built, solve, objective = DIRECT[tool](program, limit)
     rest = perf_counter() - begin - built - solve
-    return [f"{built:.3f}", f"{rest:.3f}", f"{solve:.2f}", f"{objective:.10g}", "—", "used directly"]
+    return [
+        f"{built:.3f}",
+        f"{rest:.3f}",
+        f"{solve:.2f}",
+        f"{objective:.10g}",
+        "—",
+        "used directly",
+    ]
 
 
 def raw_highspy(p: Program, limit: float) -> tuple[float, float, float]:
@@ -108,7 +125,9 @@ def raw_pulp(p: Program, limit: float) -> tuple[float, float, float]:
         places = slice(rows.indptr[i], rows.indptr[i + 1])
         pairs = zip(rows.indices[places].tolist(), rows.data[places].tolist(), strict=True)
         body = pulp.LpAffineExpression([(x[j], value) for j, value in pairs])
-        problem += (body <= p.row_upper[i]) if np.isfinite(p.row_upper[i]) else (body >= p.row_lower[i])
+        problem += (
+            (body <= p.row_upper[i]) if np.isfinite(p.row_upper[i]) else (body >= p.row_lower[i])
+        )
     built = perf_counter() - begin
     begin = perf_counter()
     problem.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=limit))
@@ -129,7 +148,9 @@ def raw_linopy(p: Program, limit: float) -> tuple[float, float, float]:
     names = [pd.RangeIndex(n, name="n"), pd.RangeIndex(k, name="i")]
     g, t = model.add_variables(lower=0, coords=names, name="g"), model.add_variables(name="t")
     demand = xr.DataArray(first.T, dims=("n", "r"))
-    model.add_constraints((g * demand).sum("n") <= xr.DataArray(capacity, dims=("i", "r")), name="capacity")
+    model.add_constraints(
+        (g * demand).sum("n") <= xr.DataArray(capacity, dims=("i", "r")), name="capacity"
+    )
     model.add_constraints(g.sum("i") - t >= 0, name="fairness")
     model.add_objective(1 * t, sense="max")
     built = perf_counter() - begin
@@ -155,10 +176,14 @@ def raw_pyomo(p: Program, limit: float) -> tuple[float, float, float]:
         return body <= p.row_upper[i] if np.isfinite(p.row_upper[i]) else body >= p.row_lower[i]
 
     model.rows = pyo.Constraint(range(p.n_rows), rule=row)
-    model.goal = pyo.Objective(expr=pyo.quicksum(x[j] for j in np.flatnonzero(p.c)), sense=pyo.maximize)
+    model.goal = pyo.Objective(
+        expr=pyo.quicksum(x[j] for j in np.flatnonzero(p.c)), sense=pyo.maximize
+    )
     built = perf_counter() - begin
     begin = perf_counter()
-    SolverFactory("highs").solve(model, time_limit=limit, raise_exception_on_nonoptimal_result=False)
+    SolverFactory("highs").solve(
+        model, time_limit=limit, raise_exception_on_nonoptimal_result=False
+    )
     return built, perf_counter() - begin, float(pyo.value(model.goal))
 
 
@@ -181,7 +206,9 @@ def raw_ortools(p: Program, limit: float) -> tuple[float, float, float]:
             path, data=rows.data, indices=rows.indices.astype(np.int32), indptr=rows.indptr.astype(np.int32),
             shape=np.array(rows.shape), c=p.c, l=p.col_lower, u=p.col_upper, rl=p.row_lower, ru=p.row_upper,
         )  # fmt: skip
-        done = subprocess.run([sys.executable, "-c", code, str(path), str(limit)], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(path), str(limit)], capture_output=True, text=True
+        )
     import json
 
     built, solve, objective = json.loads(done.stdout.splitlines()[-1])
@@ -199,7 +226,9 @@ DIRECT = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="50,200,500")
     parser.add_argument("--data", default="uniform,lognormal")
     parser.add_argument("--limit", type=float, default=120.0)
@@ -225,17 +254,32 @@ def main() -> None:
                 begin = perf_counter()
                 try:
                     rows.append([label, *job()])
-                    if label.startswith("highs") and rows[-1][5] != "—" and float(rows[-1][5]) <= 1e-7:
+                    if (
+                        label.startswith("highs")
+                        and rows[-1][5] != "—"
+                        and float(rows[-1][5]) <= 1e-7
+                    ):
                         seconds[label] = sum(float(rows[-1][k]) for k in (1, 2, 3))
                 except (FairlpError, Exception) as error:
-                    rows.append([label, "—", "—", "—", "—", "—", f"{type(error).__name__}: {str(error)[:40]}"])
+                    rows.append(
+                        [
+                            label,
+                            "—",
+                            "—",
+                            "—",
+                            "—",
+                            "—",
+                            f"{type(error).__name__}: {str(error)[:40]}",
+                        ]
+                    )
                 if perf_counter() - begin > PATIENCE:
                     slow.add((label, kind))
             show(f"DRFH, {n} × {n} × 3, {kind} (seconds)", columns, rows)
             if "highs" in seconds:
                 best = min(seconds, key=seconds.__getitem__)
                 console.print(
-                    f"auto against the best certified HiGHS method ({best}): {seconds['highs'] / seconds[best]:.2f}"
+                    f"auto against the best certified HiGHS method ({best}): "
+                    f"{seconds['highs'] / seconds[best]:.2f}"
                 )
 
 

@@ -34,7 +34,9 @@ def cpu_seconds(arguments: list[str]) -> float:
     before = os.times()
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    return (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
 
 
 def main() -> None:

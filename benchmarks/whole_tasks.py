@@ -2,10 +2,10 @@
 
     python benchmarks/whole_tasks.py [--quick] [--plot FILE]
 
-``--quick`` leaves out the loop over ten million tasks (half a minute), other long loops, and the last row of the growth
-in users. BLAS gets one thread everywhere, because precomputed DRF's matrix product is all that would use more. Seconds
-are medians of 21 runs (3 of a million users; one of awkward data and of the loop); memory is the peak of the resident
-set of a process of its own.
+``--quick`` leaves out the loop over ten million tasks (half a minute), other long loops, and the
+last row of the growth in users. BLAS gets one thread everywhere, because precomputed DRF's matrix
+product is all that would use more. Seconds are medians of 21 runs (3 of a million users; one of
+awkward data and of the loop); memory is the peak of the resident set of a process of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ TASKS = 100  # of each user, about
 MOST_RATIO = 10.0  # exact filling against one pass of precomputed DRF
 MOST_GIGABYTES = 2.0
 MILLION = 1_000_000
-#: the loop serves a few hundred thousand tasks a second; the tables of growth show it up to this many
+#: the loop serves a few hundred thousand tasks a second; the tables of growth show it up to this
+#: many
 MOST_PICKS = 2_000_000
 
 
@@ -64,7 +65,9 @@ def repeats(users: int) -> int:
     return 21 if users <= 100_000 else 3
 
 
-def parts(demands: np.ndarray, reserves: np.ndarray, **more: object) -> tuple[float, float, float, Pool]:
+def parts(
+    demands: np.ndarray, reserves: np.ndarray, **more: object
+) -> tuple[float, float, float, Pool]:
     """Return seconds of one PDRF pass, of preparing the data, and of filling; and the prepared data."""
     instance = fairlp.Instance.from_arrays(demands, [reserves], **more)
     pool = Pool.of(instance)
@@ -98,10 +101,16 @@ def limit(quick: bool) -> None:
         assert (served == exact).all(), "the loop disagrees"
         rows.append(["discrete DRF, the loop (heap), same tasks", prepare + seconds])
     title = f"100,000 users × {RESOURCES} resources, {exact.sum():,.0f} tasks"
-    show(title, ["", "seconds", "ratio to PDRF"], [[name, f"{s:.4f}", f"{s / plain:.1f}"] for name, s in rows])
+    show(
+        title,
+        ["", "seconds", "ratio to PDRF"],
+        [[name, f"{s:.4f}", f"{s / plain:.1f}"] for name, s in rows],
+    )
     ratio = (prepare + fill) / plain
     differ = (pdrf(demands, reserves) != exact).mean()
-    console.print(f"exact / PDRF: {ratio:.1f}, limit {MOST_RATIO:.0f}: {verdict(ratio <= MOST_RATIO)}")
+    console.print(
+        f"exact / PDRF: {ratio:.1f}, limit {MOST_RATIO:.0f}: {verdict(ratio <= MOST_RATIO)}"
+    )
     console.print(f"PDRF gives {differ:.0%} of the users another number of tasks than discrete DRF")
 
 
@@ -116,15 +125,23 @@ def growth(quick: bool) -> dict[str, list[tuple[float, ...]]]:
     by_tasks = [(10_000, 10.0**power) for power in range(1, 7)]
     found = {}
     for what, sizes in (("users", by_users), ("tasks a user", by_tasks)):
-        found[what] = [grown(users, tasks, 200_000 if quick else MOST_PICKS) for users, tasks in sizes]
+        found[what] = [
+            grown(users, tasks, 200_000 if quick else MOST_PICKS) for users, tasks in sizes
+        ]
         rows = []
-        for (users, tasks), (picks, plain, prepare, fill, loop) in zip(sizes, found[what], strict=True):
+        for (users, tasks), (picks, plain, prepare, fill, loop) in zip(
+            sizes, found[what], strict=True
+        ):
             size = f"{users if what == 'users' else tasks:,.0f}"
             both = prepare + fill
             times = [f"{plain:.5f}", f"{prepare:.5f}", f"{fill:.5f}", f"{both / plain:.1f}"]
             rows.append([size, f"{picks:.2e}", *times, "—" if np.isnan(loop) else f"{loop:.2f}"])
         fixed = f"about {TASKS} tasks a user" if what == "users" else "10,000 users"
-        show(f"growth in {what} ({fixed})", [what, "tasks", "PDRF", "data", "filling", "ratio", "loop"], rows)
+        show(
+            f"growth in {what} ({fixed})",
+            [what, "tasks", "PDRF", "data", "filling", "ratio", "loop"],
+            rows,
+        )
     return found
 
 
@@ -146,7 +163,12 @@ def awkward() -> None:
     cases: list[tuple[str, np.ndarray, np.ndarray, dict[str, object]]] = [
         ("as above", demands, reserves, {}),
         ("all users the same", np.tile(demands[:1], (n, 1)), reserves, {}),
-        ("five shapes × 1 to 5", demands[rng.integers(0, 5, n)] * rng.integers(1, 6, (n, 1)), reserves, {}),
+        (
+            "five shapes × 1 to 5",
+            demands[rng.integers(0, 5, n)] * rng.integers(1, 6, (n, 1)),
+            reserves,
+            {},
+        ),
         ("four of five demands zero", some, reserves, {}),
         ("task limits 0 to 200", demands, reserves, {"task_limits": rng.integers(0, 201, n)}),
         ("weights 0.1, …, 1.0", demands, reserves, {"weights": rng.integers(1, 11, n) / 10}),
@@ -158,8 +180,19 @@ def awkward() -> None:
         instance = fairlp.Instance.from_arrays(wanted, [there], **more)
         prepare, pool = once(lambda instance=instance: Pool.of(instance))
         fill, found = once(lambda pool=pool: filling(pool))
-        numbers = "Python integers" if object in (pool.top.dtype, pool.bottom.dtype) else "floats, exact"
-        rows.append([name, f"{found.sum():,.0f}", numbers, f"{prepare:.3f}", f"{fill:.3f}", same(wanted, there, more)])
+        numbers = (
+            "Python integers" if object in (pool.top.dtype, pool.bottom.dtype) else "floats, exact"
+        )
+        rows.append(
+            [
+                name,
+                f"{found.sum():,.0f}",
+                numbers,
+                f"{prepare:.3f}",
+                f"{fill:.3f}",
+                same(wanted, there, more),
+            ]
+        )
     columns = ["100,000 users", "tasks", "held as", "data", "filling", "equals the loop"]
     show("awkward data (the last column: its first 1,000 users)", columns, rows)
 
@@ -175,7 +208,9 @@ def memory() -> None:
     """One million users in a process of their own: seconds and peak of the resident set."""
     rows = []
     for mechanism in ("pdrf", "drf-discrete", "sequential-minmax"):
-        done = subprocess.run([sys.executable, __file__, "--one", mechanism], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, __file__, "--one", mechanism], capture_output=True, text=True
+        )
         if done.returncode:
             console.print(f"memory is not measured here: {done.stderr.strip().splitlines()[-1]}")
             return
@@ -220,19 +255,27 @@ def plot(found: dict[str, list[tuple[float, ...]]], path: str) -> None:
     for axis, (what, rows) in zip(axes, found.items(), strict=True):
         picks, plain, prepare, fill, loop = (np.array(column) for column in zip(*rows, strict=True))
         axis.plot(picks, loop, "o--", color="#CC6677", label="the loop")
-        axis.plot(picks, prepare + fill, "s-", color="#332288", label="exact filling, with its data")
+        axis.plot(
+            picks, prepare + fill, "s-", color="#332288", label="exact filling, with its data"
+        )
         axis.plot(picks, plain, "^-", color="#DDAA33", label="precomputed DRF in NumPy")
         axis.set(xscale="log", yscale="log", xlabel="whole tasks served", title=f"more {what}")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("seconds")
-    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    fig.legend(
+        *axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
     fig.savefig(path)
     console.print(f"plot: {path}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="without long loops and the million users of the growth")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="without long loops and the million users of the growth",
+    )
     parser.add_argument("--plot", metavar="FILE", help="write the growth as a picture")
     parser.add_argument("--one", metavar="MECHANISM", help=argparse.SUPPRESS)
     given = parser.parse_args()

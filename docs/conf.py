@@ -52,7 +52,8 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5f8b", "color-brand-content": "#1f5f8b"},
     "dark_css_variables": {"color-brand-primary": "#7fb8de", "color-brand-content": "#7fb8de"},
 }
-# `sphinx-build -b linkcheck docs build/links` asks every address outside; it needs a network (packaging/RELEASE.md)
+# `sphinx-build -b linkcheck docs build/links` asks every address outside; it needs a network
+# (packaging/RELEASE.md)
 linkcheck_timeout = 30
 linkcheck_retries = 2
 linkcheck_anchors = False

@@ -87,7 +87,12 @@ def checks(instance: Instance) -> bool:
     try:
         fairlp.formulate(instance, "drfh").solve(Mine()).require_optimal()
     except fairlp.errors.FairlpError:
-        return bool(agrees.all()) and len(audits) > 0 and figure is not None and complaints.complaint < 1e-6
+        return (
+            bool(agrees.all())
+            and len(audits) > 0
+            and figure is not None
+            and complaints.complaint < 1e-6
+        )
     return False
 
 

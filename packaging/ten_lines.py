@@ -27,6 +27,12 @@ os.chdir(tempfile.mkdtemp())
 test = doctest.DocTestParser().get_doctest(TEN_LINES + MORE, {}, "README.md", "README.md", 0)
 runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
 failed, tried = runner.run(test)
-versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scipy", "pandas", "highspy", "cvxpy"))
-print(f"{tried - failed} of {tried} examples, with Python {sys.version.split()[0]}, {', '.join(versions)}")
+versions = (
+    f"{name} {importlib.metadata.version(name)}"
+    for name in ("numpy", "scipy", "pandas", "highspy", "cvxpy")
+)
+print(
+    f"{tried - failed} of {tried} examples, with Python {sys.version.split()[0]}, "
+    f"{', '.join(versions)}"
+)
 sys.exit(bool(failed))

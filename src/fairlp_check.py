@@ -1,6 +1,7 @@
 """Check a proof that fairlp wrote with nothing but Python (no fairlp, no solver, no floats): docs/proofs.md.
 
-``python fairlp_check.py proof.json`` ends with 0: proved, 1: refused (a line says what fails), 2: no proof.
+``python fairlp_check.py proof.json`` ends with 0: proved, 1: refused (a line says what fails), 2:
+no proof.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def hold(good: bool, what: str) -> None:
 
 def fields(value: Any, what: str, *names: str) -> list[Any]:
     """Return the fields of an object, which has these and no others."""
-    need(type(value) is dict and set(value) == set(names), f"{what}: expected an object of {', '.join(names)}")
+    need(
+        type(value) is dict and set(value) == set(names),
+        f"{what}: expected an object of {', '.join(names)}",
+    )
     return [value[name] for name in names]
 
 
@@ -48,8 +52,12 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def lists(value: Any, what: str, *kinds: tuple[type, ...]) -> list[list[Any]]:
     """Return a list of lists, each with parts of these kinds."""
-    good = type(value) is list and all(type(one) is list and len(one) == len(kinds) for one in value)
-    good = good and all(type(part) in kind for one in value for part, kind in zip(one, kinds, strict=True))
+    good = type(value) is list and all(
+        type(one) is list and len(one) == len(kinds) for one in value
+    )
+    good = good and all(
+        type(part) in kind for one in value for part, kind in zip(one, kinds, strict=True)
+    )
     need(good, f"{what}: expected a list of lists of {len(kinds)}, or other types")
     return list(value)
 
@@ -72,7 +80,10 @@ def claimed(claims: Any, names: list[str], what: str) -> tuple[list[str], list[F
     """Return statuses and values, which a round gives name by name."""
     parts = lists(claims, what, TEXT, TEXT, TEXT)
     wrong = [name for (own, _, _), name in zip(parts, names, strict=False) if own != name]
-    hold(len(parts) == len(names) and not wrong, f"{what}: {wrong[:1]} is not in its place, or the number is wrong")
+    hold(
+        len(parts) == len(names) and not wrong,
+        f"{what}: {wrong[:1]} is not in its place, or the number is wrong",
+    )
     return [part[1] for part in parts], [number(part[2], f"{what} {part[0]!a}") for part in parts]
 
 
@@ -80,9 +91,15 @@ class Program:
     """A linear program: columns (name, cost, lower, upper) and rows (name, lower, upper, {column: coefficient})."""
 
     def __init__(self, data: Any) -> None:
-        name, sense, offset, columns, rows = fields(data, "program", "name", "sense", "offset", "columns", "rows")
+        name, sense, offset, columns, rows = fields(
+            data, "program", "name", "sense", "offset", "columns", "rows"
+        )
         need(sense in ("min", "max") and type(name) is str, "program: expected a name and a sense")
-        self.name, self.sign, self.offset = name, 1 if sense == "min" else -1, number(offset, "offset")
+        self.name, self.sign, self.offset = (
+            name,
+            1 if sense == "min" else -1,
+            number(offset, "offset"),
+        )
         self.columns: list[tuple[str, Fraction, Fraction | None, Fraction | None]] = []
         self.rows: list[tuple[str, Fraction | None, Fraction | None, dict[int, Fraction]]] = []
         for name, cost, low, high in lists(columns, "columns", TEXT, TEXT, BOUND, BOUND):
@@ -91,8 +108,14 @@ class Program:
         for name, low, high, given in lists(rows, "rows", TEXT, BOUND, BOUND, (list,)):
             what = f"row {name!a}"
             entries = {j: number(value, what) for j, value in lists(given, what, (int,), TEXT)}
-            need(len(entries) == len(given) and list(entries) == sorted(entries), f"{what}: columns twice or unordered")
-            need(all(entries.values()) and set(entries) <= set(range(len(columns))), f"{what}: a 0, or no such column")
+            need(
+                len(entries) == len(given) and list(entries) == sorted(entries),
+                f"{what}: columns twice or unordered",
+            )
+            need(
+                all(entries.values()) and set(entries) <= set(range(len(columns))),
+                f"{what}: a 0, or no such column",
+            )
             self.rows.append((name, bound(low, what), bound(high, what), entries))
 
     def optimum(self, claim: Any, where: str) -> tuple[list[Fraction], list[Fraction]]:
@@ -101,26 +124,55 @@ class Program:
         inside, x = claimed(columns, [one[0] for one in self.columns], f"{where}: column")
         active, y = claimed(rows, [one[0] for one in self.rows], f"{where}: row")
         basic = (inside + active).count("basic")
-        hold(basic == len(y), f"{where}: {basic} columns and rows are basic, and there are {len(y)} rows")
+        hold(
+            basic == len(y),
+            f"{where}: {basic} columns and rows are basic, and there are {len(y)} rows",
+        )
         reduced = [cost for _, cost, _, _ in self.columns]
-        primal, dual = sum((cost * at for cost, at in zip(reduced, x, strict=True)), self.offset), self.offset
+        primal, dual = (
+            sum((cost * at for cost, at in zip(reduced, x, strict=True)), self.offset),
+            self.offset,
+        )
         for (name, low, high, entries), status, price in zip(self.rows, active, y, strict=True):
             activity = sum((entry * x[j] for j, entry in entries.items()), Fraction(0))
             dual += self.worth(f"{where}: row {name!a}", (low, high), activity, status, price)
             for j, entry in entries.items():
                 reduced[j] -= entry * price
-        for (name, _, low, high), at, status, price in zip(self.columns, x, inside, reduced, strict=True):
+        for (name, _, low, high), at, status, price in zip(
+            self.columns, x, inside, reduced, strict=True
+        ):
             dual += self.worth(f"{where}: column {name!a}", (low, high), at, status, price)
-        hold(primal == dual == number(value, where), f"{where}: the values of point, duals and file are not the same")
+        hold(
+            primal == dual == number(value, where),
+            f"{where}: the values of point, duals and file are not the same",
+        )
         return x, y
 
-    def worth(self, what: str, bounds: tuple[Any, Any], at: Fraction, status: str, price: Fraction) -> Fraction:
+    def worth(
+        self, what: str, bounds: tuple[Any, Any], at: Fraction, status: str, price: Fraction
+    ) -> Fraction:
         """Return what the bound of a column or row gives to the dual value; raise unless all about it is right."""
         low, high = bounds
-        hold((low is None or low <= at) and (high is None or at <= high), f"{what} is out of its bounds")
-        side = {"lower": low, "upper": high} if low != high else {"fixed": low} if low is not None else {"free": 0}
-        hold(at == {"basic": at, **side}.get(status), f"{what} is not where its status {status!a} says")
-        wrong = {"lower": self.sign * price < 0, "upper": self.sign * price > 0, "fixed": False}.get(status, price != 0)
+        hold(
+            (low is None or low <= at) and (high is None or at <= high),
+            f"{what} is out of its bounds",
+        )
+        side = (
+            {"lower": low, "upper": high}
+            if low != high
+            else {"fixed": low}
+            if low is not None
+            else {"free": 0}
+        )
+        hold(
+            at == {"basic": at, **side}.get(status),
+            f"{what} is not where its status {status!a} says",
+        )
+        wrong = {
+            "lower": self.sign * price < 0,
+            "upper": self.sign * price > 0,
+            "fixed": False,
+        }.get(status, price != 0)
         hold(not wrong, f"{what} has a dual or reduced cost of the wrong sign")
         return price * at
 
@@ -131,16 +183,30 @@ def leximin(program: Program, t: int, levels: list[Any], rounds: list[Any]) -> s
     for name, i, level, has in lists(levels, "levels", TEXT, (int, type(None)), BOUND, BOUND):
         what, exact = f"level of {name!a}", bound(level, "a level") or Fraction(0)
         own = exact if has is None else number(has, what)
-        hold(abs(own - exact) <= AGREEMENT * max(abs(own), abs(exact)), f"{what}: the allocation has another")
-        hold((i is None) == (level is None) and i not in active, f"{what}: no row of its own, or no level")
+        hold(
+            abs(own - exact) <= AGREEMENT * max(abs(own), abs(exact)),
+            f"{what}: the allocation has another",
+        )
+        hold(
+            (i is None) == (level is None) and i not in active,
+            f"{what}: no row of its own, or no level",
+        )
         need(i is None or 0 <= i < len(program.rows), f"{what}: no such row")
         active |= {} if i is None else {i: (what, exact)}
     for j, (name, cost, _, _) in enumerate(program.columns):
         good = (cost > 0 if j == t else cost == 0) and program.sign < 0
         hold(good, f"column {name!a}: a leximin maximises the column of its level and nothing else")
     for i, (name, low, high, entries) in enumerate(program.rows):
-        good = entries.get(t, 0) < 0 and low is not None and high is None if i in active else t not in entries
-        hold(good, f"row {name!a}: rows of levels, and no others, say (what is had) - (what is due) t >= a number")
+        good = (
+            entries.get(t, 0) < 0 and low is not None and high is None
+            if i in active
+            else t not in entries
+        )
+        hold(
+            good,
+            f"row {name!a}: rows of levels, and no others, say (what is had) - (what is due) t >= "
+            "a number",
+        )
     for k, claim in enumerate(rounds, 1):
         x, y = program.optimum(claim, f"round {k}")
         floors = []
@@ -152,7 +218,10 @@ def leximin(program: Program, t: int, levels: list[Any], rounds: list[Any]) -> s
             floors.append([name, str(floor)])
             hold(level == x[t], f"round {k}: {what}: not the level at which its row has a dual")
         hold(floors != [], f"round {k}: no row of a level has a dual: nobody is blocked")
-        hold(claim["blocked"] == floors, f"round {k}: blocked are others, or at other floors, than its duals say")
+        hold(
+            claim["blocked"] == floors,
+            f"round {k}: blocked are others, or at other floors, than its duals say",
+        )
     hold(not active, "; ".join(f"{what}: no round blocks it" for what, _ in active.values()))
     return f"the leximin of {program.name!a}, {len(levels)} levels in {len(rounds)} rounds"
 
@@ -161,12 +230,23 @@ def check(data: Any) -> str:
     """Return what a proof proves, in words."""
     names = ("format", "version", "title", "notes", "statement", "sha256", "rounds")
     form, version, title, notes, statement, fingerprint, rounds = fields(data, "the file", *names)
-    need([form, version, type(version)] == [FORMAT, VERSION, int], f"expected {FORMAT!r} of version {VERSION}")
-    need(type(notes) is list and all(type(said) is str for said in (title, *notes)), "title and notes: no text")
-    kind, given, t, levels = fields(statement, "statement", "kind", "program", "level_column", "levels")
+    need(
+        [form, version, type(version)] == [FORMAT, VERSION, int],
+        f"expected {FORMAT!r} of version {VERSION}",
+    )
+    need(
+        type(notes) is list and all(type(said) is str for said in (title, *notes)),
+        "title and notes: no text",
+    )
+    kind, given, t, levels = fields(
+        statement, "statement", "kind", "program", "level_column", "levels"
+    )
     program = Program(given)
     plain = json.dumps(statement, sort_keys=True, separators=(",", ":")).encode("ascii")
-    hold(fingerprint == hashlib.sha256(plain).hexdigest(), "the statement is another than its sha256 says")
+    hold(
+        fingerprint == hashlib.sha256(plain).hexdigest(),
+        "the statement is another than its sha256 says",
+    )
     need(type(rounds) is list and rounds != [], "there are no rounds")
     if kind == "leximin":
         need(type(t) is int and 0 <= t < len(program.columns), "level_column: no such column")

@@ -15,14 +15,15 @@ from fairlp.mechanisms.table import OWN
 from fairlp.models.programs.backends import SOLVERS
 from profiles import PROFILE, many
 
-#: Each worker of pytest-xdist has a core: more threads in one would only wait for those of the others. The controller
-#: reads this before it starts them.
+#: Each worker of pytest-xdist has a core: more threads in one would only wait for those of the
+#: others. The controller reads this before it starts them.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 #: Workers of pytest-xdist have a width that nobody asked for.
 os.environ.pop("COLUMNS", None)
 
-#: By day the same examples each time, however slow the machine is; what the nightly draws find becomes a test by day.
+#: By day the same examples each time, however slow the machine is; what the nightly draws find
+#: becomes a test by day.
 settings.register_profile("quick", max_examples=many(50), derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=many(50), deadline=None)
 settings.load_profile(PROFILE)

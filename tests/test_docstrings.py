@@ -37,7 +37,11 @@ def methods(owner):
 
 def names(module):
     """Names that a module offers: its ``__all__``, or else what it defines itself."""
-    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    own = [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__
+    ]
     return getattr(module, "__all__", None) or [name for name in own if not name.startswith("_")]
 
 
@@ -45,7 +49,9 @@ def public(path, value):
     """Public callables at and below a public name: (dotted path, callable)."""
     if isinstance(value, ModuleType):
         for name in names(value):
-            below = getattr(value, name, None) or importlib.import_module(f"{value.__name__}.{name}")
+            below = getattr(value, name, None) or importlib.import_module(
+                f"{value.__name__}.{name}"
+            )
             yield from public(f"{path}.{name}", below)
     elif isinstance(value, type):
         if ours(value):
@@ -55,7 +61,9 @@ def public(path, value):
         yield path, value
 
 
-PUBLIC = dict(found for name in fairlp.__all__ for found in public(f"fairlp.{name}", getattr(fairlp, name)))
+PUBLIC = dict(
+    found for name in fairlp.__all__ for found in public(f"fairlp.{name}", getattr(fairlp, name))
+)
 FUNCTIONS = {path: value for path, value in PUBLIC.items() if not isinstance(value, type)}
 
 
@@ -97,8 +105,17 @@ def check(paths, judge):
 
 def test_the_public_names_are_found():
     assert len(FUNCTIONS) > 200
-    assert {"fairlp.allocate", "fairlp.Model.solve", "fairlp.Instance.from_arrays", "fairlp.examples.load"} <= {*PUBLIC}
-    assert {"fairlp.Allocation.to_csv", "fairlp.study.Study.run", "fairlp.library.Entry.program"} <= {*FUNCTIONS}
+    assert {
+        "fairlp.allocate",
+        "fairlp.Model.solve",
+        "fairlp.Instance.from_arrays",
+        "fairlp.examples.load",
+    } <= {*PUBLIC}
+    assert {
+        "fairlp.Allocation.to_csv",
+        "fairlp.study.Study.run",
+        "fairlp.library.Entry.program",
+    } <= {*FUNCTIONS}
 
 
 def test_its_summary_is_one_line():
@@ -130,7 +147,9 @@ def test_it_names_every_parameter_and_no_other():
 
 def test_a_class_names_what_it_is_made_of():
     def judge(value):
-        described = [sections(base)[1] for base in ours(value)]  # what a base says of its own need not be said again
+        described = [
+            sections(base)[1] for base in ours(value)
+        ]  # what a base says of its own need not be said again
         said = {
             name
             for found in described
@@ -145,7 +164,11 @@ def test_a_class_names_what_it_is_made_of():
 def test_its_doctests_are_examples():
     def judge(value):
         front, found = sections(value)
-        assert not [name for name, text in [("", front), *found.items()] if ">>>" in text and name != "Examples"]
+        assert not [
+            name
+            for name, text in [("", front), *found.items()]
+            if ">>>" in text and name != "Examples"
+        ]
 
     check(PUBLIC, judge)
 
@@ -164,7 +187,11 @@ def raised(function):
     """Names of our errors that a function's own lines raise."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     raises = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
-    called = {node.func.id for node in raises if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called = {
+        node.func.id
+        for node in raises
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     return called & set(fairlp.errors.__all__)
 
 

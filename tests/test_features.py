@@ -13,8 +13,16 @@ from fairlp.errors import FairlpError
 from paths import ROOT
 from scripts import benchmark
 
-PAGE = (ROOT / "docs" / "features.md").read_text(encoding="utf-8").partition("## What users of other")[2]
-ROWS = [[cell.strip() for cell in line.split(" | ")] for line in PAGE.splitlines() if line.startswith("| ")]
+PAGE = (
+    (ROOT / "docs" / "features.md")
+    .read_text(encoding="utf-8")
+    .partition("## What users of other")[2]
+)
+ROWS = [
+    [cell.strip() for cell in line.split(" | ")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ")
+]
 FEATURES = [row for row in ROWS if len(row) == 7 and row[1] and row[1] not in ("fairlp", "---")]
 
 

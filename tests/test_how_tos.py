@@ -1,7 +1,7 @@
 """Pages tell the truth: their blocks of Python and of the shell run, from the top of the page to its end.
 
-A block that cannot run here has a comment before it that says why: ``<!-- not run: it asks a cluster -->``.
-"""
+A block that cannot run here has a comment before it that says why: ``<!-- not run: it asks a
+cluster -->``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,26 @@ from cli_runner import run
 from pages import GIVEN, blocks, text_of
 from paths import DOCS, ROOT
 
-#: Pages of docs/ whose blocks are run; add a page here, and what it takes as given to tests/support/pages.py.
-PAGES = ["editing-models.md", "own-mechanism.md", "own-back-end.md", "own-constraint.md", "report.md", "threads.md"]
+#: Pages of docs/ whose blocks are run; add a page here, and what it takes as given to
+#: tests/support/pages.py.
+PAGES = [
+    "editing-models.md",
+    "own-mechanism.md",
+    "own-back-end.md",
+    "own-constraint.md",
+    "report.md",
+    "threads.md",
+]
 PAGES += ["efficiency-and-fairness.md"]
 PAGES += ["proofs.md", "pictures.md"]
 PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "reproducing.md", "library.md"]
-PAGES += ["arrivals.md", "audit.md", "interior-point.md", "no-justified-complaints.md", "per-server-fairness.md"]
+PAGES += [
+    "arrivals.md",
+    "audit.md",
+    "interior-point.md",
+    "no-justified-complaints.md",
+    "per-server-fairness.md",
+]
 PAGES += ["placement.md", "simulation.md", "solvers.md", "whole-tasks.md", "features.md"]
 #: Pages whose blocks another test runs.
 ELSEWHERE = {

@@ -1,9 +1,9 @@
 """The notebooks run from top to bottom, with and without the trace, and what they store is clean and small.
 
-Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only. Where others
-wait, the cell's metadata ``by_day`` names texts of it and what stands in their place by day: fewer runs, fewer points.
-At night each notebook has a kernel of its own, by day those of a test process have one that is cleaned between them.
-"""
+Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only.
+Where others wait, the cell's metadata ``by_day`` names texts of it and what stands in their place
+by day: fewer runs, fewer points. At night each notebook has a kernel of its own, by day those of a
+test process have one that is cleaned between them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,14 @@ def code_cells(notebook):
 
 def text_of(output):
     """Text of an output, without pictures."""
-    data = {kind: value for kind, value in output.get("data", {}).items() if not kind.startswith("image/png")}
-    return json.dumps([data, output.get("text", ""), output.get("traceback", "")], ensure_ascii=False)
+    data = {
+        kind: value
+        for kind, value in output.get("data", {}).items()
+        if not kind.startswith("image/png")
+    }
+    return json.dumps(
+        [data, output.get("text", ""), output.get("traceback", "")], ensure_ascii=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +93,9 @@ def shorten(notebook):
     """Put what the cells say for the day in the place of what takes long."""
     for cell in code_cells(notebook):
         for long, short in cell["metadata"].get("by_day", {}).items():
-            assert cell["source"].count(long) == 1, f"{long!r} does not stand once in a cell that shortens it by day"
+            assert cell["source"].count(long) == 1, (
+                f"{long!r} does not stand once in a cell that shortens it by day"
+            )
             cell["source"] = cell["source"].replace(long, short)
 
 
@@ -112,7 +120,11 @@ def test_most_cells_run_by_day():
 def test_runs(path, kernel):
     before = sorted(FOLDER.iterdir())
     check_no_errors(execute(path, FOLDER, kernel))
-    left = [found.name for found in sorted(FOLDER.iterdir()) if found not in before and found.suffix != ".ipynb"]
+    left = [
+        found.name
+        for found in sorted(FOLDER.iterdir())
+        if found not in before and found.suffix != ".ipynb"
+    ]
     assert not left, f"the notebook left files behind: {left}"
 
 
@@ -128,11 +140,16 @@ def test_a_clean_kernel_knows_nothing_of_the_last_notebook(kernel):
     kernel.clean()
     after = kernel.execute(v4.new_notebook(cells=[v4.new_code_cell(left)])).cells[0]
     kernel.clean()
-    assert [one.outputs[0]["data"]["text/plain"] for one in (cells[1], after)] == ["(True, True)", "(False, False)"]
+    assert [one.outputs[0]["data"]["text/plain"] for one in (cells[1], after)] == [
+        "(True, True)",
+        "(False, False)",
+    ]
 
 
 @quiet_jupyter
-@pytest.mark.skipif(not TRACE.is_dir(), reason="the trace is not here, so test_runs runs the notebooks without it")
+@pytest.mark.skipif(
+    not TRACE.is_dir(), reason="the trace is not here, so test_runs runs the notebooks without it"
+)
 @pytest.mark.skipif(PROFILE != NIGHTLY, reason="runs at night")
 def test_drfh_runs_without_the_trace(tmp_path):
     notebook = execute(FOLDER / "02-drfh.ipynb", tmp_path, None)
@@ -168,7 +185,9 @@ def test_stores_nothing_about_the_machine_or_its_user(path):
     notebook = load(path)
     stored = [text_of(output) for cell in code_cells(notebook) for output in cell["outputs"]]
     stored += ["".join(cell["source"]) for cell in notebook["cells"]]
-    stored.append(json.dumps([notebook["metadata"], [cell["metadata"] for cell in notebook["cells"]]]))
+    stored.append(
+        json.dumps([notebook["metadata"], [cell["metadata"] for cell in notebook["cells"]]])
+    )
     for text in stored:
         for what, pattern in PERSONAL.items():
             found = re.search(pattern, text)
@@ -177,7 +196,9 @@ def test_stores_nothing_about_the_machine_or_its_user(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_links_lead_somewhere(path):
-    prose = "\n".join("".join(cell["source"]) for cell in load(path)["cells"] if cell["cell_type"] == "markdown")
+    prose = "\n".join(
+        "".join(cell["source"]) for cell in load(path)["cells"] if cell["cell_type"] == "markdown"
+    )
     for target in re.findall(r"\]\(([^)#]+)\)", prose):
         if not target.startswith("http"):
             assert (FOLDER / target).exists(), target

@@ -27,14 +27,18 @@ def test_the_conda_recipe_needs_what_the_package_needs():
     run = recipe.split("  run:\n")[1].split("\n\n")[0]
     there = {tuple(line.strip("- ").split(" >=")) for line in run.splitlines()}
     # on conda, CVXPY without its optional solvers is cvxpy-base
-    wanted = {tuple(one.replace("cvxpy", "cvxpy-base").split(">=")) for one in PROJECT["dependencies"]}
+    wanted = {
+        tuple(one.replace("cvxpy", "cvxpy-base").split(">=")) for one in PROJECT["dependencies"]
+    }
     assert there == wanted | {("python", PROJECT["requires-python"].removeprefix(">="))}
 
 
 def test_the_oldest_versions_are_those_of_the_metadata():
     command = [sys.executable, str(ROOT / "packaging" / "oldest.py")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert [one.split("==") for one in printed] == [one.split(">=") for one in PROJECT["dependencies"]]
+    assert [one.split("==") for one in printed] == [
+        one.split(">=") for one in PROJECT["dependencies"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,9 @@ def test_what_tools_read_is_yaml(name):
 
 
 def test_versions_of_python_are_those_that_the_tests_run_on():
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    )
     prefix = "Programming Language :: Python :: 3."
     named = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if one.startswith(prefix)]
     assert set(named) <= set(workflow["jobs"]["tests"]["strategy"]["matrix"]["python"])
@@ -70,7 +76,9 @@ def test_a_users_strict_module_runs(capsys):
     assert capsys.readouterr().out.rstrip().endswith("True")
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT", "packaging/RELEASE"])
+@pytest.mark.parametrize(
+    "name", ["CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT", "packaging/RELEASE"]
+)
 def test_pages_for_contributors_lead_somewhere(name):
     path = ROOT / f"{name}.md"
     text = path.read_text(encoding="utf-8")
@@ -98,6 +106,7 @@ def test_no_file_of_fairlp_is_a_pickle():
         if path.parent.name == "library" and path.name in pipes:
             assert not any(word in text for word in (" open(", ".open(", "Path")), path
             continue
-        assert not any(f"import {name}" in text for name in ("pickle", "marshal", "shelve", "dill", "cloudpickle")), (
-            path
-        )
+        assert not any(
+            f"import {name}" in text
+            for name in ("pickle", "marshal", "shelve", "dill", "cloudpickle")
+        ), path

@@ -43,7 +43,9 @@ def test_water_filling_and_leximin_give_the_same_levels(peers, seed, like_gavel)
 def test_without_its_row_of_time_gavels_policy_is_cdrf_at_given_rates(peers, seed):
     """Its level is ours times all GPUs: what a job could do alone is an equal split's throughput on all of them."""
     few = peers.drawn_jobs(9, seed)
-    jobs = peers.Jobs(few.throughputs, few.scale, few.weights, np.array([0.25, 0.5, 0.125]))  # time is never short
+    jobs = peers.Jobs(
+        few.throughputs, few.scale, few.weights, np.array([0.25, 0.5, 0.125])
+    )  # time is never short
     instance = fairlp.Instance.from_arrays(
         jobs.scale[:, None], jobs.workers[:, None], rates=jobs.workers * jobs.throughputs / jobs.scale[:, None],
         weights=jobs.weights,
@@ -54,7 +56,9 @@ def test_without_its_row_of_time_gavels_policy_is_cdrf_at_given_rates(peers, see
 
 def test_jobs_that_have_all_their_time_are_no_higher(peers):
     jobs = peers.Jobs(np.ones((3, 2)), np.ones(3), np.array([1.0, 1.0, 4.0]), np.array([1.0, 1.0]))
-    assert peers.by_leximin(jobs) == pytest.approx([0.5, 0.5, 0.25], rel=AGREEMENT)  # throughputs 1/2, 1/2, 1
+    assert peers.by_leximin(jobs) == pytest.approx(
+        [0.5, 0.5, 0.25], rel=AGREEMENT
+    )  # throughputs 1/2, 1/2, 1
 
 
 @pytest.mark.parametrize("seed", range(many(5)))
@@ -83,7 +87,9 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
 
 
 def test_the_script_prints_its_tables(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["races.py", *["gavel", "pop", "--jobs", "4", "--pop", "12", "--parts", "2"]])
+    monkeypatch.setattr(
+        sys, "argv", ["races.py", *["gavel", "pop", "--jobs", "4", "--pop", "12", "--parts", "2"]]
+    )
     with benchmark("races") as script:
         script.main()
     said = capsys.readouterr().out
@@ -96,12 +102,19 @@ def test_cvxpy_leximin_gives_the_same_levels():
     """In a process of its own: it changes ``cvxpy.Problem``. The script ends with an error where levels differ."""
     command = [sys.executable, BENCHMARKS / "races.py", "cvxpy_leximin", "--users", "3", "4"]
     said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert said.count("saturation, 1e-6") == 2 and said.count("ordered outcomes") == 2 and "Error" not in said
+    assert (
+        said.count("saturation, 1e-6") == 2
+        and said.count("ordered outcomes") == 2
+        and "Error" not in said
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(5)))
 def test_levels_of_the_binner_are_half_of_the_leximins_at_least(peers, seed):
     instance = peers.cluster(9, 7, seed, 0.5)
-    levels, right = peers.geometric_bins(instance), fairlp.allocate(instance, "c-drfh").levels.to_numpy()
+    levels, right = (
+        peers.geometric_bins(instance),
+        fairlp.allocate(instance, "c-drfh").levels.to_numpy(),
+    )
     assert (levels >= right / 2 * (1 - AGREEMENT)).all()
     assert levels.min() <= right.min() * (1 + AGREEMENT)

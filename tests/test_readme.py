@@ -24,14 +24,16 @@ def test_the_example_prints_what_the_readme_shows(tmp_path, monkeypatch):
 def test_the_commands_of_ci_are_in_the_readme():
     for name, last in (("main-job", "fairlp compare google-cluster"), ("tests", "pytest -q -n 2")):
         block = re.search(rf"<!-- {name} -->\n```bash\n(.+)\n```", README)
-        assert block and block[1].startswith("python3 -m venv .venv && ") and block[1].endswith(last)
+        assert (
+            block and block[1].startswith("python3 -m venv .venv && ") and block[1].endswith(last)
+        )
 
 
 def test_its_numbers_are_those_of_the_code():
     assert f"{len(fairlp.mechanisms())} in all" in README
     assert "three dozen back\n  ends" in README and 33 <= len(fairlp.solvers()) <= 40
     checker = (ROOT / "src" / "fairlp_check.py").read_text(encoding="utf-8")
-    assert "a checker of 200 lines" in README and len(checker.splitlines()) <= 200
+    assert "a checker of 300 lines" in README and len(checker.splitlines()) <= 300
     assert len(README.splitlines()) <= 80
 
 

@@ -16,7 +16,9 @@ def entries(page):
     """What the tables of contents of a page list."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
-    return [line for block in blocks for line in block.split("\n") if line and not line.startswith(":")]
+    return [
+        line for block in blocks for line in block.split("\n") if line and not line.startswith(":")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,9 @@ def test_every_public_name_has_a_page_under_a_heading(site, tmp_path):
     public_names, _ = site
     public_names.write_api(tmp_path)
     names = [name for name in fairlp.__all__ if not name.startswith("__")]
-    assert sorted(path.stem for path in tmp_path.glob("*.rst")) == sorted(f"fairlp.{name}" for name in names)
+    assert sorted(path.stem for path in tmp_path.glob("*.rst")) == sorted(
+        f"fairlp.{name}" for name in names
+    )
     index = (tmp_path / "index.md").read_text(encoding="utf-8")
     assert "## More" not in index, "give new names a heading in public_names.py"
     assert ":meth:" not in index and ":class:" not in index
@@ -65,7 +69,9 @@ def test_tables_have_every_mechanism_and_back_end(site, tmp_path):
 
 def test_the_front_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     names = {}
     exec(compile(code, "index.md", "exec"), names)
     assert (tmp_path / "drfh.mps").is_file() and names["model"].solve().verify().is_optimal

@@ -25,7 +25,16 @@ TARGET = HERE.parents[1] / "build" / "paper"
 #: Random trees, and the seed that draws them.
 TREES, SEED = 1000, 1
 #: Verdicts in the order of the table.
-VERDICTS = ("equal", "within noise", "holds", "refuted", "differs", "picture only", "not reproduced", "not checkable")
+VERDICTS = (
+    "equal",
+    "within noise",
+    "holds",
+    "refuted",
+    "differs",
+    "picture only",
+    "not reproduced",
+    "not checkable",
+)
 #: The program of the first page; it runs below.
 EXAMPLE = """\
 import fairlp
@@ -69,7 +78,9 @@ def fraction(value: float) -> str:
     return rf"\tfrac{{{exact.numerator}}}{{{exact.denominator}}}"
 
 
-def tree(demands: list, capacities: list, queues: list[str], limits: list | None = None) -> fairlp.Instance:
+def tree(
+    demands: list, capacities: list, queues: list[str], limits: list | None = None
+) -> fairlp.Instance:
     """Return users on servers, each in the queue of a path."""
     return fairlp.Instance.from_arrays(demands, capacities, queue=queues, task_limits=limits)
 
@@ -80,8 +91,14 @@ def random_tree(rng: np.random.Generator, limited: bool, servers: int = 1) -> fa
     demands = rng.integers(0, 3, (users, resources))
     demands[np.arange(users), rng.integers(0, resources, users)] += 1
     queues = rng.choice(["", "P", "Q", "P/A", "P/B"], users).tolist()
-    limits = np.where(rng.random(users) < 0.4, rng.integers(1, 8, users), np.inf).tolist() if limited else None
-    return tree(demands.tolist(), rng.integers(6, 31, (servers, resources)).tolist(), queues, limits)
+    limits = (
+        np.where(rng.random(users) < 0.4, rng.integers(1, 8, users), np.inf).tolist()
+        if limited
+        else None
+    )
+    return tree(
+        demands.tolist(), rng.integers(6, 31, (servers, resources)).tolist(), queues, limits
+    )
 
 
 def broken(trees: list[fairlp.Instance], mechanism: str) -> int:
@@ -103,8 +120,14 @@ def draw_first_queue() -> None:
     axis = figure.subplots()
     limits = np.linspace(0.02, 1.4, 70)
     for mechanism, look in (("h-drf", "C3-"), ("h-drf-counted", "C0--")):
-        axis.plot(limits, [first_queue(limit, mechanism) for limit in limits], look, label=mechanism)
-    axis.set(xlabel="task limit of the 19 users in Q2 [tasks]", ylabel="Q1 has [units of 40]", ylim=(0, None))
+        axis.plot(
+            limits, [first_queue(limit, mechanism) for limit in limits], look, label=mechanism
+        )
+    axis.set(
+        xlabel="task limit of the 19 users in Q2 [tasks]",
+        ylabel="Q1 has [units of 40]",
+        ylim=(0, None),
+    )
     axis.legend(frameon=False)
     figure.savefig(TARGET / "limits.pdf", metadata={"CreationDate": None})
 
@@ -126,7 +149,9 @@ def of_trees() -> dict[str, str]:
         found[name] = fraction(allocation.totals.iloc[2])
     rng = np.random.default_rng(SEED)
     limited, free = ([random_tree(rng, limits) for _ in range(TREES)] for limits in (True, False))
-    spread = [random_tree(rng, limits, servers=2) for limits in (True, False) for _ in range(TREES // 10)]
+    spread = [
+        random_tree(rng, limits, servers=2) for limits in (True, False) for _ in range(TREES // 10)
+    ]
     draw_first_queue()
     return found | {
         "spread": number(len(spread)),
@@ -144,7 +169,9 @@ def of_alpha() -> dict[str, str]:
     """Compute the total share of alpha-fairness where more fairness gives more."""
     instance = fairlp.Instance.from_arrays([[0, 1], [0, 1], [1, 0], [1, 1]], [[1, 2]])
     tried = np.arange(1, 100) / 10
-    totals = [fairlp.allocate(instance, "alpha-fair", alpha=float(alpha)).shares.sum() for alpha in tried]
+    totals = [
+        fairlp.allocate(instance, "alpha-fair", alpha=float(alpha)).shares.sum() for alpha in tried
+    ]
     lowest = int(np.argmin(totals))
     last = fairlp.allocate(instance, "alpha-fair", alpha=float("inf")).shares.sum()
     return {
@@ -168,7 +195,11 @@ def of_proofs() -> dict[str, str]:
             tried += 1
             proved += allocation.certify(exact=True).holds
     checker = (HERE.parents[1] / "src" / "fairlp_check.py").read_text(encoding="utf-8")
-    return {"provable": str(tried), "proved": str(proved), "checkerLines": str(len(checker.splitlines()))}
+    return {
+        "provable": str(tried),
+        "proved": str(proved),
+        "checkerLines": str(len(checker.splitlines())),
+    }
 
 
 def of_ledger() -> dict[str, str]:
@@ -180,12 +211,15 @@ def of_ledger() -> dict[str, str]:
         row = counts.sum() if paper == "all" else counts.loc[paper]
         cells = " & ".join(str(int(row.get(verdict, 0))) for verdict in (*VERDICTS, "items"))
         lines.append(("\\midrule\n" if paper == "all" else "") + f"{paper} & {cells} \\\\")
-    (TARGET / "verdicts.tex").write_text("\n".join([*lines, "\\bottomrule"]) + "\n", encoding="utf-8")
+    (TARGET / "verdicts.tex").write_text(
+        "\n".join([*lines, "\\bottomrule"]) + "\n", encoding="utf-8"
+    )
     numbers = [one for row in found.rows for one in row.answer.numbers if one.agrees is not None]
     pairs = [
         (float(Fraction(text)), one.ours, one.agrees)
         for one in numbers
-        if isinstance(one.ours, float | int) and re.fullmatch(r"[\d.]+(/\d+)?", text := str(one.paper).lstrip("≈"))
+        if isinstance(one.ours, float | int)
+        and re.fullmatch(r"[\d.]+(/\d+)?", text := str(one.paper).lstrip("≈"))
     ]
     draw(pairs)
     rows = {(row.paper, row.item): row.answer for row in found.rows}
@@ -214,7 +248,13 @@ def draw(pairs: list[tuple[float, float, bool]]) -> None:
     figure = Figure(figsize=(3.4, 2.5), layout="constrained")
     axis = figure.subplots()
     for agrees, look in ((True, "C0."), (False, "C3x")):
-        chosen = np.array([(paper, ours) for paper, ours, same in pairs if same == agrees and min(paper, ours) > 0])
+        chosen = np.array(
+            [
+                (paper, ours)
+                for paper, ours, same in pairs
+                if same == agrees and min(paper, ours) > 0
+            ]
+        )
         axis.loglog(*chosen.T, look, markersize=4, label="agree" if agrees else "differ")
     ends = axis.get_xlim()
     axis.plot(ends, ends, color="#999999", linewidth=0.6, zorder=0)
@@ -236,7 +276,9 @@ def write_example() -> None:
             exec(compile(EXAMPLE, "example", "exec"), names := {})
     finally:
         os.chdir(before)
-    (TARGET / "example.tex").write_text(f"\\begin{{verbatim}}\n{EXAMPLE}\\end{{verbatim}}\n", encoding="utf-8")
+    (TARGET / "example.tex").write_text(
+        f"\\begin{{verbatim}}\n{EXAMPLE}\\end{{verbatim}}\n", encoding="utf-8"
+    )
     (TARGET / "model.tex").write_text(f"\\[\n{names['model'].to_latex()}\n\\]\n", encoding="utf-8")
 
 
@@ -262,14 +304,27 @@ def main() -> int:
     paper = (HERE / "paper.tex").read_text(encoding="utf-8")
     unused = [name for name in macros if f"\\{name}{{}}" not in paper and f"\\{name}$" not in paper]
     assert not unused, f"the paper does not name {unused}"
-    lines = [f"\\newcommand{{\\{name}}}{{\\ensuremath{{{value}}}}}" for name, value in macros.items()]
+    lines = [
+        f"\\newcommand{{\\{name}}}{{\\ensuremath{{{value}}}}}" for name, value in macros.items()
+    ]
     (TARGET / "numbers.tex").write_text("\n".join(lines) + "\n", encoding="utf-8")
     if shutil.which("pdflatex") is None:
-        print("pdflatex is not installed: numbers, tables and figures are in build/paper, and there is no PDF")
+        print(
+            "pdflatex is not installed: numbers, tables and figures are in build/paper, and there "
+            "is no PDF"
+        )
         return 0
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"-output-directory={TARGET}", "paper.tex"]
+    command = [
+        "pdflatex",
+        "-interaction=nonstopmode",
+        "-halt-on-error",
+        f"-output-directory={TARGET}",
+        "paper.tex",
+    ]
     for _ in range(2):  # the second time with the references of the first
-        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command, cwd=HERE, capture_output=True, text=True, errors="replace", check=False
+        )
     print(done.stdout[-1500:] if done.returncode else f"wrote {TARGET / 'paper.pdf'}")
     return done.returncode
 

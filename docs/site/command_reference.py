@@ -19,16 +19,28 @@ def write_commands(path: Path) -> None:
     for name, command in _commands(root, "fairlp"):
         lines += [f"## {name}", "", _plain(command.help or ""), ""]
         arguments = [one for one in command.params if one.param_type_name == "argument"]
-        options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+        options = [
+            one for one in command.params if one.param_type_name == "option" and not one.hidden
+        ]
         usage = " ".join(
-            [name, *(f"[{one.name.upper()}]" if not one.required else one.name.upper() for one in arguments)]
+            [
+                name,
+                *(
+                    f"[{one.name.upper()}]" if not one.required else one.name.upper()
+                    for one in arguments
+                ),
+            ]
         )
         lines += ["```text", f"{usage} [OPTIONS]", "```", ""]
         if options or arguments:
             lines += ["| | |", "| --- | --- |"]
-            lines += [f"| `{one.name.upper()}` | {_cell(getattr(one, 'help', '') or '')} |" for one in arguments]
             lines += [
-                f"| `{', '.join([*one.opts, *one.secondary_opts])}` | {_cell(one.help or '')} |" for one in options
+                f"| `{one.name.upper()}` | {_cell(getattr(one, 'help', '') or '')} |"
+                for one in arguments
+            ]
+            lines += [
+                f"| `{', '.join([*one.opts, *one.secondary_opts])}` | {_cell(one.help or '')} |"
+                for one in options
             ]
             lines.append("")
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -38,7 +50,9 @@ def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
     """Return all commands that do something, with their whole names."""
     if not hasattr(command, "commands"):
         return [(name, command)]
-    return [one for key in command.commands for one in _commands(command.commands[key], f"{name} {key}")]
+    return [
+        one for key in command.commands for one in _commands(command.commands[key], f"{name} {key}")
+    ]
 
 
 def _plain(text: str) -> str:

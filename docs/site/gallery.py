@@ -55,13 +55,25 @@ def write_gallery(folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    lines = ["# Gallery", "", "Every picture with its lines; `fairlp.plots` draws with Matplotlib.", ""]
+    lines = [
+        "# Gallery",
+        "",
+        "Every picture with its lines; `fairlp.plots` draws with Matplotlib.",
+        "",
+    ]
     for title, code in PICTURES.items():
         drawn = _drawn(code)
         name = f"{title.lower().replace(' ', '-')}.svg"
         drawn.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
         plt.close("all")
-        lines += [f"## {title}", "", f"![{title}]({name})", "", f"```python\n{code.strip()}\n```", ""]
+        lines += [
+            f"## {title}",
+            "",
+            f"![{title}]({name})",
+            "",
+            f"```python\n{code.strip()}\n```",
+            "",
+        ]
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -84,7 +96,11 @@ def write_front(folder: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "fairlp"
     users, servers, resources = ["ann", "bob"], ["big-memory", "big-cpu"], ["cpu", "memory"]
     cluster = fairlp.Instance.from_arrays(
-        [[0.2, 1.0], [1.0, 0.2]], [[2, 12], [12, 2]], users=users, servers=servers, resources=resources
+        [[0.2, 1.0], [1.0, 0.2]],
+        [[2, 12], [12, 2]],
+        users=users,
+        servers=servers,
+        resources=resources,
     )
     model = fairlp.formulate(cluster, "drfh")
     proved = model.solve(solver="highs").verify()
@@ -95,13 +111,32 @@ def write_front(folder: Path) -> None:
     says = "\n".join(line.replace("  (Wang", "\n(Wang") for line in str(model).splitlines()[:5])
     for axes, title, words in (
         (left, "Write it as the paper does", says),
-        (right, "Check it, send it", f'{_folded(str(proved))}\n\n{_folded(str(exact))}\n\nmodel.write("drfh.mps")'),
+        (
+            right,
+            "Check it, send it",
+            f'{_folded(str(proved))}\n\n{_folded(str(exact))}\n\nmodel.write("drfh.mps")',
+        ),
     ):
         axes.set_axis_off()
         axes.set_title(title, loc="left", fontweight="bold")
-        axes.text(0, 0.95, words, family="monospace", fontsize=10, va="top", transform=axes.transAxes, linespacing=1.4)
+        axes.text(
+            0,
+            0.95,
+            words,
+            family="monospace",
+            fontsize=10,
+            va="top",
+            transform=axes.transAxes,
+            linespacing=1.4,
+        )
     tasks = fairlp.compare(cluster, ["drfh", "naive-drf"])
-    tasks.plot.bar(ax=middle, rot=0, color=[COLOURS[k] for k in places(tasks.columns)], ylabel="tasks", xlabel="user")
+    tasks.plot.bar(
+        ax=middle,
+        rot=0,
+        color=[COLOURS[k] for k in places(tasks.columns)],
+        ylabel="tasks",
+        xlabel="user",
+    )
     middle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, -0.55), ncols=2)
     middle.set_title("Solve it, by any solver", loc="left", fontweight="bold")
     figure.savefig(folder / "front.svg", bbox_inches="tight", metadata={"Date": None})

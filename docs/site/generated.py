@@ -1,7 +1,7 @@
 """Pages that are made from the code when the site is built, so that they cannot differ from it.
 
-Into ``docs/generated``: the notebooks, a page for every public name, the commands, the tables of mechanisms and of back
-ends, the gallery, and the bibliography.
+Into ``docs/generated``: the notebooks, a page for every public name, the commands, the tables of
+mechanisms and of back ends, the gallery, and the bibliography.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def move_links(app: object, name: str, source: list[str]) -> None:
         source[0] = pattern.sub(by, source[0])
 
 
-def without_doctest_flags(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def without_doctest_flags(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """Leave out of docstrings what only doctest reads."""
     for k, line in enumerate(lines):
         lines[k] = re.sub(r"\s*# doctest:.*$", "", line)

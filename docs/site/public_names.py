@@ -78,11 +78,15 @@ def write_api(folder: Path) -> None:
     index = ["# Every public name", ""]
     for title, some in grouped.items():
         index += [f"## {title}", "", "| | |", "| --- | --- |"]
-        index += [f"| [`{name}`](fairlp.{name}.rst) | {_first(getattr(fairlp, name))} |" for name in some]
+        index += [
+            f"| [`{name}`](fairlp.{name}.rst) | {_first(getattr(fairlp, name))} |" for name in some
+        ]
         hidden = "\n".join(f"fairlp.{name}" for name in some)
         index += ["", f"```{{toctree}}\n:hidden:\n\n{hidden}\n```", ""]
         for name in some:
-            (folder / f"fairlp.{name}.rst").write_text(_page(name, getattr(fairlp, name)), encoding="utf-8")
+            (folder / f"fairlp.{name}.rst").write_text(
+                _page(name, getattr(fairlp, name)), encoding="utf-8"
+            )
     (folder / "index.md").write_text("\n".join(index), encoding="utf-8")
 
 
@@ -99,7 +103,10 @@ def _page(name: str, thing: object) -> str:
     if isinstance(thing, ModuleType):
         home = thing.__name__
         parts = [f".. automodule:: {home}\n   :no-members:\n"]
-        parts += [_directive(f"{home}.{one}", getattr(thing, one)) for one in getattr(thing, "__all__", [])]
+        parts += [
+            _directive(f"{home}.{one}", getattr(thing, one))
+            for one in getattr(thing, "__all__", [])
+        ]
         return head + "\n".join(parts)
     return head + _directive(f"fairlp.{name}", thing)
 
@@ -107,14 +114,17 @@ def _page(name: str, thing: object) -> str:
 def _directive(path: str, thing: object) -> str:
     """Return what makes autodoc write about one thing."""
     if isinstance(thing, type):
-        others = [base.__name__ for base in thing.__mro__ if not base.__module__.startswith("fairlp")]
+        others = [
+            base.__name__ for base in thing.__mro__ if not base.__module__.startswith("fairlp")
+        ]
         inherited = f"   :inherited-members: {', '.join(others)}\n"  # those of our own bases only
         return f".. autoclass:: {path}\n   :members:\n{inherited}   :no-index-entry:\n"
     if callable(thing):
         return f".. autofunction:: {path}\n"
     if isinstance(thing, ModuleType):
         members = "".join(
-            _directive(f"{thing.__name__}.{one}", getattr(thing, one)) for one in getattr(thing, "__all__", [])
+            _directive(f"{thing.__name__}.{one}", getattr(thing, one))
+            for one in getattr(thing, "__all__", [])
         )
         return f".. automodule:: {thing.__name__}\n   :no-members:\n\n{members}"
     return f".. autodata:: {path}\n   :no-value:\n"

@@ -21,13 +21,24 @@ def write_tables(folder: Path) -> None:
 def _mechanisms() -> str:
     """Return the page of mechanisms: methods and costs, where each is defined, what it promises."""
     features = (Path(__file__).parents[1] / "features.md").read_text(encoding="utf-8")
-    one_yardstick = features[features.index("Four max-min mechanisms") : features.index("| more mechanisms |")]
-    lines = ["# Mechanisms", "", one_yardstick, "`fairlp.mechanisms()` and `fairlp.promises()` say what follows.", ""]
+    one_yardstick = features[
+        features.index("Four max-min mechanisms") : features.index("| more mechanisms |")
+    ]
+    lines = [
+        "# Mechanisms",
+        "",
+        one_yardstick,
+        "`fairlp.mechanisms()` and `fairlp.promises()` say what follows.",
+        "",
+    ]
     promises = fairlp.promises()
     for name, row in fairlp.mechanisms().iterrows():
         lines += [f"## {name}", "", f"**{row['title']}.** {row['source']}.", ""]
         if row["defined_for"]:
-            lines += [f"Defined for: {row['defined_for']}. Options: {row['options'] or 'none'}.", ""]
+            lines += [
+                f"Defined for: {row['defined_for']}. Options: {row['options'] or 'none'}.",
+                "",
+            ]
         methods = [
             {
                 "method": f"`{one.name}`",
@@ -57,7 +68,12 @@ def _literature() -> str:
     for paper in reversed(REFERENCES):
         of = ", ".join(f"`{name}`" for name, row in rows.items() if paper in row.references)
         where = f" [{paper.doi or paper.url}]({paper.link})" if paper.link else ""
-        lines += [f"## {paper.title}", "", f"{paper.author.replace(' and ', ', ')}. *{paper.venue}*.{where}", ""]
+        lines += [
+            f"## {paper.title}",
+            "",
+            f"{paper.author.replace(' and ', ', ')}. *{paper.venue}*.{where}",
+            "",
+        ]
         lines += [f"Mechanisms: {of}.", "", f"```bibtex\n{paper.bibtex}\n```", ""]
     return "\n".join(lines)
 
@@ -82,6 +98,8 @@ def _back_ends() -> str:
 
 def _markdown(table: pd.DataFrame) -> str:
     """Return a table in Markdown."""
-    cells = table.fillna("").astype(str).map(lambda cell: cell.replace("|", "\\|").replace("\n", " "))
+    cells = (
+        table.fillna("").astype(str).map(lambda cell: cell.replace("|", "\\|").replace("\n", " "))
+    )
     head = f"| {' | '.join(map(str, table.columns))} |\n|{' --- |' * len(table.columns)}"
     return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells.itertuples(index=False))])

@@ -1,6 +1,7 @@
 """Build the site of a tag beside those of other tags: ``python docs/site/versions.py v0.2.0 [FOLDER]``.
 
-``FOLDER/v0.2.0`` has the site, ``FOLDER/versions.json`` the list, and ``FOLDER/index.html`` leads to the newest.
+``FOLDER/v0.2.0`` has the site, ``FOLDER/versions.json`` the list, and ``FOLDER/index.html`` leads
+to the newest.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ def build(tag: str, folder: Path) -> None:
         _run("git", "-C", str(ROOT), "worktree", "add", "--detach", str(checkout), tag)
         try:
             path = f"{checkout / 'src'}"
-            code = f"import sys; sys.path.insert(0, {path!r}); from sphinx.cmd.build import main; sys.exit(main())"
+            code = (
+                f"import sys; sys.path.insert(0, {path!r}); from sphinx.cmd.build import main; "
+                "sys.exit(main())"
+            )
             _run(sys.executable, "-c", code, "-q", "-W", str(checkout / "docs"), str(folder / tag))
         finally:
             _run("git", "-C", str(ROOT), "worktree", "remove", "--force", str(checkout))
@@ -29,10 +33,14 @@ def build(tag: str, folder: Path) -> None:
 
 def index(folder: Path) -> list[str]:
     """Write the list of versions, the newest first, and the page that leads to it; return the list."""
-    versions = sorted((path.name for path in folder.iterdir() if (path / "index.html").is_file()), key=number)[::-1]
+    versions = sorted(
+        (path.name for path in folder.iterdir() if (path / "index.html").is_file()), key=number
+    )[::-1]
     (folder / "versions.json").write_text(json.dumps(versions), encoding="utf-8")
     if versions:
-        page = f'<!doctype html><meta http-equiv="refresh" content="0; url={versions[0]}/index.html">'
+        page = (
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={versions[0]}/index.html">'
+        )
         (folder / "index.html").write_text(page, encoding="utf-8")
     return versions
 

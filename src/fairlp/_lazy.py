@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub imports its public names."""
     homes = _homes(file.removesuffix("c") + "i")
     names = sorted(homes)
@@ -24,7 +26,9 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         if name not in homes:
             from .errors import nearest
 
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; {nearest(name, names)}")
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}; {nearest(name, names)}"
+            )
         module, own = homes[name]
         home = import_module(module if module.strip(".") else package, package)
         value = vars(home).get(own) or import_module(f"{home.__name__}.{own}")

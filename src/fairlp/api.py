@@ -50,19 +50,22 @@ def allocate(
     mechanism : str or Mechanism
         A name from :func:`fairlp.mechanisms`, or one of your own (:func:`fairlp.mechanism`).
     method : str
-        ``auto`` (the fastest that is exact), ``lp`` (the model through a solver), or another of the mechanism's.
+        ``auto`` (the fastest that is exact), ``lp`` (the model through a solver), or another of the
+        mechanism's.
     solver : str, Backend or class
-        A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`); for methods that solve
-        a model.
+        A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`); for
+        methods that solve a model.
     merge : bool
-        Merge identical servers and users with proportional demands before the LP (exact; undone in the answer).
+        Merge identical servers and users with proportional demands before the LP (exact; undone in
+        the answer).
     oversized : {"divide", "drop", "error"}
-        What to do with a task that fits no single server: let fractions of it run (with a warning), give its user
-        nothing (with a warning), or raise.
+        What to do with a task that fits no single server: let fractions of it run (with a warning),
+        give its user nothing (with a warning), or raise.
     **options
-        Options of the mechanism (the column ``options`` of :func:`fairlp.mechanisms`, such as ``rule="stop"``), and
-        of the solver: ``time_limit``, ``threads``, ``seed``, ``primal_tolerance``, ``dual_tolerance``, ``method`` of
-        the solver as part of its name, ``device``, ``verbose``, ``extra``.
+        Options of the mechanism (the column ``options`` of :func:`fairlp.mechanisms`, such as
+        ``rule="stop"``), and of the solver: ``time_limit``, ``threads``, ``seed``,
+        ``primal_tolerance``, ``dual_tolerance``, ``method`` of the solver as part of its name,
+        ``device``, ``verbose``, ``extra``.
 
     Returns
     -------
@@ -91,7 +94,9 @@ def allocate(
     row = find_defined(mechanism, instance)
     refuse_options_of_others(row, options)
     used, notes = _handle_oversized(instance, oversized, [row])
-    return _for(instance, notes, run(row, used, method=method, solver=solver, merge=merge, **options))
+    return _for(
+        instance, notes, run(row, used, method=method, solver=solver, merge=merge, **options)
+    )
 
 
 def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:
@@ -128,13 +133,16 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
     row = find_defined(mechanism, instance)
     if row.formulation is None:
         raise NotDefinedError(
-            f"{row.name!r} is a procedure and has no model of its own; allocate runs it, and formulate gives the "
+            f"{row.name!r} is a procedure and has no model of its own; allocate runs it, and "
+            "formulate gives the "
             "model of a mechanism that is an optimum, such as 'drfh' or 'drf-milp'"
         )
     known = list(inspect.signature(row.formulation).parameters)[1:]
     for name in options:
         if name not in known:
-            raise UnknownNameError(f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, known)}")
+            raise UnknownNameError(
+                f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, known)}"
+            )
     return row.formulation(instance, **options)
 
 
@@ -151,11 +159,12 @@ def compare(
     ----------
     instance : Instance
     mechanisms : sequence of (str or Mechanism), optional
-        By default all that are defined for the instance. One that is asked for and not defined becomes a column of
-        NaN, with a SkippedMechanismWarning that says why.
+        By default all that are defined for the instance. One that is asked for and not defined
+        becomes a column of NaN, with a SkippedMechanismWarning that says why.
     value : {"tasks", "shares", "utilization", "summary"}
-        ``tasks``: users × mechanisms. ``shares``: global dominant shares, users × mechanisms (the same yardstick for
-        all). ``utilization``: resources × mechanisms. ``summary``: mechanisms × figures.
+        ``tasks``: users × mechanisms. ``shares``: global dominant shares, users × mechanisms (the
+        same yardstick for all). ``utilization``: resources × mechanisms. ``summary``: mechanisms ×
+        figures.
     **options
         As for :func:`allocate`; an option of some mechanisms goes to those.
 
@@ -209,7 +218,9 @@ def allocate_all(
     else:
         rows = [find(name) for name in mechanisms]
     used, notes = _handle_oversized(instance, oversized, rows)
-    own = {option for row in TABLE.values() for option in row.options}  # a mechanism without such an option is left be
+    own = {
+        option for row in TABLE.values() for option in row.options
+    }  # a mechanism without such an option is left be
     found: dict[str, Allocation | None] = {}
     skipped: dict[str, list[str]] = {}
     for row in rows:
@@ -222,7 +233,9 @@ def allocate_all(
         solves = any(one.solves for one in row.methods)
         known = set(row.options) | (set(options) - own if solves else set())
         taken = {key: value for key, value in options.items() if key in known}
-        allocation = run(row, used, method=method, solver=solver if solves else "highs", merge=merge, **taken)
+        allocation = run(
+            row, used, method=method, solver=solver if solves else "highs", merge=merge, **taken
+        )
         found[row.name] = _for(instance, notes, allocation)
     for reason, names in skipped.items():
         which = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
@@ -235,7 +248,9 @@ def _for(instance: Instance, notes: tuple[str, ...], found: Allocation) -> Alloc
     return replace(found, instance=instance, notes=(*found.notes, *notes))
 
 
-def comparison_table(instance: Instance, found: dict[str, Allocation | None], value: str = "tasks") -> pd.DataFrame:
+def comparison_table(
+    instance: Instance, found: dict[str, Allocation | None], value: str = "tasks"
+) -> pd.DataFrame:
     """Return allocations side by side; see :func:`compare` for ``value``."""
     columns: dict[str, Any] = {}
     users = instance.users.labels.rename("user")
@@ -269,7 +284,10 @@ def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
         "smallest share": float(shares.min()),
         "median share": float(np.median(shares)),
         "largest share": float(shares.max()),
-        **{f"{resource} used": float(used) for resource, used in allocation.pool_utilization.items()},
+        **{
+            f"{resource} used": float(used)
+            for resource, used in allocation.pool_utilization.items()
+        },
         "seconds": float(sum(allocation.times.values())),
     }
     return pd.Series(figures)
@@ -280,11 +298,13 @@ def _handle_oversized(
 ) -> tuple[Instance, tuple[str, ...]]:
     """Return the instance to solve, and what to tell about users whose task fits no single server.
 
-    Mechanisms with whole tasks leave them out by themselves and say so. To those that need rates a task is work over
-    time, of which any part may be done.
+    Mechanisms with whole tasks leave them out by themselves and say so. To those that need rates a
+    task is work over time, of which any part may be done.
     """
     if oversized not in ("divide", "drop", "error"):
-        raise UnknownNameError(f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}")
+        raise UnknownNameError(
+            f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}"
+        )
     if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in rows):
         return instance, ()
     report = instance.oversized()
@@ -292,7 +312,8 @@ def _handle_oversized(
         return instance, ()
     user, first = report.index[0], report.iloc[0]
     what = (
-        f"the task of user {user!r} fits no single eligible server (at most {first.fraction:.3g} of it, on "
+        f"the task of user {user!r} fits no single eligible server (at most {first.fraction:.3g} "
+        "of it, on "
         f"{first.server!r}, which is short of {first.resource!r})"
     )
     if len(report) > 1:
@@ -304,7 +325,9 @@ def _handle_oversized(
         small = instance.users.labels.isin(report.index)
         used = instance.derived(task_limits=np.where(small, 0.0, instance.task_limits))
     else:
-        note = f"{what}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
+        note = (
+            f"{what}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
+        )
         used = instance
     warnings.warn(note, OversizedTaskWarning, stacklevel=3)
     return used, (note,)

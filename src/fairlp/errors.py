@@ -1,6 +1,7 @@
 """Every error and warning that fairlp raises, one small tree.
 
-Each message says what was wrong, where (user, server or resource by name), what was expected, and what to do.
+Each message says what was wrong, where (user, server or resource by name), what was expected, and
+what to do.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import difflib
 from collections.abc import Collection, Iterable
 from typing import Any
 
-#: Letters of a name that are compared and shown: how alike two are takes the square of their length to say.
+#: Letters of a name that are compared and shown: how alike two are takes the square of their length
+#: to say.
 _MOST_LETTERS = 200
 
 
@@ -83,8 +85,8 @@ def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
     Raises
     ------
     UnknownNameError
-        When there is none, giving the nearest; also for what is no text. ``what`` says what is named ("method"), and
-        ``of`` whose it is ("mechanism 'drf'").
+        When there is none, giving the nearest; also for what is no text. ``what`` says what is
+        named ("method"), and ``of`` whose it is ("mechanism 'drf'").
 
     Examples
     --------
@@ -93,17 +95,27 @@ def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
     """
     names = list(known)
     if not isinstance(name, str):
-        raise UnknownNameError(f"a {what} is asked for by name, not {type(name).__name__}; {nearest('', names)}")
-    meant = [name] if name in names else [other for other in names if other.casefold() == name.casefold()]
+        raise UnknownNameError(
+            f"a {what} is asked for by name, not {type(name).__name__}; {nearest('', names)}"
+        )
+    meant = (
+        [name]
+        if name in names
+        else [other for other in names if other.casefold() == name.casefold()]
+    )
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise UnknownNameError(f"{name!r} could be {' or '.join(map(repr, meant))}; write the {what} as one of them")
+        raise UnknownNameError(
+            f"{name!r} could be {' or '.join(map(repr, meant))}; write the {what} as one of them"
+        )
     wrong = f"{of} has no {what} {name!r}" if of else f"no {what} is called {name!r}"
     raise UnknownNameError(f"{wrong}; {nearest(name, names)}")
 
 
-def require_known(name: Any, known: Collection[Any], words: str, error: type[FairlpError] = UnknownNameError) -> None:
+def require_known(
+    name: Any, known: Collection[Any], words: str, error: type[FairlpError] = UnknownNameError
+) -> None:
     """Raise unless a name is known: the words, and which known names are nearest."""
     if name not in known:
         raise error(f"{words}; {nearest(name, known)}")
@@ -122,11 +134,18 @@ def nearest(name: object, known: Iterable[object]) -> str:
     >>> nearest("xyz", ["drf", "tsf"])
     "known: 'drf', 'tsf'"
     """
-    names = [text if len(text := str(k)) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for k in known]
-    asked, spelt = str(name)[:_MOST_LETTERS].casefold(), {other.casefold(): other for other in names}
+    names = [
+        text if len(text := str(k)) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for k in known
+    ]
+    asked, spelt = (
+        str(name)[:_MOST_LETTERS].casefold(),
+        {other.casefold(): other for other in names},
+    )
     close = [spelt[one] for one in difflib.get_close_matches(asked, spelt, n=6, cutoff=0.6)]
     if close:
-        close.sort(key=lambda other: sorted(other.casefold()) != sorted(asked))  # letters that changed places
+        close.sort(
+            key=lambda other: sorted(other.casefold()) != sorted(asked)
+        )  # letters that changed places
         close = close[:3]
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     shown = ", ".join(repr(k) for k in names[:30])

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from time import monotonic
 
-#: In a notebook without widgets: seconds until there is text, which the notebook would store, and between two lines.
+#: In a notebook without widgets: seconds until there is text, which the notebook would store, and
+#: between two lines.
 _PATIENCE, _SECONDS = 10.0, 0.5
 
 
 @contextmanager
-def progress_bar(name: str, total: int, done: int, wanted: bool | None) -> Iterator[Callable[..., None]]:
+def progress_bar(
+    name: str, total: int, done: int, wanted: bool | None
+) -> Iterator[Callable[..., None]]:
     """Show a progress bar, and give what counts one more, or as many as it is told."""
     from rich.console import Console
     from rich.progress import (
@@ -57,6 +60,11 @@ def _text(name: str, total: int, done: int) -> Callable[..., None]:
         if now >= shown:
             shown = now + _SECONDS if done < total else float("inf")
             end = "" if done < total else "\n"
-            print(f"\r{name}: {done} of {total} ({done / total:.0%})", end=end, file=sys.stderr, flush=True)
+            print(
+                f"\r{name}: {done} of {total} ({done / total:.0%})",
+                end=end,
+                file=sys.stderr,
+                flush=True,
+            )
 
     return count

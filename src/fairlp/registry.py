@@ -1,8 +1,8 @@
 """Names of one kind of thing: fairlp's own, what this process declares, and what installed packages bring.
 
-``fairlp.solvers()`` is such a table, and ``fairlp.solvers`` also the package of back ends: a module that can be called
-serves as both. (Python binds a submodule to its package's attribute when it is first imported, which would hide a
-function of the same name.)
+``fairlp.solvers()`` is such a table, and ``fairlp.solvers`` also the package of back ends: a module
+that can be called serves as both. (Python binds a submodule to its package's attribute when it is
+first imported, which would hide a function of the same name.)
 """
 
 from __future__ import annotations
@@ -65,7 +65,11 @@ class Registry(Mapping[str, T], Generic[T]):
         """Entry points of installed packages, by name."""
         from importlib.metadata import entry_points
 
-        return {point.name: point for point in entry_points(group=self.group) if point.name not in self.ours}
+        return {
+            point.name: point
+            for point in entry_points(group=self.group)
+            if point.name not in self.ours
+        }
 
     @property
     def names(self) -> list[str]:
@@ -79,9 +83,13 @@ class Registry(Mapping[str, T], Generic[T]):
     def require_own_name(self, name: object, reserved: Iterable[str] = ()) -> None:
         """Raise unless a name may be one of somebody's own: none of fairlp's, and none that is reserved."""
         if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
-            raise UnknownNameError(f"a {self.kind} cannot be called {name!r}; expected text without ':' and ','")
+            raise UnknownNameError(
+                f"a {self.kind} cannot be called {name!r}; expected text without ':' and ','"
+            )
         if name.casefold() in {other.casefold() for other in (*self.ours, *reserved)}:
-            raise UnknownNameError(f"{name!r} is one of fairlp's {self.kind}s; call yours something else")
+            raise UnknownNameError(
+                f"{name!r} is one of fairlp's {self.kind}s; call yours something else"
+            )
 
     def __getitem__(self, name: str) -> T:
         if name in self.ours:
@@ -92,7 +100,8 @@ class Registry(Mapping[str, T], Generic[T]):
             found: T = self.brought[name].load()
         except Exception as error:  # somebody else's package
             raise self.missing(
-                f"{self.kind} {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+                f"{self.kind} {name!r} of an installed package cannot be loaded: "
+                f"{type(error).__name__}: {error}"
             ) from error
         return found
 

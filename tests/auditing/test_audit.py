@@ -17,7 +17,13 @@ from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES, arrivals, basics, fairness, promises, reports, search
 from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.search import Search
-from fairlp.errors import FileFormatError, InstanceError, NotDefinedError, SolverError, UnknownNameError
+from fairlp.errors import (
+    FileFormatError,
+    InstanceError,
+    NotDefinedError,
+    SolverError,
+    UnknownNameError,
+)
 from fairlp.models.files.tables import read_tasks
 from fairlp.tolerances import AUDIT
 from instances import random_instance
@@ -57,7 +63,9 @@ def best_gain(instance, tasks):
             cost[u] = -1
             program = cost.ravel(), np.array(rows), np.array(right)
             found = linprog(*program, bounds=bounds)
-            if not found.success:  # presolve is wrong where floors leave 1e-9: the tasks are feasible
+            if (
+                not found.success
+            ):  # presolve is wrong where floors leave 1e-9: the tasks are feasible
                 found = linprog(*program, bounds=bounds, options={"presolve": False})
             assert found.success, found.message
             best = max(best, (-found.fun - tasks[u].sum()) / alone[u])
@@ -95,15 +103,21 @@ def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
         scale = alone[n] or 1.0
         if alone[n] > 0:
             due = sum(phi[n] / phi.sum() * gamma[n, i] for i in range(len(instance.servers)))
-            worst_part = min(worst_part, (tasks[n].sum() - min(due, instance.task_limits[n])) / scale)
+            worst_part = min(
+                worst_part, (tasks[n].sum() - min(due, instance.task_limits[n])) / scale
+            )
         for m in range(len(instance.users)):
             if m != n:
                 worth = 0.0
                 for i in range(len(instance.servers)):
                     if gamma[n, i] > 0:
                         bundle = tasks[m, i] * instance.demands[m] * phi[n] / phi[m]
-                        worth += min(b / d for b, d in zip(bundle, instance.demands[n], strict=True) if d > 0)
-                worst_envy = min(worst_envy, (tasks[n].sum() - min(worth, instance.task_limits[n])) / scale)
+                        worth += min(
+                            b / d for b, d in zip(bundle, instance.demands[n], strict=True) if d > 0
+                        )
+                worst_envy = min(
+                    worst_envy, (tasks[n].sum() - min(worth, instance.task_limits[n])) / scale
+                )
     found = audited(instance, tasks, "envy-free", "sharing incentive")
     if len(instance.users) > 1:
         assert found.margin["envy-free"] == pytest.approx(worst_envy, abs=1e-9)
@@ -118,10 +132,16 @@ def test_planted_violations_are_found_and_optima_pass(seed):
     instance = random_instance(seed, limits=False)
     allocation = fairlp.allocate(instance, "c-drfh")
     assume(allocation.totals.max() > 0)
-    good = audited(instance, allocation, "feasible", "non-wasteful", "Pareto-optimal", "leximin (drfh)")
+    good = audited(
+        instance, allocation, "feasible", "non-wasteful", "Pareto-optimal", "leximin (drfh)"
+    )
     assert good.holds.tolist() == [True] * 4
     more = audited(instance, allocation.tasks_array * 1.01, "feasible").loc["feasible"]
-    assert not more.holds and more.margin == pytest.approx(-0.01, rel=1e-6) and "is over its" in more.witness
+    assert (
+        not more.holds
+        and more.margin == pytest.approx(-0.01, rel=1e-6)
+        and "is over its" in more.witness
+    )
     less = audited(instance, allocation.tasks_array * 0.99, *good.index)
     assert less.holds.tolist() == [True, False, False, False]
 
@@ -140,7 +160,11 @@ def test_best_responses_pass_and_a_moved_task_fails(seed):
 
 def test_placement_limits_and_signs_are_part_of_feasibility():
     instance = Instance.from_arrays(
-        [[1, 1], [1, 2]], [[9, 9], [9, 9]], users=["ann", "bob"], eligible=[[1, 0], [1, 1]], task_limits=[3, np.inf]
+        [[1, 1], [1, 2]],
+        [[9, 9], [9, 9]],
+        users=["ann", "bob"],
+        eligible=[[1, 0], [1, 1]],
+        task_limits=[3, np.inf],
     )
     for tasks, words in (
         ([[4, 0], [0, 0]], "'ann' runs 4 tasks and has 3"),
@@ -168,21 +192,29 @@ def test_whole_tasks_are_audited_as_whole():
     found = audited(instance, stopped, "non-wasteful", "Pareto-optimal", "bottleneck")
     assert found.holds.tolist() == [False, False, None]
     assert "'B' could run 3 more tasks" in found.witness["non-wasteful"]
-    assert audited(instance, fairlp.allocate(instance, "drf-discrete"), "Pareto-optimal").holds.iloc[0]
+    assert audited(
+        instance, fairlp.allocate(instance, "drf-discrete"), "Pareto-optimal"
+    ).holds.iloc[0]
     assert not audited(instance, stopped.tasks, "Pareto-optimal", whole_tasks=False).holds.iloc[0]
 
 
 def test_a_lie_that_pays_is_shown_and_can_be_rerun():
     """Asset fairness of a user who gains by claiming more; the misreport is an Instance to run again."""
     instance = fairlp.counterexample("naive-drf", "strategy-proof")
-    found = audited(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof").loc["strategy-proof"]
+    found = audited(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof").loc[
+        "strategy-proof"
+    ]
     assert found.holds is False and "by claiming to need" in found.witness
     lie = found.misreport
     liar = next(u for u in instance.users if repr(u) in found.witness)
     k = list(instance.users).index(liar)
     given_tasks = fairlp.allocate(lie, "naive-drf").tasks_array[k]
     need = instance.demands[k] > 0
-    use = given_tasks * (lie.demands[k][need] / instance.demands[k][need]).min() * (instance.gamma()[k] > 0)
+    use = (
+        given_tasks
+        * (lie.demands[k][need] / instance.demands[k][need]).min()
+        * (instance.gamma()[k] > 0)
+    )
     truth = fairlp.allocate(instance, "naive-drf").totals.iloc[k]
     useful = min(use.sum(), instance.task_limits[k])
     assert (useful - truth) / instance.gamma()[k].sum() == pytest.approx(-found.margin, rel=1e-6)
@@ -193,7 +225,9 @@ def rated(seed):
     draw = np.random.default_rng(seed)
     n, k, r = draw.integers(2, 5), draw.integers(1, 4), draw.integers(1, 4)
     rates = draw.integers(1, 9, (n, k))
-    return Instance.from_arrays(draw.integers(1, 6, (n, r)), draw.integers(3, 20, (k, r)), rates=rates)
+    return Instance.from_arrays(
+        draw.integers(1, 6, (n, r)), draw.integers(3, 20, (k, r)), rates=rates
+    )
 
 
 def gain_by_amounts(instance, mechanism, lie):
@@ -203,7 +237,10 @@ def gain_by_amounts(instance, mechanism, lie):
     amounts = (told.tasks_array[n] * told.effort[n])[:, None] * lie.demands[n]
     need = honest.effort[n][:, None] * instance.demands[n]
     runs = instance.rates[n] > 0
-    return float((amounts[runs] / need[runs]).min(axis=1).sum() - honest.totals.iloc[n]) / instance.rates[n].sum()
+    return (
+        float((amounts[runs] / need[runs]).min(axis=1).sum() - honest.totals.iloc[n])
+        / instance.rates[n].sum()
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["tsf", "psdsf-rdm", "psdsf-tdm", "cdrf"])
@@ -219,7 +256,9 @@ def test_where_rates_are_given_twice_the_demand_is_the_same_claim(mechanism):
             assert "lies about the given rates are not tried" in found.witness
         else:  # its paper says so of resource division
             assert mechanism == "psdsf-rdm", found.witness
-            assert -found.margin == pytest.approx(gain_by_amounts(instance, mechanism, found.misreport), rel=1e-6)
+            assert -found.margin == pytest.approx(
+                gain_by_amounts(instance, mechanism, found.misreport), rel=1e-6
+            )
 
 
 def test_a_lie_about_proportions_that_pays_where_rates_are_given():
@@ -228,10 +267,16 @@ def test_a_lie_about_proportions_that_pays_where_rates_are_given():
         need = instance.demands[:, 0] / instance.demands.sum(axis=1)
         return instance.rates * (need / need.sum())[:, None]
 
-    instance = Instance.from_arrays([[2, 1], [1, 3], [1, 1]], [[90, 12], [60, 20]], rates=[[4, 2], [3, 5], [7, 1]])
-    found = fairlp.audit(instance, fairlp.allocate(instance, by_first_resource), ["strategy-proof"]).iloc[0]
+    instance = Instance.from_arrays(
+        [[2, 1], [1, 3], [1, 1]], [[90, 12], [60, 20]], rates=[[4, 2], [3, 5], [7, 1]]
+    )
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, by_first_resource), ["strategy-proof"]
+    ).iloc[0]
     assert found.holds is False
-    assert -found.margin == pytest.approx(gain_by_amounts(instance, by_first_resource, found.misreport), rel=1e-9)
+    assert -found.margin == pytest.approx(
+        gain_by_amounts(instance, by_first_resource, found.misreport), rel=1e-9
+    )
 
 
 def test_a_resource_that_a_server_lacks_cannot_be_claimed_there():
@@ -275,11 +320,15 @@ def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
     capacities[0] += 1
     instance = Instance.from_arrays(demands, capacities, weights=weights, eligible=eligible)
     tasks = np.where(instance.gamma() > 0, draw.integers(0, 5, (n, k)), 0)
-    found = fairlp.audit(instance, tasks, ["envy-free", "envy-free up to one own task"], whole_tasks=True)
+    found = fairlp.audit(
+        instance, tasks, ["envy-free", "envy-free up to one own task"], whole_tasks=True
+    )
     envied = [
         sum(
             min(
-                Fraction(int(weights[a] * tasks[b, i] * demands[b, j]), int(weights[b] * demands[a, j]))
+                Fraction(
+                    int(weights[a] * tasks[b, i] * demands[b, j]), int(weights[b] * demands[a, j])
+                )
                 for j in range(r)
             )
             // 1
@@ -297,8 +346,14 @@ def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
 def test_a_bundle_on_two_servers_is_no_whole_task_of_its_sum():
     instance = Instance.from_arrays([[1], [2]], [[2], [2]], users=["ann", "bob"])
     asked = ["envy-free", "envy-free up to one own task"]
-    assert fairlp.audit(instance, [[1, 1], [0, 0]], asked, whole_tasks=True).holds.tolist() == [True, True]
-    assert fairlp.audit(instance, [[2, 0], [0, 0]], asked, whole_tasks=True).holds.tolist() == [False, True]
+    assert fairlp.audit(instance, [[1, 1], [0, 0]], asked, whole_tasks=True).holds.tolist() == [
+        True,
+        True,
+    ]
+    assert fairlp.audit(instance, [[2, 0], [0, 0]], asked, whole_tasks=True).holds.tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_what_whole_tasks_on_rows_of_several_servers_are_worth():
@@ -315,8 +370,13 @@ def test_the_table_of_properties_and_the_order_asked_for():
     everything = fairlp.audit(instance, allocation, tries=10)
     assert list(everything.index) == [name for name, row in PROPERTIES.items() if not row.tree]
     queued = instance.replace(queue=["a", "b"])
-    assert list(fairlp.audit(queued, fairlp.allocate(queued, "drf"), tries=10).index) == list(PROPERTIES)
-    assert list(audited(instance, allocation, "envy-free", "feasible").index) == ["envy-free", "feasible"]
+    assert list(fairlp.audit(queued, fairlp.allocate(queued, "drf"), tries=10).index) == list(
+        PROPERTIES
+    )
+    assert list(audited(instance, allocation, "envy-free", "feasible").index) == [
+        "envy-free",
+        "feasible",
+    ]
     with pytest.raises(UnknownNameError, match="did you mean 'envy-free'"):
         fairlp.audit(instance, allocation, "envy free")
     with pytest.raises(InstanceError, match="shape"):
@@ -327,7 +387,9 @@ def test_the_table_of_properties_and_the_order_asked_for():
 
 def test_who_blocks_whom():
     instance = examples.load("khamse-ashari-figure-1")
-    found = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(["user", "server"])
+    found = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(
+        ["user", "server"]
+    )
     assert found.blocked.all()
     first = found.loc[("user1", "server1")]
     assert first.resource == "memory" and list(first.held_by) == ["user1", "user2"]
@@ -377,15 +439,31 @@ def test_audit_on_the_command_line(tmp_path):
 
     table = tmp_path / "observed.csv"
     fairlp.allocate(examples.load("khamse-ashari-figure-1"), "tsf").to_csv(table)
-    how = ("audit", "khamse-ashari-figure-1", "--allocation", str(table), "-p", "feasible", "-p", "bottleneck")
+    how = (
+        "audit",
+        "khamse-ashari-figure-1",
+        "--allocation",
+        str(table),
+        "-p",
+        "feasible",
+        "-p",
+        "bottleneck",
+    )
     assert "broken: bottleneck" in run(*how, code=ExitCode.NO).stdout
     rows = json.loads(run(*how, "--json", code=ExitCode.NO).stdout)
     assert [row["holds"] for row in rows] == [True, False]
     assert "nothing is broken" in run("audit", "ghodsi", "-m", "drf", "-p", "envy-free").stdout
     target = tmp_path / "found.yaml"
-    assert "'B' runs" in run("counterexample", "drfh", "sharing incentive", "-o", str(target)).stdout
+    assert (
+        "'B' runs" in run("counterexample", "drfh", "sharing incentive", "-o", str(target)).stdout
+    )
     assert fairlp.read(target).name == "drfh breaks sharing incentive"
-    assert "none found" in run("counterexample", "drf", "feasible", "--search", "--tries", "3", code=ExitCode.NO).stdout
+    assert (
+        "none found"
+        in run(
+            "counterexample", "drf", "feasible", "--search", "--tries", "3", code=ExitCode.NO
+        ).stdout
+    )
     assert "drfh breaks sharing incentive" in run("promises", "-m", "drfh", "--csv").stdout
 
 
@@ -393,12 +471,16 @@ def test_audit_on_the_command_line(tmp_path):
 @pytest.mark.parametrize("off", [1e-6, 0.1, 5.0])
 def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, off):
     """What a scheduler hands out is often over what there is, by rounding or on purpose: an audit's first use."""
-    pool = Instance.from_arrays([[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"])
+    pool = Instance.from_arrays(
+        [[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"]
+    )
     tasks = fairlp.allocate(pool, "drf").tasks + off
     found = fairlp.audit(pool, tasks, division=division)
     assert found.holds["feasible"] is False and "'big'" in found.witness["feasible"]
     assert found.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
-    assert found.holds["Pareto-optimal"] and found.holds["envy-free"]  # with what it takes, nobody could gain
+    assert (
+        found.holds["Pareto-optimal"] and found.holds["envy-free"]
+    )  # with what it takes, nobody could gain
     tasks.loc["ann"] -= off / 2
     assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
 
@@ -411,7 +493,9 @@ def test_a_rounded_allocation_is_judged():
 
 
 def test_tasks_where_one_may_not_run_are_no_tasks_for_pareto():
-    instance = Instance.from_arrays([[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[["server1"], None])
+    instance = Instance.from_arrays(
+        [[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[["server1"], None]
+    )
     found = fairlp.audit(instance, np.array([[0.0, 1.0], [2.0, 1.0]]))
     assert found.holds["feasible"] is False and "'ann'" in found.witness["feasible"]
     assert found.holds["Pareto-optimal"] is False and "'ann'" in found.witness["Pareto-optimal"]
@@ -430,7 +514,9 @@ def test_tasks_of_somebody_who_is_not_in_the_instance_are_refused():
 def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
     instance = fairlp.examples.load("ghodsi")
     for audit in (fairlp.audit, fairlp.blockers):
-        with pytest.raises(InstanceError, match=r"the name 'drfh'; expected tasks, such as of fairlp.allocate\("):
+        with pytest.raises(
+            InstanceError, match=r"the name 'drfh'; expected tasks, such as of fairlp.allocate\("
+        ):
             audit(instance, "drfh")
     with pytest.raises(InstanceError, match="expected an Instance, not str"):
         fairlp.audit("drfh", instance)
@@ -441,7 +527,9 @@ def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
 def one_worker_a_job(model, instance, x):
     """The time that a job spends on all workers together is no more than all time."""
     n, i = instance.users, instance.servers
-    time = model.parameter("time", (n, i), 1 / instance.rates, "time of one task of job n on worker i")
+    time = model.parameter(
+        "time", (n, i), 1 / instance.rates, "time of one task of job n on worker i"
+    )
     model.constraint("one_worker", (time * x).sum(i) <= 1)
 
 
@@ -451,19 +539,31 @@ def test_audits_ask_within_the_region_of_an_own_mechanism(region):
 
     @fairlp.mechanism("gavel-like", region=region)
     def alone(instance):
-        return np.where(instance.rates == instance.rates.max(axis=1, keepdims=True), instance.rates, 0.0)
+        return np.where(
+            instance.rates == instance.rates.max(axis=1, keepdims=True), instance.rates, 0.0
+        )
 
     instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
     asked = ["feasible", "non-wasteful", "Pareto-optimal"]
     found = fairlp.audit(instance, fairlp.allocate(instance, alone), asked)
-    assert found.holds.tolist() == [True, region is not None, region is not None], found.witness.to_dict()
+    assert found.holds.tolist() == [True, region is not None, region is not None], (
+        found.witness.to_dict()
+    )
 
 
-@pytest.mark.parametrize(("tasks", "kept"), [([4, 2], [False, True, True]), ([2, 0], [True, False, False])])
+@pytest.mark.parametrize(
+    ("tasks", "kept"), [([4, 2], [False, True, True]), ([2, 0], [True, False, False])]
+)
 def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
-    mechanism = fairlp.mechanism("gavel-like", region=one_worker_a_job)(lambda instance: np.array([tasks]))
+    mechanism = fairlp.mechanism("gavel-like", region=one_worker_a_job)(
+        lambda instance: np.array([tasks])
+    )
     instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
-    found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), ["feasible", "non-wasteful", "Pareto-optimal"])
+    found = fairlp.audit(
+        instance,
+        fairlp.allocate(instance, mechanism),
+        ["feasible", "non-wasteful", "Pareto-optimal"],
+    )
     assert found.holds.iloc[0] is kept[0], found.witness.to_dict()
     if kept[0]:
         assert found.holds.tolist() == kept and found.margin.iloc[1] == pytest.approx(-2 / 6)
@@ -501,7 +601,10 @@ def test_a_task_that_fits_but_for_the_rounding_of_sums_is_a_gain():
 def test_nor_is_a_part_of_one_that_a_limit_leaves():
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[1 - 1e-12, 2])
     for wanted in ("Pareto-optimal", "non-wasteful"):
-        assert judged(instance, [[0.0], [2]], wanted).holds and not judged(instance, [[0.0], [1]], wanted).holds
+        assert (
+            judged(instance, [[0.0], [2]], wanted).holds
+            and not judged(instance, [[0.0], [1]], wanted).holds
+        )
 
 
 def test_tasks_that_are_no_multiples_are_held_to_less_than_there_is():
@@ -521,10 +624,13 @@ def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
         task_limits=[1, 1, 1],
     )
     found = judged(instance, [[1.0, 0], [0, 1], [0, 0]])
-    assert found.holds is None and found.witness.startswith("whole tasks that would be a gain need more than there is")
+    assert found.holds is None and found.witness.startswith(
+        "whole tasks that would be a gain need more than there is"
+    )
 
 
-# Audits where the mechanism fails on what the audit asks of it, and searches that have nothing to ask.
+# Audits where the mechanism fails on what the audit asks of it, and searches that have nothing to
+# ask.
 
 
 def fails(*_, **__):
@@ -532,7 +638,9 @@ def fails(*_, **__):
 
 
 def two(**more):
-    return Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more)
+    return Instance.from_arrays(
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+    )
 
 
 def test_one_name_instead_of_a_list_of_mechanisms():
@@ -543,7 +651,9 @@ def test_one_name_instead_of_a_list_of_mechanisms():
 
 def test_a_search_of_one_lie_has_none_to_tell():
     found = fairlp.audit(two(), fairlp.allocate(two(), "drf"), "strategy-proof", tries=1).iloc[0]
-    assert found["holds"] is None and "there is no other demand or server to claim" in found["witness"]
+    assert (
+        found["holds"] is None and "there is no other demand or server to claim" in found["witness"]
+    )
 
 
 def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):
@@ -561,9 +671,13 @@ def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):
 
 def test_a_simpler_instance_is_one_without_the_limits_of_queues():
     limited = two(queue=["q", "p"], queues={"q": {"weight": 2.0, "guarantee": {"resource1": 1.0}}})
-    found = [one for one in search._simpler(limited) if one.queues is not None and len(one.users) == 2]
+    found = [
+        one for one in search._simpler(limited) if one.queues is not None and len(one.users) == 2
+    ]
     without = [one for one in found if len(one.resources) == 2 and not one.queues.has_limits]
-    assert limited.queues.has_limits and any((one.queues.weights == limited.queues.weights).all() for one in without)
+    assert limited.queues.has_limits and any(
+        (one.queues.weights == limited.queues.weights).all() for one in without
+    )
 
 
 def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch):
@@ -605,7 +719,11 @@ def case(instance, tasks, **how):
 )
 def test_weights_by_resource_are_not_compared(audit):
     found = audit(case(by_resource(), [[2], [2]]))
-    assert found.holds is None and np.isnan(found.margin) and "weights are given per resource" in found.witness
+    assert (
+        found.holds is None
+        and np.isnan(found.margin)
+        and "weights are given per resource" in found.witness
+    )
 
 
 def test_one_resource_with_given_rates_compares_no_users():
@@ -616,7 +734,10 @@ def test_one_resource_with_given_rates_compares_no_users():
 
 def test_a_server_on_which_nobody_may_run_blocks_nobody():
     instance = Instance.from_arrays(
-        [[1.0], [1.0]], [[4.0], [6.0]], servers=["used", "left"], eligible=np.array([[True, False], [True, False]])
+        [[1.0], [1.0]],
+        [[4.0], [6.0]],
+        servers=["used", "left"],
+        eligible=np.array([[True, False], [True, False]]),
     )
     found = basics.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
     assert "left" not in found.to_string()
@@ -626,9 +747,14 @@ def test_an_audit_whose_program_has_no_answer_is_no_answer(monkeypatch):
     def fails(*_, **__):
         raise SolverError("out of time")
 
-    monkeypatch.setattr(basics, "PerServerMarket", type("PerServerMarket", (), {"of": staticmethod(fails)}))
+    monkeypatch.setattr(
+        basics, "PerServerMarket", type("PerServerMarket", (), {"of": staticmethod(fails)})
+    )
     found = fairlp.audit(pool(), np.array([[1.0], [1.0]]), "non-wasteful")
-    assert found.holds.iloc[0] is None and "it could not be judged: out of time" in found.witness.iloc[0]
+    assert (
+        found.holds.iloc[0] is None
+        and "it could not be judged: out of time" in found.witness.iloc[0]
+    )
 
 
 def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypatch):
@@ -669,27 +795,39 @@ def test_trees_that_leave_nothing_to_compare():
 
 
 def test_options_of_the_search_are_for_the_search():
-    with pytest.raises(UnknownNameError, match=r"option 'seed' is one of the search; give search=True"):
+    with pytest.raises(
+        UnknownNameError, match=r"option 'seed' is one of the search; give search=True"
+    ):
         fairlp.counterexample("drfh", "sharing incentive", seed=3)
-    with pytest.raises(UnknownNameError, match="the search has no option 'trys'; did you mean 'tries'"):
+    with pytest.raises(
+        UnknownNameError, match="the search has no option 'trys'; did you mean 'tries'"
+    ):
         Search.of({"trys": 3})
     with pytest.raises(UnknownNameError, match="'trys'"):
         fairlp.counterexample("drfh", "sharing incentive", search=True, trys=3)
 
 
 def test_what_is_asked_of_every_step_is_not_asked_of_one_allocation():
-    with pytest.raises(UnknownNameError, match=r"'irrevocable' is asked of every step, and this is one allocation"):
+    with pytest.raises(
+        UnknownNameError, match=r"'irrevocable' is asked of every step, and this is one allocation"
+    ):
         fairlp.audit(examples.ghodsi(), fairlp.allocate(examples.ghodsi(), "drf"), "irrevocable")
 
 
 def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
-    instance = Instance.from_arrays([[1.0], [3.0]], [[4.0], [6.0]], counts=[2, 3], users=["a", "b"], servers=["s", "t"])
+    instance = Instance.from_arrays(
+        [[1.0], [3.0]], [[4.0], [6.0]], counts=[2, 3], users=["a", "b"], servers=["s", "t"]
+    )
     table = pd.DataFrame([[1.0, 2.0], [1.0, 4.0]], index=["a", "b"], columns=["s", "t"])
     asked = ["feasible", "non-wasteful", "Pareto-optimal"]
     whole = fairlp.audit(instance, table, asked, whole_tasks=True)
     assert whole.holds.tolist() == [True, None, None]
     assert all("give servers one by one" in witness for witness in whole.witness[1:])
-    assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [True, False, False]
+    assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_divisions_are_looked_up_by_name():
@@ -698,8 +836,13 @@ def test_divisions_are_looked_up_by_name():
     for spelt in ("tdm", "TDM"):
         assert not audited(instance, tasks, "feasible", division=spelt).holds["feasible"]
         assert fairlp.blockers(instance, tasks, division=spelt)["resource"].eq("time").all()
-    for ask in (partial(audited, instance, tasks, "feasible"), partial(fairlp.blockers, instance, tasks)):
-        with pytest.raises(UnknownNameError, match="no division is called 'time'; known: 'rdm', 'tdm'"):
+    for ask in (
+        partial(audited, instance, tasks, "feasible"),
+        partial(fairlp.blockers, instance, tasks),
+    ):
+        with pytest.raises(
+            UnknownNameError, match="no division is called 'time'; known: 'rdm', 'tdm'"
+        ):
             ask(division="time")
     with pytest.raises(InstanceError, match="tries=-1"):
         audited(instance, tasks, "feasible", tries=-1)

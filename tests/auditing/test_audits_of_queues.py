@@ -20,9 +20,16 @@ TREE = [name for name, row in PROPERTIES.items() if row.tree]
 
 def two_teams(**more):
     """Two queues of equal weight; a has two users, one of whom needs the other resource."""
-    given = {"queue": ["a", "a", "b"], "queues": {"b": {"cap": {"cpu": 6}}, "a": {"guarantee": {"cpu": 4, "gpu": 4}}}}
+    given = {
+        "queue": ["a", "a", "b"],
+        "queues": {"b": {"cap": {"cpu": 6}}, "a": {"guarantee": {"cpu": 4, "gpu": 4}}},
+    }
     return Instance.from_arrays(
-        [[1, 0], [0, 1], [1, 1]], [[10, 10]], users=["x", "y", "z"], resources=["cpu", "gpu"], **(given | more)
+        [[1, 0], [0, 1], [1, 1]],
+        [[10, 10]],
+        users=["x", "y", "z"],
+        resources=["cpu", "gpu"],
+        **(given | more),
     )
 
 
@@ -40,11 +47,15 @@ def test_caps(off):
 
 @pytest.mark.parametrize("off", [1e-6, 1.0])
 def test_guarantees(off):
-    # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what counts
+    # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what
+    # counts
     assert audited(two_teams(), [4, 0, 6], "guarantees kept").holds is True
     found = audited(two_teams(), [4 - 4 * off, 4 - 4 * off, 6], "guarantees kept")
     assert found.holds is False and found.margin == pytest.approx(-off)
-    assert found.witness.startswith("queue 'a' has ") and "of the 4 that it is guaranteed" in found.witness
+    assert (
+        found.witness.startswith("queue 'a' has ")
+        and "of the 4 that it is guaranteed" in found.witness
+    )
     limited = two_teams(task_limits=[1, 0, np.inf])
     assert audited(limited, [1, 0, 6], "guarantees kept").holds is True
     assert audited(limited, [0.5, 0, 6], "guarantees kept").holds is False
@@ -72,7 +83,9 @@ def test_what_weights_promise(off):
 
 @pytest.mark.parametrize("off", [1e-6, 0.2])
 def test_envy_within_a_queue(off):
-    instance = Instance.from_arrays([[1], [1], [1]], [[9]], queue=["a", "a", "b"], weights=[1, 2, 1])
+    instance = Instance.from_arrays(
+        [[1], [1], [1]], [[9]], queue=["a", "a", "b"], weights=[1, 2, 1]
+    )
     assert audited(instance, [1, 2, 6], "envy-free within queues").holds is True
     found = audited(instance, [1, 2 * (1 + off), 6], "envy-free within queues")
     assert found.holds is False and found.margin == pytest.approx(-off / 9)
@@ -88,19 +101,28 @@ def test_a_group_that_lies_together_is_found():
         return np.array(claims / claims.sum() * given.pool[0] / given.demands[:, 0])[:, None]
 
     instance = Instance.from_arrays([[1, 1], [1, 1], [1, 1]], [[9, 99]], queue=["a", "a", "b"])
-    found = fairlp.audit(instance, fairlp.allocate(instance, by_claims), ["group strategy-proof"]).iloc[0]
-    assert found.holds is False and "would each run more tasks of their own by claiming to need" in found.witness
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, by_claims), ["group strategy-proof"]
+    ).iloc[0]
+    assert (
+        found.holds is False
+        and "would each run more tasks of their own by claiming to need" in found.witness
+    )
 
 
 def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
     @fairlp.mechanism("largest-claim", title="all to the largest claim", source="test")
     def largest_claim(given: Instance) -> np.ndarray:
         most = int(given.demands[:, 0].argmax())
-        return np.where(np.arange(len(given.users)) == most, given.pool[0] / given.demands[most, 0], 0.0)[:, None]
+        return np.where(
+            np.arange(len(given.users)) == most, given.pool[0] / given.demands[most, 0], 0.0
+        )[:, None]
 
     # whoever of the two claims most gets everything, and the other one nothing
     instance = Instance.from_arrays([[1.0], [1.0], [1.1]], [[9.0]], queue=["a", "a", "b"])
-    found = fairlp.audit(instance, fairlp.allocate(instance, largest_claim), ["group strategy-proof"], tries=50)
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, largest_claim), ["group strategy-proof"], tries=50
+    )
     assert found.holds.iloc[0] is False and "each" not in found.witness.iloc[0]
     honest = fairlp.allocate(instance, "h-drf")
     kept = fairlp.audit(instance, honest, ["group strategy-proof"], tries=20).iloc[0]
@@ -111,7 +133,8 @@ def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
 def test_nothing_to_check_is_vacuous(name):
     bare = Instance.from_arrays([[1], [1]], [[9]])
     assert (
-        fairlp.audit(bare, fairlp.allocate(bare, "drf"), [name]).witness[name] == "vacuous: the instance has no queues"
+        fairlp.audit(bare, fairlp.allocate(bare, "drf"), [name]).witness[name]
+        == "vacuous: the instance has no queues"
     )
     flat = bare.replace(queue=["a", "b"])
     found = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
@@ -126,7 +149,9 @@ def test_h_drf_keeps_what_it_promises(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = fairlp.audit(
-            instance, fairlp.allocate(instance, "h-drf"), [n for n in TREE if n != "group strategy-proof"]
+            instance,
+            fairlp.allocate(instance, "h-drf"),
+            [n for n in TREE if n != "group strategy-proof"],
         )
     assert not (found.holds == False).any(), found.witness.to_dict()  # noqa: E712
 
@@ -136,7 +161,9 @@ def test_counterexamples_on_trees_ship_and_are_found():
     for mechanism, kept in (("h-drf-collapsed", False), ("h-drf", True)):
         given = fairlp.allocate(worse, mechanism)
         assert fairlp.audit(worse, given, "queue share guarantee").holds.iloc[0] is kept
-    found = fairlp.counterexample("h-drf-collapsed", "queue share guarantee", search=True, seed=1, servers=1)
+    found = fairlp.counterexample(
+        "h-drf-collapsed", "queue share guarantee", search=True, seed=1, servers=1
+    )
     assert found.queue is not None and len(found.users) <= 3
     standing = fairlp.promises(mechanisms=["h-drf", "h-drf-collapsed"]).standing
     assert standing["h-drf", "queue share guarantee"] == "stands under its condition"
@@ -166,7 +193,9 @@ def satisfied_queue():
 def satisfied_leaf():
     """§(b): `b` at the root beside queue P, which has `c` and a queue of three, of whom one has all its tasks."""
     demands, limits = [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1]], [np.inf, np.inf, 9, np.inf, np.inf]
-    return Instance.from_arrays(demands, [[60, 60]], queue=["", "P", "P/A", "P/A", "P/A"], task_limits=limits)
+    return Instance.from_arrays(
+        demands, [[60, 60]], queue=["", "P", "P/A", "P/A", "P/A"], task_limits=limits
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,19 +206,27 @@ def satisfied_leaf():
 def test_with_task_limits_satisfied_leaves_cost_the_others_their_share(instance, queue, totals):
     """What a satisfied leaf has counts for nobody, so that its siblings rise as if it had nothing."""
     found = fairlp.allocate(instance, "h-drf")
-    assert found.totals.to_numpy()[:1] == pytest.approx(totals, rel=1e-9) and found.certify(exact=True)
+    assert found.totals.to_numpy()[:1] == pytest.approx(totals, rel=1e-9) and found.certify(
+        exact=True
+    )
     both = ["hierarchical share guarantee", "queue share guarantee"]
     assert fairlp.audit(instance, found, both).holds.tolist() == [False, not queue]
     free = instance.replace(task_limits=None)
     assert fairlp.audit(free, fairlp.allocate(free, "h-drf"), both).holds.all()
-    assert fairlp.audit(instance, fairlp.allocate(instance, "h-drf-counted"), both).holds.tolist() == [True, True]
+    assert fairlp.audit(
+        instance, fairlp.allocate(instance, "h-drf-counted"), both
+    ).holds.tolist() == [True, True]
 
 
 def limited_tree(draw):
     """The next tree that the search draws of one server, with task limits and without guarantees and caps."""
     while True:
         found = random_instance(draw, TABLE["h-drf"], "hierarchical share guarantee", 4, 3, 3)
-        if np.isfinite(found.task_limits).any() and found.n_servers == 1 and not found.queues.has_limits:
+        if (
+            np.isfinite(found.task_limits).any()
+            and found.n_servers == 1
+            and not found.queues.has_limits
+        ):
             return found
 
 
@@ -197,10 +234,16 @@ def test_random_trees_have_what_breaks_hierarchical_drf():
     """One pool, three resources with zero demands, nested queues: on such trees leaves are blocked and lies pay."""
     draw = np.random.default_rng(0)
     drawn = [random_instance(draw, TABLE["h-drf"], "strategy-proof", 4, 3, 3) for _ in range(200)]
-    able = [one for one in drawn if one.n_servers == 1 and len(one.resources) == 3 and (one.demands == 0).any()]
+    able = [
+        one
+        for one in drawn
+        if one.n_servers == 1 and len(one.resources) == 3 and (one.demands == 0).any()
+    ]
     assert len(able) > 120 and sum(np.isfinite(one.task_limits).any() for one in able) > 40
     assert sum("a/c" in one.queue for one in able) > 60
-    found = fairlp.counterexample("h-drf", "hierarchical share guarantee", search=True, generator=limited_tree)
+    found = fairlp.counterexample(
+        "h-drf", "hierarchical share guarantee", search=True, generator=limited_tree
+    )
     assert found is not None and np.isfinite(found.task_limits).any()
     counted = fairlp.allocate(found, "h-drf-counted")
     assert fairlp.audit(found, counted, "hierarchical share guarantee").holds.iloc[0] is True
@@ -208,14 +251,18 @@ def test_random_trees_have_what_breaks_hierarchical_drf():
 
 def test_with_satisfied_leaves_counted_the_search_finds_nothing_on_one_server():
     for name in ("hierarchical share guarantee", "queue share guarantee"):
-        found = fairlp.counterexample("h-drf-counted", name, search=True, tries=60, generator=limited_tree)
+        found = fairlp.counterexample(
+            "h-drf-counted", name, search=True, tries=60, generator=limited_tree
+        )
         assert found is None
         standing = fairlp.promises(mechanisms=["h-drf-counted"]).standing
         assert standing["h-drf-counted", name] == "stands under its condition"
 
 
 def test_pareto_optimality_within_caps_and_of_what_breaks_them():
-    capped = Instance.from_arrays([[1], [1]], [[10]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}})
+    capped = Instance.from_arrays(
+        [[1], [1]], [[10]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}}
+    )
     inside = fairlp.allocate(capped, "h-drf")
     assert inside.totals.tolist() == pytest.approx([2, 8])
     assert fairlp.audit(capped, inside, "Pareto-optimal").holds.iloc[0] is True
@@ -224,13 +271,21 @@ def test_pareto_optimality_within_caps_and_of_what_breaks_them():
     assert audited(capped, [4, 6], "Pareto-optimal").holds is True  # judged with what it takes
 
 
-# Clusters in parts that have not the same resources, as dumps of schedulers are: shared and audited, queues or not.
+# Clusters in parts that have not the same resources, as dumps of schedulers are: shared and
+# audited, queues or not.
 
-APART = {"users": ["ann", "bob", "cid"], "servers": ["plain", "with gpu"], "resources": ["gpu", "cpu", "memory"]}
+APART = {
+    "users": ["ann", "bob", "cid"],
+    "servers": ["plain", "with gpu"],
+    "resources": ["gpu", "cpu", "memory"],
+}
 DEMANDS = [[0, 2, 1], [0, 2, 0.5], [1, 2, 1]]
 CAPACITIES = [[0, 10, 10], [10, 10, 10]]
 ELIGIBLE = [["plain"], ["plain"], ["with gpu"]]
-QUEUES = {"queue": ["lab", "lab", "lab/deep"], "queues": {"lab": {"weight": 3}, "lab/deep": {"weight": 2}}}
+QUEUES = {
+    "queue": ["lab", "lab", "lab/deep"],
+    "queues": {"lab": {"weight": 3}, "lab/deep": {"weight": 2}},
+}
 
 
 def apart(**more):
@@ -240,7 +295,9 @@ def apart(**more):
 @pytest.mark.parametrize("mechanism", ["drfh", "c-drfh", "tsf", "asset"])
 def test_a_tree_of_queues_changes_nothing_for_who_does_not_look_at_it(mechanism):
     alone = fairlp.allocate(apart(), mechanism, method="lp").totals.to_dict()
-    assert fairlp.allocate(apart(**QUEUES), mechanism, method="lp").totals.to_dict() == pytest.approx(alone)
+    assert fairlp.allocate(
+        apart(**QUEUES), mechanism, method="lp"
+    ).totals.to_dict() == pytest.approx(alone)
     whole = fairlp.allocate(apart(**QUEUES), mechanism, method="lp", merge=False)
     assert whole.totals.to_dict() == pytest.approx(alone)
 
@@ -251,8 +308,12 @@ def test_the_bottleneck_is_the_same_resource_in_every_part(given, tree):
     instance = apart(**tree)
     tasks = fairlp.allocate(instance, "drfh") if given == "drfh" else [[2.5, 0], [2.5, 0], [0, 5]]
     found = fairlp.audit(instance, tasks, ["bottleneck"]).loc["bottleneck"]
-    assert found["holds"] and found["witness"] == "the totals are those of max-min fairness of 'cpu'"
-    other = fairlp.audit(instance, [[5 / 3, 0], [10 / 3, 0], [0, 5]], ["bottleneck"]).loc["bottleneck"]  # equal memory
+    assert (
+        found["holds"] and found["witness"] == "the totals are those of max-min fairness of 'cpu'"
+    )
+    other = fairlp.audit(instance, [[5 / 3, 0], [10 / 3, 0], [0, 5]], ["bottleneck"]).loc[
+        "bottleneck"
+    ]  # equal memory
     assert not other["holds"] and "'ann' runs 1.66667 tasks and would run 2.5" in other["witness"]
 
 

@@ -33,7 +33,10 @@ def case(instance, tasks, **how):
 @pytest.mark.parametrize("margin", [-1e-6, -1.0])
 def test_a_margin_below_the_tolerance_is_broken_and_nothing_to_check_is_no_answer(margin):
     assert Finding.of_margin(margin, "who", "well").holds is False
-    assert Finding.of_margin(-1e-9, "who", "well").holds and Finding.of_margin(1.0, "who", "well").holds
+    assert (
+        Finding.of_margin(-1e-9, "who", "well").holds
+        and Finding.of_margin(1.0, "who", "well").holds
+    )
     assert Finding.vacuous("nobody").holds is None and Finding.undefined("no").holds is None
     assert "vacuous" in Finding.vacuous("nobody").witness
 
@@ -70,11 +73,14 @@ def test_what_is_free_on_any_server_is_waste(off, server):
     assert basics.non_wasteful(case(pair(), tasks)).holds
     tasks[0, server] -= off
     found = basics.non_wasteful(case(pair(), tasks))
-    assert found.holds is False and found.margin == pytest.approx(-off / (10 if server == 0 else 14), rel=1e-3)
+    assert found.holds is False and found.margin == pytest.approx(
+        -off / (10 if server == 0 else 14), rel=1e-3
+    )
 
 
 def test_what_nobody_can_use_is_no_waste():
-    # a resource that is left where another has ended, whoever has all its tasks, and part of a whole task
+    # a resource that is left where another has ended, whoever has all its tasks, and part of a
+    # whole task
     one = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], [[10.0, 4.0]])
     assert basics.non_wasteful(case(one, [[2], [2]])).holds
     full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, 3])
@@ -106,8 +112,12 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
     assert over.holds  # nobody could gain with what is taken
     apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
-    found = basics.pareto_optimal(case(apart, [[0.5, 4], [0, 5]]))  # 4 tasks of the first are where it may not run
-    assert found.holds is False and "user1 could run 9.5 more tasks" in found.witness.replace("'", "")
+    found = basics.pareto_optimal(
+        case(apart, [[0.5, 4], [0, 5]])
+    )  # 4 tasks of the first are where it may not run
+    assert found.holds is False and "user1 could run 9.5 more tasks" in found.witness.replace(
+        "'", ""
+    )
 
 
 @pytest.mark.parametrize("off", OFF)
@@ -240,8 +250,14 @@ def test_whoever_is_worse_off_when_another_leaves_is_named():
     def answers(rest):
         return np.where(rest.users.labels.to_numpy()[:, None] == "user3", 2.5, 6.5)
 
-    found = reports.population_monotonic(again(answers)(instance, np.full((3, 1), 3.0), mechanism="planted"))
-    assert found.holds is False and found.margin == pytest.approx(-0.5 / 9) and "'user3'" in found.witness
+    found = reports.population_monotonic(
+        again(answers)(instance, np.full((3, 1), 3.0), mechanism="planted")
+    )
+    assert (
+        found.holds is False
+        and found.margin == pytest.approx(-0.5 / 9)
+        and "'user3'" in found.witness
+    )
 
 
 def test_a_lie_pays_in_tasks_of_ones_own():
@@ -249,16 +265,24 @@ def test_a_lie_pays_in_tasks_of_ones_own():
     tasks = np.full((2, 1), 5.0)
 
     def found(answers):
-        return reports.strategy_proof(again(answers)(instance, tasks, mechanism="planted", tries=40))
+        return reports.strategy_proof(
+            again(answers)(instance, tasks, mechanism="planted", tries=40)
+        )
 
-    # whoever claims a task of another size gets tasks that are worth as much: no lie pays, and that proves nothing
+    # whoever claims a task of another size gets tasks that are worth as much: no lie pays, and that
+    # proves nothing
     honest = found(lambda lie: 5.0 / lie.demands)
     assert honest.holds is None and honest.margin == 0
     paid = found(lambda lie: 6.0 / lie.demands)
     assert paid.holds is False and paid.margin == pytest.approx(-0.1) and "'user1'" in paid.witness
     # more claimed tasks of a smaller size are not more of one's own
     assert (
-        found(lambda lie: np.where(lie.demands < 1, 5.0 / lie.demands, 5.0 / np.maximum(lie.demands, 1))).holds is None
+        found(
+            lambda lie: np.where(
+                lie.demands < 1, 5.0 / lie.demands, 5.0 / np.maximum(lie.demands, 1)
+            )
+        ).holds
+        is None
     )
     # of what is beyond a limit, nothing is of use
     full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[5, 5])
@@ -266,7 +290,9 @@ def test_a_lie_pays_in_tasks_of_ones_own():
     assert reports.strategy_proof(beyond).holds is None
 
 
-@pytest.mark.parametrize(("holds", "margin", "breaks"), [(False, -0.1, True), (False, -1e-5, False), (None, -1, False)])
+@pytest.mark.parametrize(
+    ("holds", "margin", "breaks"), [(False, -0.1, True), (False, -1e-5, False), (None, -1, False)]
+)
 def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks):
     import pandas as pd
 

@@ -37,12 +37,18 @@ def test_no_cell_contradicts_itself(cell):
     # what the row of the mechanism lists holds as far as we know; what is refuted is not among it
     assert (stated is not None) == row.standing.startswith("stands")
     listed = fairlp.mechanisms().promises[mechanism].split(", ")
-    texts = [text for text in listed if text == wanted or text.startswith((f"{wanted} if ", f"{wanted} ("))]
+    texts = [
+        text
+        for text in listed
+        if text == wanted or text.startswith((f"{wanted} if ", f"{wanted} ("))
+    ]
     assert len(texts) == (stated is not None) and all(row.condition in text for text in texts)
     if row.counterexample:
         instance = fairlp.counterexample(mechanism, wanted)
         assert instance.name == row.counterexample
-        found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), wanted, tries=100).iloc[0]
+        found = fairlp.audit(
+            instance, fairlp.allocate(instance, mechanism), wanted, tries=100
+        ).iloc[0]
         assert found.holds is False and found.margin < -1e-3 and found.witness
         assert stated is None or not stated.covers(instance)
 
@@ -86,7 +92,10 @@ def test_what_is_refuted_says_who_promised_it():
     lies = {("h-drf", "strategy-proof"), ("h-drf", "group strategy-proof")}
     assert set(refuted.index) == {("tsf", "sharing incentive"), ("njc", "strategy-proof"), *lies}
     assert set(refuted.loc["h-drf"].source) == {"Bhattacharya et al., SoCC 2013"}
-    assert refuted.loc[("tsf", "sharing incentive")].source == "Khamse-Ashari et al., ICC 2017, Table I"
+    assert (
+        refuted.loc[("tsf", "sharing incentive")].source
+        == "Khamse-Ashari et al., ICC 2017, Table I"
+    )
     assert "Dolev" in refuted.loc[("njc", "strategy-proof")].source
     assert "sharing incentive" not in fairlp.mechanisms().promises["tsf"]
     assert count_broken("tsf", "sharing incentive", 300, 0).broken > 0
@@ -95,16 +104,24 @@ def test_what_is_refuted_says_who_promised_it():
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", "asset", "drfh"])
 def test_population_monotonicity_needs_positive_demands(mechanism):
     cell = EVERY.loc[(mechanism, "population-monotonic")]
-    assert cell.condition == "all demands are positive" and cell.standing == "stands under its condition"
+    assert (
+        cell.condition == "all demands are positive"
+        and cell.standing == "stands under its condition"
+    )
     assert (fairlp.counterexample(mechanism, "population-monotonic").demands == 0).any()
     assert count_broken(mechanism, "population-monotonic", many(30), 5)[1] == 0
-    assert "population-monotonic if all demands are positive" in fairlp.mechanisms().promises[mechanism]
+    assert (
+        "population-monotonic if all demands are positive"
+        in fairlp.mechanisms().promises[mechanism]
+    )
 
 
 def test_bottleneck_fairness_has_two_definitions():
     """The instance on which DRFH breaks that of Khamse-Ashari et al. is none of Wang, Li and Liang's."""
     instance = fairlp.counterexample("drfh", "bottleneck")
-    found = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), ["bottleneck", "global bottleneck"])
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, "drfh"), ["bottleneck", "global bottleneck"]
+    )
     assert found.holds["bottleneck"] is False and found.holds["global bottleneck"] is None
     assert found.witness["global bottleneck"].startswith("vacuous: ")
     share = instance.demands / instance.pool  # their global dominant resources differ
@@ -113,16 +130,22 @@ def test_bottleneck_fairness_has_two_definitions():
     assert EVERY.loc[("drfh", "bottleneck")].standing == "not promised"
     # and the other way round: of the pool both need memory most, on each server they do not
     other = fairlp.counterexample("psdsf-rdm", "global bottleneck")
-    found = fairlp.audit(other, fairlp.allocate(other, "psdsf-rdm"), ["bottleneck", "global bottleneck"])
+    found = fairlp.audit(
+        other, fairlp.allocate(other, "psdsf-rdm"), ["bottleneck", "global bottleneck"]
+    )
     assert found.holds["global bottleneck"] is False and found.holds["bottleneck"] is not False
-    assert fairlp.audit(other, fairlp.allocate(other, "drfh"), "global bottleneck").holds.iloc[0] is True
+    assert (
+        fairlp.audit(other, fairlp.allocate(other, "drfh"), "global bottleneck").holds.iloc[0]
+        is True
+    )
 
 
 ALONE = Instance.from_arrays([[1, 2]], [[4, 4]])
 
 
 @pytest.mark.parametrize(
-    "wanted", ["envy-free", "population-monotonic", "single-resource", "envy-free up to one own task"]
+    "wanted",
+    ["envy-free", "population-monotonic", "single-resource", "envy-free up to one own task"],
 )
 def test_what_has_nothing_to_check_is_not_called_kept(wanted):
     allocation = fairlp.allocate(ALONE, "drf-discrete" if "task" in wanted else "drf")
@@ -132,9 +155,12 @@ def test_what_has_nothing_to_check_is_not_called_kept(wanted):
 
 def test_what_has_nothing_to_check_is_not_counted():
     two = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
-    found = fairlp.audit(two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"])
+    found = fairlp.audit(
+        two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"]
+    )
     assert found.holds.tolist() == [None] * 3 and found.margin.isna().all()
-    # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be kept
+    # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be
+    # kept
     assert count_broken("drf", "envy-free up to one own task", 1, 0)[:2] == (0, 0)
 
 
@@ -151,11 +177,22 @@ def test_one_user_who_arrives_shows_nothing():
 
 
 def test_claims_are_read_as_rows_write_them():
-    claim = Claim.of("envy-free if all weights are equal and nobody has a task limit (ours)", "somebody")
-    assert claim == Claim("envy-free", ("all weights are equal", "nobody has a task limit"), OUR_RESULTS)
+    claim = Claim.of(
+        "envy-free if all weights are equal and nobody has a task limit (ours)", "somebody"
+    )
+    assert claim == Claim(
+        "envy-free", ("all weights are equal", "nobody has a task limit"), OUR_RESULTS
+    )
     equal = Instance.from_arrays([[1], [1]], [[2]])
-    assert claim.covers(equal) and claim.standing(equal) == "refuted" and claim.standing(None) == "stands"
-    for other in (equal.derived(weights=np.array([1.0, 2.0])), equal.derived(task_limits=np.array([1.0, np.inf]))):
+    assert (
+        claim.covers(equal)
+        and claim.standing(equal) == "refuted"
+        and claim.standing(None) == "stands"
+    )
+    for other in (
+        equal.derived(weights=np.array([1.0, 2.0])),
+        equal.derived(task_limits=np.array([1.0, np.inf])),
+    ):
         assert not claim.covers(other) and claim.standing(other) == "stands under its condition"
     with pytest.raises(UnknownNameError, match="did you mean 'all weights are equal'"):
         Claim.of("envy-free if all weights are equals", "somebody")
@@ -167,11 +204,15 @@ def test_conditions_are_what_they_say():
     two = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
     other = {
         "all demands are positive": Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]]),
-        "anyone may run anywhere": Instance.from_arrays([[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]),
+        "anyone may run anywhere": Instance.from_arrays(
+            [[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]
+        ),
         "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
         "nobody has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
         "all run on one server": two.derived(counts=np.array([2])),
-        "an equal part keeps no job busy for more than all its time": two.derived(counts=np.array([2])),
+        "an equal part keeps no job busy for more than all its time": two.derived(
+            counts=np.array([2])
+        ),
         "no queue has a guarantee or a cap": two.replace(queues={"a": {"cap": {"resource1": 1}}}),
         "no resource has several flavors": two.replace(
             queues={"a": {"nominal": {"resource1": 1, "resource1@resource2 > 1": 1}}}
@@ -186,7 +227,9 @@ def test_conditions_are_what_they_say():
 def test_the_table_of_properties_lists_all_of_them():
     table = fairlp.properties()
     assert list(table.index) == [*PROPERTIES, *DYNAMIC] and set(COLUMNS) <= set(table.index)
-    assert table.reruns[["strategy-proof", "strategy-proof at every step", "late arrival never pays"]].all()
+    assert table.reruns[
+        ["strategy-proof", "strategy-proof at every step", "late arrival never pays"]
+    ].all()
 
 
 def needs_rates(instance):
@@ -196,7 +239,9 @@ def needs_rates(instance):
 @pytest.fixture
 def equal_time():
     """The same time on every server for everybody."""
-    declare = fairlp.mechanism("equal-time", promises=("envy-free", "sharing incentive"), domain=needs_rates)
+    declare = fairlp.mechanism(
+        "equal-time", promises=("envy-free", "sharing incentive"), domain=needs_rates
+    )
     return declare(lambda instance: instance.gamma() / len(instance.users))
 
 
@@ -213,8 +258,12 @@ def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
     assert found.standing.tolist() == ["0 of 200 instances in its domain"] * 2
     found = fairlp.promises(3, mechanisms=[equal_time], generator=rated)
     assert found[["standing", "audited", "broken"]].to_numpy().tolist() == [["stands", 3, 0]] * 2
-    one = fairlp.promises(1, mechanisms=["drf"], generator=lambda rng: Instance.from_arrays([[1.0]], [[4.0]]))
-    assert one.standing["drf", "envy-free"] == "nothing to check on 200 of 200 instances in its domain"
+    one = fairlp.promises(
+        1, mechanisms=["drf"], generator=lambda rng: Instance.from_arrays([[1.0]], [[4.0]])
+    )
+    assert (
+        one.standing["drf", "envy-free"] == "nothing to check on 200 of 200 instances in its domain"
+    )
     with pytest.raises(InstanceError, match="expected an Instance"):
         fairlp.promises(1, mechanisms=["drf"], generator=lambda rng: rng)
 
@@ -223,8 +272,13 @@ def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
     with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain of 'equal-time'"):
         assert fairlp.counterexample(equal_time, "Pareto-optimal", search=True, tries=50) is None
     with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain"):
-        assert fairlp.counterexample("drf", "envy-free", search=True, tries=50, generator=rated) is None
-    found = fairlp.counterexample(equal_time, "strategy-proof", search=True, tries=5, generator=rated)
+        assert (
+            fairlp.counterexample("drf", "envy-free", search=True, tries=50, generator=rated)
+            is None
+        )
+    found = fairlp.counterexample(
+        equal_time, "strategy-proof", search=True, tries=5, generator=rated
+    )
     assert found is None
 
 
@@ -244,12 +298,21 @@ def slow(instance):
 
 def test_what_the_time_limit_left_out_is_said():
     own = fairlp.mechanism("slow", promises=("envy-free", "sharing incentive"))(slow)
-    with pytest.warns(FairlpWarning, match=r"time limit of 0.3 s .* 2 of 2 promises .* fewer than 50 instances"):
+    with pytest.warns(
+        FairlpWarning, match=r"time limit of 0.3 s .* 2 of 2 promises .* fewer than 50 instances"
+    ):
         found = fairlp.promises(50, mechanisms=[own], time_limit=0.3)
     assert 0 < found.audited.iloc[0] < 50
-    assert found[["standing", "audited"]].to_numpy().tolist()[1] == ["not audited: the time was up", 0]
-    with pytest.warns(FairlpWarning, match=r"time limit of 0.3 s ended the search: looked at \d of 50 instances"):
-        assert fairlp.counterexample(own, "envy-free", search=True, tries=50, time_limit=0.3) is None
+    assert found[["standing", "audited"]].to_numpy().tolist()[1] == [
+        "not audited: the time was up",
+        0,
+    ]
+    with pytest.warns(
+        FairlpWarning, match=r"time limit of 0.3 s ended the search: looked at \d of 50 instances"
+    ):
+        assert (
+            fairlp.counterexample(own, "envy-free", search=True, tries=50, time_limit=0.3) is None
+        )
     with pytest.warns(FairlpWarning, match="what was found could be simpler"):
         found = fairlp.counterexample(own, "Pareto-optimal", search=True, time_limit=0.3)
     assert found is not None
@@ -261,7 +324,9 @@ def test_progress_is_shown_where_it_is_asked_for(capsys):
     fairlp.promises(2, mechanisms=["naive-drf"], progress=True)
     fairlp.counterexample("drf", "envy-free", search=True, tries=3, progress=True)
     shown = capsys.readouterr().err
-    assert "promises" in shown and "2/2" in shown and "search: envy-free" in shown and "3/3" in shown
+    assert (
+        "promises" in shown and "2/2" in shown and "search: envy-free" in shown and "3/3" in shown
+    )
     fairlp.promises(1, mechanisms=["naive-drf"])
     assert not capsys.readouterr().err
 
@@ -300,7 +365,10 @@ def test_failures_are_counted_and_a_mechanism_that_always_fails_does_not_stand()
         return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
 
     found = fairlp.promises(6, mechanisms=[failing(7)], generator=free).iloc[0]
-    assert found[["standing", "audited", "broken"]].tolist() == ["stands", 6, 0] and 7 <= found.failed <= 21
+    assert (
+        found[["standing", "audited", "broken"]].tolist() == ["stands", 6, 0]
+        and 7 <= found.failed <= 21
+    )
     found = fairlp.promises(2, mechanisms=[failing(10)], generator=free).iloc[0]
     assert found[["audited", "failed"]].tolist() == [0, 400]
     assert found.standing == "failed on all of 400 instances: planted"
@@ -314,7 +382,9 @@ def test_failures_with_nothing_to_check_on_the_others():
     row = fairlp.mechanism("fails-and-vacuous", promises=("envy-free",))(failing(5).function)
     found = fairlp.promises(1, mechanisms=[row], generator=alone).iloc[0]
     assert 90 <= found.failed <= 110
-    expected = f"failed on {found.failed} of 200 instances, and nothing to check on the others: planted"
+    expected = (
+        f"failed on {found.failed} of 200 instances, and nothing to check on the others: planted"
+    )
     assert found.standing == expected
 
 
@@ -322,8 +392,15 @@ def test_a_search_says_on_how_many_instances_the_mechanism_failed():
     def free(rng):
         return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
 
-    with pytest.warns(FairlpWarning, match=r"'fails-7' failed on 2\d of 40 instances in its domain: planted"):
-        assert fairlp.counterexample(failing(7), "sharing incentive", search=True, tries=40, generator=free) is None
+    with pytest.warns(
+        FairlpWarning, match=r"'fails-7' failed on 2\d of 40 instances in its domain: planted"
+    ):
+        assert (
+            fairlp.counterexample(
+                failing(7), "sharing incentive", search=True, tries=40, generator=free
+            )
+            is None
+        )
 
 
 @pytest.mark.parametrize("name", ["drfh", "psdsf-tdm", "tsf", "h-drf"])

@@ -8,8 +8,19 @@ from fairlp.auditing.sentences import broken_promises, in_words
 
 
 def table(*rows):
-    columns = ["mechanism", "property", "promised", "source", "condition", "standing", "audited", "broken"]
-    frame = pd.DataFrame([(*row, 0, "") for row in rows], columns=[*columns, "failed", "counterexample"])
+    columns = [
+        "mechanism",
+        "property",
+        "promised",
+        "source",
+        "condition",
+        "standing",
+        "audited",
+        "broken",
+    ]
+    frame = pd.DataFrame(
+        [(*row, 0, "") for row in rows], columns=[*columns, "failed", "counterexample"]
+    )
     return frame.set_index(["mechanism", "property"])
 
 
@@ -27,14 +38,18 @@ UNDER = ("asset", "Pareto-optimal", True, "us", "all weights are equal", "broken
         (
             REFUTED,
             [
-                "tsf breaks 'sharing incentive', promised by somebody, Table I: on an instance that ships and "
+                "tsf breaks 'sharing incentive', promised by somebody, Table I: on an instance "
+                "that ships and "
                 "on 2 of 9 instances audited now"
             ],
             "refuted",
         ),
         (
             UNDER,
-            ["asset breaks 'Pareto-optimal', promised by us if all weights are equal: on 4 of 9 instances audited now"],
+            [
+                "asset breaks 'Pareto-optimal', promised by us if all weights are equal: on 4 of 9 "
+                "instances audited now"
+            ],
             "broken by audits",
         ),
     ],
@@ -54,12 +69,16 @@ def test_every_refuted_promise_of_ours_has_its_sentence_and_nothing_else():
     for (mechanism, wanted), sentence in zip(refuted.index, said, strict=True):
         assert sentence.startswith(f"{mechanism} breaks {wanted!r}, promised by ")
         case = fairlp.counterexample(mechanism, wanted)
-        assert fairlp.audit(case, fairlp.allocate(case, mechanism), wanted).holds.tolist() == [False]
+        assert fairlp.audit(case, fairlp.allocate(case, mechanism), wanted).holds.tolist() == [
+            False
+        ]
 
 
 def test_the_table_for_people_has_no_columns_that_say_nothing():
     assert "broken" not in in_words(fairlp.promises(mechanisms=["tsf"]))
-    assert "broken" in in_words(table(KEPT, REFUTED)) and "failed" not in in_words(table(KEPT, REFUTED))
+    assert "broken" in in_words(table(KEPT, REFUTED)) and "failed" not in in_words(
+        table(KEPT, REFUTED)
+    )
     assert in_words(table(KEPT, REFUTED).assign(failed=[0, 3]))["failed"].tolist() == [0, 3]
     always = in_words(table(NOBODY).assign(failed=7))
     assert always["failed"].tolist() == [7] and always["audited"].tolist() == [0]

@@ -12,8 +12,13 @@ import fairlp
 def long():
     """An audit of users with long names: two leximins that it is not, with long witnesses."""
     rng = np.random.default_rng(1)
-    users = [f"organisation-of-research/department-{n % 3}/group-of-people-{n}/{'u' * 60}-{n}" for n in range(9)]
-    instance = fairlp.Instance.from_arrays(rng.integers(1, 5, (9, 2)), rng.integers(8, 20, (2, 2)), users=users)
+    users = [
+        f"organisation-of-research/department-{n % 3}/group-of-people-{n}/{'u' * 60}-{n}"
+        for n in range(9)
+    ]
+    instance = fairlp.Instance.from_arrays(
+        rng.integers(1, 5, (9, 2)), rng.integers(8, 20, (2, 2)), users=users
+    )
     names = ["feasible", "leximin (asset)", "PS-DSF (rdm)", "bottleneck"]
     return fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
 
@@ -49,7 +54,9 @@ def test_a_notebook_shows_the_beginning_of_a_long_witness_and_one_line_of_an_all
 
 def test_parts_of_an_audit_are_shown_too(long):
     assert repr(long[["holds"]]).split() == repr(long[["holds"]].astype(object)).split()
-    assert "witnesses are cut" not in repr(long.iloc[[0]]) and "everything fits" in repr(long.iloc[[0]])
+    assert "witnesses are cut" not in repr(long.iloc[[0]]) and "everything fits" in repr(
+        long.iloc[[0]]
+    )
     assert "Empty" in repr(long.iloc[:0])
     assert "margin" in repr(long.T) and "margin" in long.T._repr_html_()
     assert "organisation" in long[["witness"]].__repr__()
@@ -57,7 +64,9 @@ def test_parts_of_an_audit_are_shown_too(long):
 
 def test_an_audit_without_a_violation_says_no_more_than_the_table():
     instance = fairlp.examples.load("wang-figure-1")
-    shown = repr(fairlp.audit(instance, fairlp.allocate(instance, "drfh"), ["feasible", "Pareto-optimal"]))
+    shown = repr(
+        fairlp.audit(instance, fairlp.allocate(instance, "drfh"), ["feasible", "Pareto-optimal"])
+    )
     assert len(shown.splitlines()) == 4
     assert " 0  everything fits" in shown
 
@@ -70,7 +79,9 @@ def test_a_lie_that_pays_is_named():
 
 def test_a_comparison_of_many_users_with_long_names_is_shown_in_part(long):
     instance = fairlp.Instance.from_arrays(
-        np.ones((100, 2)), np.full((3, 2), 9.0), users=[f"{'group/' * 20}user-{n}" for n in range(100)]
+        np.ones((100, 2)),
+        np.full((3, 2), 9.0),
+        users=[f"{'group/' * 20}user-{n}" for n in range(100)],
     )
     found = fairlp.compare(instance, ["drfh", "tsf"])
     assert len(repr(found)) < 4000 and len(found._repr_html_()) < 20000

@@ -23,7 +23,10 @@ from profiles import by_day
 INSTANCE = {
     "fairlp": 1,
     "resources": [{"name": "cpu"}, {"name": "memory"}],
-    "users": [{"user": "ann", "demand": {"cpu": 1, "memory": 2}}, {"user": "bob", "demand": {"cpu": 2, "memory": 1}}],
+    "users": [
+        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
+        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
+    ],
     "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
 }
 JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
@@ -62,7 +65,9 @@ FILES = {
     "a condition of brackets": changed("users.0.eligible", "(" * 90_000).encode(),
     "a condition of not": changed("users.0.eligible", "not " * 20_000 + "True").encode(),
     "a long name in a condition": changed("users.0.eligible", "a" * 99_000 + " == 1").encode(),
-    "a very long condition": changed("users.0.eligible", "cpu == 1 or " * 10_000 + "cpu == 1").encode(),
+    "a very long condition": changed(
+        "users.0.eligible", "cpu == 1 or " * 10_000 + "cpu == 1"
+    ).encode(),
 }
 
 
@@ -92,7 +97,9 @@ def test_too_many_servers_for_whole_tasks(mechanism, here):
 
 
 @pytest.mark.parametrize("mechanism", ["drf-discrete", "slots", "drfh-best-fit"])
-@pytest.mark.parametrize(("path", "value"), [("users.0.demand.cpu", 1e-300), ("servers.0.capacity.cpu", 1e308)])
+@pytest.mark.parametrize(
+    ("path", "value"), [("users.0.demand.cpu", 1e-300), ("servers.0.capacity.cpu", 1e308)]
+)
 def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, here):
     (here / "x.json").write_text(changed(path, value), encoding="utf-8")
     said = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
@@ -113,7 +120,9 @@ COMMANDS = [
 
 
 def test_a_pipe_is_refused(here):
-    for name in {word for word in " ".join(COMMANDS).split() if word.startswith("PIPE") and "/" not in word}:
+    for name in {
+        word for word in " ".join(COMMANDS).split() if word.startswith("PIPE") and "/" not in word
+    }:
         os.mkfifo(here / name)
     for command in COMMANDS:
         assert re.search("pipe|no folder", error_line(run(command, code=ExitCode.INPUT))), command
@@ -139,14 +148,21 @@ def test_a_pipe_is_refused(here):
 )
 def test_every_message_is_cut_and_says_so(command, code, here):
     said = run(command.replace("X", "x" * 100_000), code=code).stderr
-    assert "characters are left out" in " ".join(re.sub("[│\n]", " ", said).split()) or "too long" in said.lower()
+    assert (
+        "characters are left out" in " ".join(re.sub("[│\n]", " ", said).split())
+        or "too long" in said.lower()
+    )
     assert len(said) < 4 * MOST_LETTERS
 
 
 def test_a_message_is_cut_in_its_middle():
     assert bounded("a" * MOST_LETTERS) == "a" * MOST_LETTERS
     cut = bounded("begin " + "a" * 100_000 + " end")
-    assert cut.startswith("begin a") and cut.endswith("a end") and "(cut: 98,010 characters are left out)" in cut
+    assert (
+        cut.startswith("begin a")
+        and cut.endswith("a end")
+        and "(cut: 98,010 characters are left out)" in cut
+    )
 
 
 def test_the_tilde_is_the_home(here, monkeypatch):
@@ -163,7 +179,15 @@ def test_the_tilde_is_the_home(here, monkeypatch):
     run("study '~/s.yaml' --runs 1 --results '~/s.parquet' --backend sequential")
     run("study '~/s.parquet' --csv -o '~/s.csv'")
     assert not (here / "~").exists() and not list(here.glob("s.*"))
-    assert {path.name for path in home.iterdir()} >= {"i.yaml", "a.json", "m.mps", "s.txt", "j.csv", "t", "s.csv"}
+    assert {path.name for path in home.iterdir()} >= {
+        "i.yaml",
+        "a.json",
+        "m.mps",
+        "s.txt",
+        "j.csv",
+        "t",
+        "s.csv",
+    }
 
 
 @pytest.mark.parametrize(
@@ -171,7 +195,9 @@ def test_the_tilde_is_the_home(here, monkeypatch):
     ["allocate P", "solve P.mps", "simulate ghodsi P", "study P.yaml"],
 )
 def test_the_home_of_nobody_is_no_traceback(command, here):
-    assert "no-such-user-at-all" in error_line(run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT))
+    assert "no-such-user-at-all" in error_line(
+        run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT)
+    )
 
 
 def test_a_bug_is_told_in_lines_of_bounded_length(here):
@@ -215,7 +241,9 @@ def test_no_server_has_a_slot(here):
     assert "no server has a slot" in line and "3 slots" in line and "'wide'" in line
     run("simulate x.json jobs.csv -p slots --slots 30")
     (note,) = [n for n in json.loads(run(f"{SLOTS} slots=3").stdout)["notes"] if "slot" in n]
-    assert note.startswith("no server has a slot (server 'wide' among them), so that nothing runs: a slot is 1/3 of")
+    assert note.startswith(
+        "no server has a slot (server 'wide' among them), so that nothing runs: a slot is 1/3 of"
+    )
     assert not [n for n in json.loads(run(f"{SLOTS} slots=30").stdout)["notes"] if "slot" in n]
     (here / "x.json").write_text(changed("servers", [
         {"server": "small", "capacity": {"cpu": 1, "memory": 9}},
@@ -265,7 +293,11 @@ def test_names_do_not_reach_a_terminal_as_commands(command, here):
     wide = {**os.environ, "COLUMNS": "200"}
     code = "from fairlp.cli import main; main()"
     ran = subprocess.Popen(
-        [sys.executable, "-c", code, *command.split()], stdout=other, stderr=other, stdin=other, env=wide
+        [sys.executable, "-c", code, *command.split()],
+        stdout=other,
+        stderr=other,
+        stdin=other,
+        env=wide,
     )
     os.close(other)
     printed = b""
@@ -283,10 +315,17 @@ CLOSED = [">&-", ">/dev/full"]
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize(
     ("command", "stream"),
-    by_day(product(["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"], CLOSED), 5),
+    by_day(
+        product(
+            ["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"], CLOSED
+        ),
+        5,
+    ),
 )
 def test_an_answer_without_a_place_is_an_error(command, stream, here):
-    code = f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
+    code = (
+        f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
+    )
     ended = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == ExitCode.INPUT and ended.stdout == ""
     said = "standard output is closed" if stream == ">&-" else "No space left on device"
@@ -295,7 +334,9 @@ def test_an_answer_without_a_place_is_an_error(command, stream, here):
 
 def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(here):
     code = "from fairlp.cli import main; main()"
-    command = f"{shlex.quote(sys.executable)} -c '{code}' allocate ghodsi -o answer.json >&- 2>&- <&-"
+    command = (
+        f"{shlex.quote(sys.executable)} -c '{code}' allocate ghodsi -o answer.json >&- 2>&- <&-"
+    )
     assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
     assert json.loads((here / "answer.json").read_text(encoding="utf-8"))
 

@@ -57,7 +57,9 @@ def same_numbers(found, expected):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_allocate_json_has_the_numbers_of_the_api(name):
-    mechanism = [] if examples.load(name).rates is None else ["-m", "tsf"]  # drfh is not defined with given rates
+    mechanism = (
+        [] if examples.load(name).rates is None else ["-m", "tsf"]
+    )  # drfh is not defined with given rates
     found = json.loads(run("allocate", name, *mechanism, "--json").stdout)
     expected = fairlp.allocate(examples.load(name), "tsf" if mechanism else "drfh").to_dict()
     for key in set(expected) - {"times"}:
@@ -73,7 +75,16 @@ def test_allocate_csv_reads_back_exactly(table):
 
 def test_allocate_text_says_all_that_matters():
     text = run("allocate wang-figure-1").stdout
-    for part in ("0.714286", "85.7143", "CPUs", "0.297619", "rounds    1", "verified", "duality gap", "times"):
+    for part in (
+        "0.714286",
+        "85.7143",
+        "CPUs",
+        "0.297619",
+        "rounds    1",
+        "verified",
+        "duality gap",
+        "times",
+    ):
         assert part in text
 
 
@@ -104,7 +115,9 @@ def test_users_in_the_rounds():
 
 def test_labels_are_printed_as_they_are(here):
     users = ["[bold]x[/bold]", ":smile:", "é" * 60]
-    fairlp.Instance.from_arrays([[1.0]] * 3, [[9.0]], users=users, resources=["cpu"]).write("odd.json")
+    fairlp.Instance.from_arrays([[1.0]] * 3, [[9.0]], users=users, resources=["cpu"]).write(
+        "odd.json"
+    )
     text = run("allocate odd.json -m drf").stdout
     assert all(user in text for user in users)
 
@@ -114,7 +127,9 @@ def test_labels_are_printed_as_they_are(here):
 
 @pytest.fixture
 def oversized(here):
-    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write("big.yaml")
+    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
+        "big.yaml"
+    )
     return "big.yaml"
 
 
@@ -137,7 +152,9 @@ def test_machine_output_stays_pure_beside_a_warning(oversized):
 
 
 def test_oversized_tasks_can_be_an_error_or_dropped(oversized):
-    assert "fits no single" in error_line(run("allocate", oversized, "--oversized", "error", code=3))
+    assert "fits no single" in error_line(
+        run("allocate", oversized, "--oversized", "error", code=3)
+    )
     found = json.loads(run("allocate", oversized, "--oversized", "drop", "--json").stdout)
     assert found["users"][0]["tasks"] == 0
 
@@ -147,8 +164,13 @@ def test_oversized_tasks_can_be_an_error_or_dropped(oversized):
 
 @pytest.mark.parametrize("value", ["tasks", "shares", "utilization"])
 def test_compare_csv_reads_back_exactly(value):
-    found = from_csv(run("compare khamse-ashari-figure-1 -m c-drfh,tsf --value", value, "--csv").stdout)
-    same_numbers(found, fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value=value))
+    found = from_csv(
+        run("compare khamse-ashari-figure-1 -m c-drfh,tsf --value", value, "--csv").stdout
+    )
+    same_numbers(
+        found,
+        fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value=value),
+    )
 
 
 def test_compare_json_has_all_tables_and_null_for_what_is_left_out():
@@ -156,7 +178,10 @@ def test_compare_json_has_all_tables_and_null_for_what_is_left_out():
     found = json.loads(result.stdout)
     assert set(found) == {"left_out", "tasks", "shares", "utilization", "summary"}
     assert "shares one server" in found["left_out"]["drf"]
-    assert [(row["user"], row["drf"]) for row in found["tasks"]] == [("user1", None), ("user2", None)]
+    assert [(row["user"], row["drf"]) for row in found["tasks"]] == [
+        ("user1", None),
+        ("user2", None),
+    ]
     expected = fairlp.compare(examples.load("wang-figure-1"), ["drfh", "naive-drf"])
     assert [row["drfh"] for row in found["tasks"]] == expected["drfh"].tolist()
     assert [row["mechanism"] for row in found["summary"]] == ["drfh", "drf", "naive-drf"]
@@ -168,7 +193,10 @@ def test_compare_shows_summary_and_tasks_and_what_is_left_out():
     assert "Summary" in result.stdout
     assert "Tasks by user" in result.stdout
     text = " ".join(result.stdout.split())
-    assert "left out drf, edrf, njc, drf-discrete" in text and text.count("it shares one server and there are 2") == 1
+    assert (
+        "left out drf, edrf, njc, drf-discrete" in text
+        and text.count("it shares one server and there are 2") == 1
+    )
     assert result.stderr == ""
 
 
@@ -185,7 +213,13 @@ def test_all_methods_of_a_mechanism_agree():
     result = run("compare ghodsi -m edrf --methods")
     assert "all methods agree" in result.stdout
     found = json.loads(run("compare ghodsi -m edrf --methods --json").stdout)
-    assert [row["method"] for row in found] == ["lp", "lp, merged", "closed-form", "rounds", "interior-point"]
+    assert [row["method"] for row in found] == [
+        "lp",
+        "lp, merged",
+        "closed-form",
+        "rounds",
+        "interior-point",
+    ]
     assert all(row["agrees"] is True for row in found)
 
 
@@ -234,13 +268,17 @@ def test_without_a_file_the_model_is_printed():
 # lists and examples
 
 
-@pytest.mark.parametrize(("command", "listed"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)])
+@pytest.mark.parametrize(
+    ("command", "listed"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)]
+)
 def test_lists(command, listed):
     frame = listed()
     shown = run(command).stdout
     assert all(name in shown for name in frame.index)
     found = json.loads(run(command, "--json").stdout)
-    assert found == [{str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()]
+    assert found == [
+        {str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()
+    ]
     table = pd.read_csv(StringIO(run(command, "--csv").stdout), index_col=0, keep_default_na=False)
     same_numbers(table, frame)
 
@@ -249,7 +287,10 @@ def test_a_narrow_window_gets_the_mechanisms_in_parts(monkeypatch):
     assert sum(line.startswith("drfh ") for line in run("mechanisms").stdout.splitlines()) == 1
     monkeypatch.setenv("COLUMNS", "80")
     narrow = run("mechanisms").stdout
-    assert sum(line.startswith("drfh ") for line in narrow.splitlines()) > 1 and "strategy-proof" in narrow
+    assert (
+        sum(line.startswith("drfh ") for line in narrow.splitlines()) > 1
+        and "strategy-proof" in narrow
+    )
     assert max(map(len, narrow.splitlines())) <= 80
 
 
@@ -300,7 +341,8 @@ def test_a_file_goes_before_an_example_of_its_name(here):
 def test_a_folder_with_the_alibaba_trace(here):
     nodes = "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,64000,262144,2,T4\n"
     header = (
-        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+        "creation_time,deletion_time,scheduled_time"
     )
     (here / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
     assert "openb_pod_list" in error_line(run("allocate .", code=3))
@@ -318,7 +360,9 @@ def test_a_folder_with_the_alibaba_trace(here):
 # files
 
 
-@pytest.mark.parametrize(("file", "how"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())])
+@pytest.mark.parametrize(
+    ("file", "how"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())]
+)
 def test_output_goes_to_a_file(here, file, how):
     result = run("allocate ghodsi -m drf -o", file, *how)
     assert result.stdout == ""
@@ -341,7 +385,9 @@ def test_a_broken_property_ends_with_1_and_one_that_is_kept_or_open_with_0():
     assert "broken: PS-DSF (rdm)" in found.output
     assert "nothing is broken" in run("audit khamse-ashari-figure-1 -m tsf -p feasible").output
     # there are several resources, so that there is nothing to check
-    assert "nothing is broken" in run("audit khamse-ashari-figure-1 -m tsf -p single-resource").output
+    assert (
+        "nothing is broken" in run("audit khamse-ashari-figure-1 -m tsf -p single-resource").output
+    )
 
 
 @pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 1)])
@@ -387,13 +433,18 @@ def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, cap
         module.main()
     told = capsys.readouterr().err
     assert left.value.code == ExitCode.INPUT
-    assert told.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless" and "bug" not in told
+    assert (
+        told.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless"
+        and "bug" not in told
+    )
 
 
 def test_a_file_of_fixed_columns_has_numbers_for_names(tmp_path):
     run("export ghodsi -o", tmp_path / "model.mps", "--profile", "fixed")
     found = (tmp_path / "model.mps").read_text(encoding="ascii")
-    assert "ROWS" in found and all(len(line) <= 61 for line in found.splitlines() if line.startswith(" "))
+    assert "ROWS" in found and all(
+        len(line) <= 61 for line in found.splitlines() if line.startswith(" ")
+    )
 
 
 def test_variables_of_a_solver_without_reduced_costs_are_values_only():
@@ -410,7 +461,11 @@ def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
 
 
 def test_a_comparison_without_queues_is_told_by_user():
-    text = printed(clusters.shares_text(ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")))
+    text = printed(
+        clusters.shares_text(
+            ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")
+        )
+    )
     assert "By user" in text and "By queue" not in text
 
 
@@ -422,7 +477,9 @@ def on_a_terminal(frame, shown=None, hint=""):
 
 def test_a_terminal_gets_a_wide_table_of_numbers_in_parts():
     names = [f"server-{k}" for k in range(6)]
-    frame = pd.DataFrame(np.arange(18.0).reshape(3, 6) / 3, index=["ann", "bob", "cid"], columns=names)
+    frame = pd.DataFrame(
+        np.arange(18.0).reshape(3, 6) / 3, index=["ann", "bob", "cid"], columns=names
+    )
     lines = on_a_terminal(frame.rename_axis("user"), shown=2, hint="--all")
     assert lines == [
         "Tasks",
@@ -449,13 +506,18 @@ def test_a_terminal_gets_a_table_with_words_whole():
 
 def test_papers_of_mechanisms_are_cited():
     every = run("mechanisms --bibtex").stdout
-    assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(REFERENCES[-1].bibtex)
+    assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(
+        REFERENCES[-1].bibtex
+    )
     two = run("mechanisms drfh DRFH njc --bibtex").stdout
-    papers = list(dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references]))
+    papers = list(
+        dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references])
+    )
     assert two == "\n\n".join(paper.bibtex for paper in papers) + "\n"
 
 
-# What people do who meet the command line for the first time: nothing of theirs is lost, messages say what to do.
+# What people do who meet the command line for the first time: nothing of theirs is lost, messages
+# say what to do.
 
 
 @pytest.fixture
@@ -465,8 +527,12 @@ def here_newcomers(tmp_path):
     instance.write("two.json")
     instance.write("two")
     fairlp.formulate(instance, "drfh").write("two.mps")
-    (tmp_path / "runs.csv").write_text("user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8")
-    (tmp_path / "jobs.csv").write_text("user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8")
+    (tmp_path / "runs.csv").write_text(
+        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
+    )
+    (tmp_path / "jobs.csv").write_text(
+        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -488,7 +554,8 @@ def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_new
     before = (here_newcomers / kept).read_bytes()
     done = run(command, code=ExitCode.INPUT)
     assert error_line(done) == (
-        f"error: '{kept}' is what this command reads, and its answer would replace it; choose another file for {option}"
+        f"error: '{kept}' is what this command reads, and its answer would replace it; choose "
+        f"another file for {option}"
     )
     assert (here_newcomers / kept).read_bytes() == before
 
@@ -496,7 +563,10 @@ def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_new
 def test_a_report_is_not_called_what_it_is_not(here_newcomers):
     pytest.importorskip("altair")
     line = error_line(run("report two.yaml -o report.pdf", code=ExitCode.INPUT))
-    assert line == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
+    assert (
+        line
+        == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
+    )
     assert not (here_newcomers / "report.pdf").exists()
 
 
@@ -510,7 +580,9 @@ def test_a_search_is_offered_as_the_command_line_calls_it(here_newcomers):
     assert line.endswith("searches for one, --search on the command line")
 
 
-@pytest.mark.parametrize("option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"])
+@pytest.mark.parametrize(
+    "option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"]
+)
 def test_an_option_of_another_kind_is_told_in_a_line(option, here_newcomers):
     line = error_line(run("allocate two.yaml --method lp --option", option, code=ExitCode.SOLVER))
     assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line
@@ -530,7 +602,9 @@ def test_an_example_goes_into_an_empty_folder_and_into_no_other(here):
 def tree_file(tmp_path):
     path = tmp_path / "tree.yaml"
     queues = {"a": {"weight": 1}, "b": {"weight": 2}}
-    Instance.from_arrays([[1, 2], [3, 1], [2, 2]], [[9, 18], [5, 5]], queue=["a", "a", "b"], queues=queues).write(path)
+    Instance.from_arrays(
+        [[1, 2], [3, 1], [2, 2]], [[9, 18], [5, 5]], queue=["a", "a", "b"], queues=queues
+    ).write(path)
     return path
 
 
@@ -566,6 +640,10 @@ def test_what_the_line_says_of_what_is_not_proved():
     assert commands.verification(far)[1].startswith("NO: ") and not commands.verification(far)[0]
     over = dataclasses.replace(found, tasks_array=2 * found.tasks_array)
     sound, text = commands.verification(over)
-    assert not sound and text.startswith("NO: largest violation of a capacity or limit 1") and "expected" in text
+    assert (
+        not sound
+        and text.startswith("NO: largest violation of a capacity or limit 1")
+        and "expected" in text
+    )
     sound, text = commands.verification(fairlp.allocate(examples.load("ghodsi"), "drf"))
     assert sound and "no linear program" in text

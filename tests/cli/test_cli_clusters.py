@@ -29,12 +29,24 @@ def dump(tmp_path):
             kueue("ClusterQueue", q, {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))})
             for q in ("red", "blue")
         ],
-        *[kueue("LocalQueue", f"to-{q}", {"clusterQueue": q}, namespace="ml") for q in ("red", "blue")],
         *[
-            pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={_LABEL: "to-red"})
+            kueue("LocalQueue", f"to-{q}", {"clusterQueue": q}, namespace="ml")
+            for q in ("red", "blue")
+        ],
+        *[
+            pod(
+                f"r{k}",
+                on=f"n{k % 2}",
+                owner=("Job", "train"),
+                requests=one,
+                labels={_LABEL: "to-red"},
+            )
             for k in range(16)
         ],
-        *[pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={_LABEL: "to-blue"}) for k in range(5)],
+        *[
+            pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={_LABEL: "to-blue"})
+            for k in range(5)
+        ],
     ]
     return written(tmp_path / "dump", *items)
 
@@ -50,18 +62,31 @@ def cluster():
 
 def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     text = run("audit", dump).stdout
-    for part in ("dump: what runs now, beside what is fair by kueue", "By queue", "By user", "ml/serve", "(root)"):
+    for part in (
+        "dump: what runs now, beside what is fair by kueue",
+        "By queue",
+        "By user",
+        "ml/serve",
+        "(root)",
+    ):
         assert part in text
     (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
-    assert "cap of cpu" in row and "ml/train (16 core)" in row  # the cohort has all that it may have
-    assert "not checked" in text and "not about such an instance: " in text and "vacuous" not in text
+    assert (
+        "cap of cpu" in row and "ml/train (16 core)" in row
+    )  # the cohort has all that it may have
+    assert (
+        "not checked" in text and "not about such an instance: " in text and "vacuous" not in text
+    )
     assert "envy-free" in text and "broken: " in text
 
 
 def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
     assert "broken: " in run("audit", dump, code=0).stdout
     run("audit", dump, "-p", "feasible", code=0)
-    assert "broken: queue share guarantee" in run("audit", dump, "-p", "queue share guarantee", code=1).stdout
+    assert (
+        "broken: queue share guarantee"
+        in run("audit", dump, "-p", "queue share guarantee", code=1).stdout
+    )
     text = run("audit", dump, "-p", "single-resource", code=0).stdout
     assert "not about such an instance: single-resource" in text and "nothing is broken" in text
     assert "broken: " in run("audit khamse-ashari-figure-1 -m tsf", code=0).stdout
@@ -71,11 +96,18 @@ def test_a_dump_for_programs(dump):
     found = json.loads(run("audit", dump, "--json").stdout)
     assert found["fair"] == "kueue"
     users = {row["user"]: row for row in found["users"]}
-    assert users["ml/serve"]["held_by"] == {"ml/train": 16000.0} and users["ml/serve"]["waiting"] == 5
+    assert (
+        users["ml/serve"]["held_by"] == {"ml/train": 16000.0} and users["ml/serve"]["waiting"] == 5
+    )
     assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}
-    assert next(row["holds"] for row in found["properties"] if row["property"] == "single-resource") is None
+    assert (
+        next(row["holds"] for row in found["properties"] if row["property"] == "single-resource")
+        is None
+    )
     csv = pd.read_csv(
-        StringIO(run("audit", dump, "--csv", "--table", "queues").stdout), index_col=0, keep_default_na=False
+        StringIO(run("audit", dump, "--csv", "--table", "queues").stdout),
+        index_col=0,
+        keep_default_na=False,
     )
     expected = fairlp.fair_shares(dump, by="queue")
     assert csv["tasks"].tolist() == expected["tasks"].tolist()
@@ -88,16 +120,30 @@ def test_a_dump_for_programs(dump):
 
 def test_what_is_fair_can_be_chosen(dump):
     assert "fair by drfh" in run("audit", dump, "-m", "drfh").stdout
-    assert json.loads(run("audit", dump, "-m", "tsf", "--option", "count=borrowed", "--json").stdout)["fair"] == "tsf"
+    assert (
+        json.loads(run("audit", dump, "-m", "tsf", "--option", "count=borrowed", "--json").stdout)[
+            "fair"
+        ]
+        == "tsf"
+    )
 
 
 def test_an_instance_is_audited_as_before(cluster):
     assert "what runs now" not in run("audit", cluster, "-m", "drfh", "-p", "feasible").stdout
-    pd.DataFrame({"user": ["ann"], "server": ["plain"], "tasks": [3]}).to_csv("now.csv", index=False)
+    pd.DataFrame({"user": ["ann"], "server": ["plain"], "tasks": [3]}).to_csv(
+        "now.csv", index=False
+    )
     assert "kept" in run("audit", cluster, "--allocation", "now.csv", "-p", "feasible").stdout
-    found = json.loads(run("audit", cluster, "--allocation", "now.csv", "-p", "feasible", "--json").stdout)
+    found = json.loads(
+        run("audit", cluster, "--allocation", "now.csv", "-p", "feasible", "--json").stdout
+    )
     assert found == [
-        {"property": "feasible", "holds": True, "margin": found[0]["margin"], "witness": "everything fits"}
+        {
+            "property": "feasible",
+            "holds": True,
+            "margin": found[0]["margin"],
+            "witness": "everything fits",
+        }
     ]
 
 
@@ -137,7 +183,9 @@ def test_a_dump_that_is_cut_off_is_bad_input(dump):
 def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    assert "wrote page.html" in run("report", dump, "-o", "page.html", "--compare", "drfh,tsf").stderr
+    assert (
+        "wrote page.html" in run("report", dump, "-o", "page.html", "--compare", "drfh,tsf").stderr
+    )
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "A dump of kubernetes." in text and "ml/serve" in text and "ceei" not in text
     run("report wang-figure-1 -m tsf")
@@ -152,22 +200,33 @@ def test_a_report_goes_to_a_folder_that_is_there(dump):
 
 
 def test_what_if_is_the_function(cluster):
-    edits = {"add_servers": {"plain": 2}, "weights": {"lab": 3.0}, "queues": {"new": {"weight": 2.0, "like": "ann"}}}
+    edits = {
+        "add_servers": {"plain": 2},
+        "weights": {"lab": 3.0},
+        "queues": {"new": {"weight": 2.0, "like": "ann"}},
+    }
     command = ("--add-servers", "plain=2", "--weight", "lab=3", "--queue", "new,weight=2,like=ann")
     expected = fairlp.what_if(cluster, **edits)
-    found = pd.read_csv(StringIO(run("what-if", cluster, *command, "--csv").stdout), index_col=0, keep_default_na=False)
+    found = pd.read_csv(
+        StringIO(run("what-if", cluster, *command, "--csv").stdout),
+        index_col=0,
+        keep_default_na=False,
+    )
     assert found.index.tolist() == expected.index.tolist()
     for name in expected:
         assert found[name].tolist() == pytest.approx(expected[name].tolist(), rel=1e-15)
-    assert [row["user"] for row in json.loads(run("what-if", cluster, *command, "--by", "user", "--json").stdout)][
-        -1
-    ] == ("new (new)")
+    assert [
+        row["user"]
+        for row in json.loads(run("what-if", cluster, *command, "--by", "user", "--json").stdout)
+    ][-1] == ("new (new)")
     text = run("what-if", cluster, "--queue", "lab,cap.cpu=4,guarantee.cpu=2", "-m", "h-drf").stdout
     assert "Fair shares before and after" in text and "(root)" in text
 
 
 def test_what_if_names_what_is_near(cluster):
-    assert "did you mean 'plain'" in error_line(run("what-if", cluster, "--add-servers", "plian=2", code=3))
+    assert "did you mean 'plain'" in error_line(
+        run("what-if", cluster, "--add-servers", "plian=2", code=3)
+    )
 
 
 def test_what_if_of_a_dump(dump):
@@ -215,4 +274,7 @@ def test_a_dump_comes_through_a_pipe_too(dump):
     file = next(path for path in [dump, *dump.rglob("*.json")] if path.is_file())
     found = CliRunner().invoke(app, ["audit", "-", "--json"], input=file.read_bytes())
     assert found.exit_code == 0, found.output
-    assert json.loads(found.stdout)["users"] == json.loads(run("audit", dump, "--json").stdout)["users"]
+    assert (
+        json.loads(found.stdout)["users"]
+        == json.loads(run("audit", dump, "--json").stdout)["users"]
+    )

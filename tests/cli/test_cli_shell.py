@@ -36,7 +36,10 @@ DOCUMENT = DOCS / "command-line.md"
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("allocate google-clster", "no file or folder 'google-clster'.*did you mean 'google-cluster'"),
+        (
+            "allocate google-clster",
+            "no file or folder 'google-clster'.*did you mean 'google-cluster'",
+        ),
         ("allocate ''", "no file or folder ''"),
         ("allocate ghodsi -m drhf", "did you mean 'drf"),
         ("allocate wang-figure-1 -m drf", "drf is not defined here: .*drfh"),
@@ -51,7 +54,10 @@ DOCUMENT = DOCS / "command-line.md"
         ("allocate ghodsi -o no/where.txt", "there is no folder 'no'"),
         ("allocate ghodsi -o .", "it is a folder"),
         ("allocate ghodsi --plot no/where.png", "there is no folder 'no'"),
-        ("allocate ghodsi --plot x.pngg", "cannot tell the format of figure 'x.pngg'; did you mean 'png'"),
+        (
+            "allocate ghodsi --plot x.pngg",
+            "cannot tell the format of figure 'x.pngg'; did you mean 'png'",
+        ),
         ("allocate bad.yaml", "bad.yaml"),
         ("allocate bad.txt", "bad.txt"),
     ],
@@ -68,7 +74,11 @@ def test_an_error_is_one_line_that_helps(here, arguments, expected):
     ("code", "names"),
     [
         (3, "InstanceError FileFormatError UnknownNameError NotDefinedError ModelError"),
-        (4, "SolverError SolverNotAvailableError UnsupportedError NoSolutionError NotConvergedError"),
+        (
+            4,
+            "SolverError SolverNotAvailableError UnsupportedError NoSolutionError "
+            "NotConvergedError",
+        ),
     ],
 )
 def test_exit_codes(monkeypatch, code, names):
@@ -153,7 +163,10 @@ def test_other_warnings_are_left_alone():
 
 @pytest.mark.parametrize("old", MOVED)
 def test_a_command_of_before_says_what_it_is_now(old):
-    assert error_line(run(*old.split(), "x", code=ExitCode.USAGE)) == f"error: fairlp {old} is now: fairlp {MOVED[old]}"
+    assert (
+        error_line(run(*old.split(), "x", code=ExitCode.USAGE))
+        == f"error: fairlp {old} is now: fairlp {MOVED[old]}"
+    )
     assert MOVED[old].split()[0] in typer.main.get_command(app).commands
 
 
@@ -163,7 +176,11 @@ def test_there_are_few_commands_with_few_options_each():
     commands = typer.main.get_command(app).commands
     assert len(commands) <= 18
     for name, command in commands.items():
-        own = [one.name for one in command.params if one.param_type_name == "option" and one.name not in shared]
+        own = [
+            one.name
+            for one in command.params
+            if one.param_type_name == "option" and one.name not in shared
+        ]
         assert len(own) <= 10, (name, own)
 
 
@@ -187,7 +204,10 @@ def test_json_survives_a_narrow_encoding(here):
 
 
 def test_json_is_valid_where_there_is_no_number():
-    given = {"a": [float("nan"), float("inf"), None, True, 1.5], "b": [np.int64(3), np.float64("nan")]}
+    given = {
+        "a": [float("nan"), float("inf"), None, True, 1.5],
+        "b": [np.int64(3), np.float64("nan")],
+    }
     assert json.loads(json_text(given)) == {"a": [None, None, None, True, 1.5], "b": [3, None]}
 
 
@@ -242,7 +262,9 @@ for line in lines:
 def test_the_shell_completes_names():
     result = python("-c", ASKED, *COMPLETED)
     *answers, rest = result.stdout.split("--\n")
-    assert rest == "" and [set(answer.split()) for answer in answers] == list(COMPLETED.values()), result.stderr
+    assert rest == "" and [set(answer.split()) for answer in answers] == list(COMPLETED.values()), (
+        result.stderr
+    )
 
 
 def test_completion_of_lists_and_files(here):
@@ -273,18 +295,29 @@ def test_every_command_and_option_is_documented():
 
 
 #: Commands of the documentation that run at night: by day other tests call them with less to do.
-LONG = ("report ", "library --solvers ", "reproduce 001 ", "counterexample drfh bottleneck --search ")
+LONG = (
+    "report ",
+    "library --solvers ",
+    "reproduce 001 ",
+    "counterexample drfh bottleneck --search ",
+)
 
 
 def test_every_command_of_the_documentation_runs(here):
-    commands = re.findall(r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert all(sum(command.startswith(one) for command in commands) == 1 for one in LONG) and len(commands) > 25
+    commands = re.findall(
+        r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert (
+        all(sum(command.startswith(one) for command in commands) == 1 for one in LONG)
+        and len(commands) > 25
+    )
     for command in commands:
         if PROFILE == "nightly" or not command.startswith(LONG):
             run(command)
 
 
-# Corners of commands: streams that cannot be set, pipes that close, terminals, files of another kind.
+# Corners of commands: streams that cannot be set, pipes that close, terminals, files of another
+# kind.
 
 
 def test_a_warning_that_is_given_twice_is_told_once(monkeypatch):
@@ -332,7 +365,10 @@ def test_a_terminal_gets_what_fits_its_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr(sys, "stdout", screen := Terminal())
     output.print_text(["word " * 30])
-    assert max(map(len, screen.getvalue().splitlines())) <= 40 and len(screen.getvalue().splitlines()) > 3
+    assert (
+        max(map(len, screen.getvalue().splitlines())) <= 40
+        and len(screen.getvalue().splitlines()) > 3
+    )
 
 
 def test_names_without_labels_are_for_files_that_have_names():
@@ -365,11 +401,15 @@ def test_a_failing_solver_fails_the_conformance(monkeypatch):
 
     from fairlp import conformance
 
-    table = pd.DataFrame({"highs": ["passed", "failed"]}, index=pd.Index(["one", "two"], name="case"))
+    table = pd.DataFrame(
+        {"highs": ["passed", "failed"]}, index=pd.Index(["one", "two"], name="case")
+    )
     table = table.rename_axis("solver", axis=1)
     monkeypatch.setattr(conformance, "matrix", lambda names=None: table)
     result = run("solvers highs --check", code=ExitCode.NO)
-    assert "Cases that a solver failed or left undecided" in result.stdout and "two" in result.stdout
+    assert (
+        "Cases that a solver failed or left undecided" in result.stdout and "two" in result.stdout
+    )
 
 
 def test_an_allocation_where_nothing_has_a_price_or_a_round():

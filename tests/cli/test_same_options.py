@@ -16,7 +16,8 @@ from fairlp.auditing.search import Search
 from fairlp.cli import app
 from fairlp.cli.parameters import MethodOptions
 
-#: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named there.
+#: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named
+#: there.
 BEHIND = {
     "compare": (inspect.signature(fairlp.allocate_all).parameters, {"instance", "mechanisms"}),
     "frontier": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
@@ -34,28 +35,49 @@ SINGULAR = {
 }
 #: What every command has that a function has not: where the answer goes.
 OUTPUT = {"--json", "--csv", "--output", "--plot", "--table", "--level", "--help", "--no-merge"}
-#: A limit of time is an option of the solver: by its own name in a shell, among ``**options`` in Python.
+#: A limit of time is an option of the solver: by its own name in a shell, among ``**options`` in
+#: Python.
 OF_THE_SOLVER = {"--time-limit"}
 #: The argument of a command that is the first parameter of its function by another name.
-ARGUMENT = {"path": {"audit": "instance", "report": "given", "what_if": "given"}, "wanted": "property"}
+ARGUMENT = {
+    "path": {"audit": "instance", "report": "given", "what_if": "given"},
+    "wanted": "property",
+}
 #: Only in Python, and why.
 ONLY_IN_PYTHON = {
-    "report": {"observed"},  # tasks as a table; in a shell those of the dump, and of a table: audit --allocation
+    "report": {
+        "observed"
+    },  # tasks as a table; in a shell those of the dump, and of a table: audit --allocation
 }
 #: Only in a shell, and why.
 WAY = {"--method", "--solver", "--merge", "--oversized"}
 ONLY_IN_A_SHELL = {
     "allocate": {"--proof"},  # Allocation.certify(exact=True).write
     "compare": {"--methods"},  # fairlp.validate
-    # audit takes an Allocation in Python, and here what makes one; a dump is read by fairlp.snapshot
+    # audit takes an Allocation in Python, and here what makes one; a dump is read by
+    # fairlp.snapshot
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
     "report": {"--scheduler", "--exit-code"},  # fairlp.snapshot; the owed of fairlp.fair_shares
     "what_if": {"--scheduler"},
     "counterexample": {"--no-shrink", "--no-progress"},
     "promises": {"--no-progress"},
-    "reproduce": {"--write", "--scheduler", "--no-progress"},  # Reproduction.write; folder and backend "dask"
+    "reproduce": {
+        "--write",
+        "--scheduler",
+        "--no-progress",
+    },  # Reproduction.write; folder and backend "dask"
 }
-COMMANDS = ["allocate", "compare", "frontier", "audit", "report", "what_if", "promises", "counterexample", "reproduce"]
+COMMANDS = [
+    "allocate",
+    "compare",
+    "frontier",
+    "audit",
+    "report",
+    "what_if",
+    "promises",
+    "counterexample",
+    "reproduce",
+]
 
 
 def of_the_function(name):
@@ -97,13 +119,21 @@ def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
 def test_every_option_of_a_way_to_compute_is_one_of_allocate():
     way = MethodOptions("lp", "scipy", False, "drop", 2.5, ["threads=1", "extra.presolve=off"])
     more = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
-    assert way.arguments() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
+    assert way.arguments() == {
+        "method": "lp",
+        "solver": "scipy",
+        "merge": False,
+        "oversized": "drop",
+        **more,
+    }
     assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True}
 
 
 def test_compare_takes_the_options_of_a_way_to_compute():
     shown = run("compare ghodsi -m drf,tsf --method lp --no-merge --option threads=1 --csv")
-    expected = fairlp.compare(fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1)
+    expected = fairlp.compare(
+        fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1
+    )
     assert shown.stdout == expected.to_csv(lineterminator="\n")
     assert "no method 'lpp'" in run("compare ghodsi -m drf --method lpp", code=3).stderr
 
@@ -111,11 +141,17 @@ def test_compare_takes_the_options_of_a_way_to_compute():
 def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_them(tmp_path):
     instance = fairlp.examples.load("wang-figure-1")
     audit = "audit wang-figure-1 -p feasible"
-    assert "feasible" in run(audit, "-m", "drfh", "--method", "lp", "--solver", "highs-ipm", "--no-merge").stdout
+    assert (
+        "feasible"
+        in run(audit, "-m", "drfh", "--method", "lp", "--solver", "highs-ipm", "--no-merge").stdout
+    )
     table = tmp_path / "tasks.csv"
     fairlp.allocate(instance, "drfh").tasks.to_csv(table)
     run(audit, "--allocation", table)
-    assert "is there already" in run(audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
+    assert (
+        "is there already"
+        in run(audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
+    )
 
 
 def test_an_option_with_a_flag_of_its_own_is_not_given_twice():
@@ -164,7 +200,9 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
     own, drawn = f"{rules}:equal_time", f"{rules}:rated"
 
     def standing(*how):
-        found = pd.read_csv(StringIO(run("promises -m", own, "--audits", "1", *how, "--csv").stdout))
+        found = pd.read_csv(
+            StringIO(run("promises -m", own, "--audits", "1", *how, "--csv").stdout)
+        )
         return found["standing"].tolist()
 
     assert standing() == ["0 of 200 instances in its domain"]

@@ -11,17 +11,31 @@ import fairlp
 from cli_runner import IN_A_ROW, python, run
 from fairlp.cli.app import HEAVY, import_late
 
-#: of each package what is only there when it was really imported, and not something that stands for it
+#: of each package what is only there when it was really imported, and not something that stands for
+#: it
 REAL = {
     "numpy": "numpy",
     "pandas": "pandas.core",
     "scipy.sparse": "scipy.sparse._base",
     "scipy.linalg": "scipy.linalg._basic",
     "rich": "rich.console",
-    **{name: name for name in ("highspy", "matplotlib", "cvxpy", "pyomo", "yaml", "jsonschema", "jinja2")},
+    **{
+        name: name
+        for name in ("highspy", "matplotlib", "cvxpy", "pyomo", "yaml", "jsonschema", "jinja2")
+    },
     **{name: name for name in ("fairlp.api", "fairlp.models.programs.program")},
 }
-SOLVING = ("highspy", "matplotlib", "cvxpy", "pyomo", "yaml", "jsonschema", "jinja2", "scipy.sparse", "scipy.linalg")
+SOLVING = (
+    "highspy",
+    "matplotlib",
+    "cvxpy",
+    "pyomo",
+    "yaml",
+    "jsonschema",
+    "jinja2",
+    "scipy.sparse",
+    "scipy.linalg",
+)
 
 
 def test_the_package_runs_as_a_module():
@@ -79,5 +93,8 @@ def test_what_is_there_stays():
 
 def test_help_says_all_of_what_each_command_does():
     said = " ".join(run("--help").stdout.split())
-    assert "allocate Share the cluster by a mechanism: who runs how many tasks where. compare Share" in said
+    assert (
+        "allocate Share the cluster by a mechanism: who runs how many tasks where. compare Share"
+        in said
+    )
     assert "…" not in said and "..." not in said.replace("[ARGS]...", "")

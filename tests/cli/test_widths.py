@@ -68,9 +68,15 @@ def test_every_number_and_every_server_of_a_wide_table_is_there(wide):
     shown = run("allocate", wide, "--table", "tasks").stdout
     heads = [line for line in shown.splitlines() if line.startswith("user ")]
     ends = [name.split("…")[-1] for line in heads for name in line.split()[1:]]
-    assert len(ends) == len(SERVERS) and all(name.endswith(end) for name, end in zip(SERVERS, ends, strict=True))
+    assert len(ends) == len(SERVERS) and all(
+        name.endswith(end) for name, end in zip(SERVERS, ends, strict=True)
+    )
     tasks = fairlp.allocate(fairlp.read(wide), "drfh").tasks
-    first = [line.split()[1:] for line in shown.splitlines() if line.endswith(f"{'':0}") and "/user-000" in line]
+    first = [
+        line.split()[1:]
+        for line in shown.splitlines()
+        if line.endswith(f"{'':0}") and "/user-000" in line
+    ]
     numbers = [float(number) for line in first for number in line]
     np.testing.assert_allclose(numbers, tasks.iloc[0], rtol=1e-5, atol=1e-5)
 
@@ -96,7 +102,9 @@ def test_a_number_of_many_digits_is_whole_and_words_make_room():
     assert widths == {0: 4, 1: 30, 2: 20}
 
 
-@pytest.mark.parametrize(("said", "width"), [("12", 40), ("no number", WIDEST), ("", WIDEST), ("170", 170)])
+@pytest.mark.parametrize(
+    ("said", "width"), [("12", 40), ("no number", WIDEST), ("", WIDEST), ("170", 170)]
+)
 def test_the_environment_says_the_width(said, width, wide, monkeypatch):
     monkeypatch.setenv("COLUMNS", said)
     shown = run("audit", wide, "-m", "drfh", "-p", "leximin (asset)", code=1).stdout

@@ -32,8 +32,11 @@ from profiles import PROFILE, by_day
 
 SOLVERS = fairlp.solvers()
 NAMES = list(SOLVERS.index)
-#: It goes to its limit of iterations on most of the zoo; by day it sees what is about limits and proofs.
-SLOW: dict[str, tuple[str, ...]] = {} if PROFILE == "nightly" else {"cvxpy:OSQP": ("linear", "hopeless", "limit")}
+#: It goes to its limit of iterations on most of the zoo; by day it sees what is about limits and
+#: proofs.
+SLOW: dict[str, tuple[str, ...]] = (
+    {} if PROFILE == "nightly" else {"cvxpy:OSQP": ("linear", "hopeless", "limit")}
+)
 
 
 def installed(name):
@@ -61,7 +64,9 @@ def test_every_available_back_end_passes(name):
 @pytest.mark.parametrize("name", ["highs", "scipy", "glpk", "cvxpy:HIGHS", "pyomo:highs"])
 def test_the_exact_back_ends_decide_everything(name):
     table = checked(installed(name))
-    assert set(table["outcome"]) == {"passed"}, table[table["outcome"] != "passed"]["detail"].to_dict()
+    assert set(table["outcome"]) == {"passed"}, table[table["outcome"] != "passed"][
+        "detail"
+    ].to_dict()
 
 
 def rows_of_every_kind(sense, bounds):
@@ -88,8 +93,15 @@ def test_duals_by_finite_difference(name, sense):
     options = fairlp.Options()
 
     def value(below=0.0, above=0.0, equal=0.0, high=0.0):
-        bounds = (base[0] + below, base[1] + above, base[2] + equal, (base[3][0], base[3][1] + high))
-        return backends.solve_on(found, rows_of_every_kind(sense, bounds), options).require_optimal()
+        bounds = (
+            base[0] + below,
+            base[1] + above,
+            base[2] + equal,
+            (base[3][0], base[3][1] + high),
+        )
+        return backends.solve_on(
+            found, rows_of_every_kind(sense, bounds), options
+        ).require_optimal()
 
     solution = value()
     steps = {"below": 0.25, "above": 0.25, "equal": 0.25, "high": 0.25}
@@ -117,7 +129,9 @@ def status(solution, **changes):
 
 def zeros_at_a_limit(solution):
     stopped = Status(Termination.TIME_LIMIT, Point.FEASIBLE, Point.NONE, "limit")
-    return dataclasses.replace(solution, status=stopped, x=np.zeros(solution.program.n_columns) - 1, row_duals=None)
+    return dataclasses.replace(
+        solution, status=stopped, x=np.zeros(solution.program.n_columns) - 1, row_duals=None
+    )
 
 
 def crash(_solution):
@@ -133,10 +147,18 @@ def duals_of_a_minimum(solution):
 
 LIES = {
     "duals of a maximum with the sign of a minimum": duals_of_a_minimum,
-    "a wrong point called optimal": lambda s: s if s.x is None else dataclasses.replace(s, x=s.x * 1.01 + 0.01),
-    "a worse point called optimal": lambda s: s if s.x is None else dataclasses.replace(s, x=s.x * 0.5),
-    "duals of the other sign": lambda s: s if s.row_duals is None else dataclasses.replace(s, row_duals=-s.row_duals),
-    "duals of zero": lambda s: s if s.row_duals is None else dataclasses.replace(s, row_duals=0 * s.row_duals),
+    "a wrong point called optimal": lambda s: (
+        s if s.x is None else dataclasses.replace(s, x=s.x * 1.01 + 0.01)
+    ),
+    "a worse point called optimal": lambda s: (
+        s if s.x is None else dataclasses.replace(s, x=s.x * 0.5)
+    ),
+    "duals of the other sign": lambda s: (
+        s if s.row_duals is None else dataclasses.replace(s, row_duals=-s.row_duals)
+    ),
+    "duals of zero": lambda s: (
+        s if s.row_duals is None else dataclasses.replace(s, row_duals=0 * s.row_duals)
+    ),
     "no duals, though promised": lambda s: dataclasses.replace(s, row_duals=None),
     "everything is infeasible": lambda s: dataclasses.replace(
         s, status=Status(Termination.INFEASIBLE, Point.NONE, Point.NONE, ""), x=None
@@ -170,7 +192,9 @@ def test_tangents_believe_no_wrong_duals():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_limit_of_no_time_is_a_limit(name):
-    solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(installed(name), **no_time(name))
+    solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(
+        installed(name), **no_time(name)
+    )
     assert solution.status.termination is Termination.TIME_LIMIT and solution.x is None
 
 
@@ -192,7 +216,9 @@ def test_an_honest_mock_passes():
     assert conformance.summary(conformance.check(Mock(lambda s: s)))["failed"] == 0
 
 
-@pytest.mark.parametrize("name", ["cvxpy:GUROBI", "cvxpy:MOSEK", "cvxpy:COPT", "cvxpy:XPRESS", "cvxpy:CPLEX"])
+@pytest.mark.parametrize(
+    "name", ["cvxpy:GUROBI", "cvxpy:MOSEK", "cvxpy:COPT", "cvxpy:XPRESS", "cvxpy:CPLEX"]
+)
 def test_commercial_solvers_that_are_absent_say_so(name):
     if SOLVERS.loc[name, "available"]:
         pytest.skip(f"{name} is installed here")
@@ -236,10 +262,16 @@ def test_an_option_that_cannot_be_honoured_raises(name):
 def test_every_back_end_runs_a_leximin(name):
     """Two rounds with prices deciding who is frozen: C-DRFH where one user has a server to itself."""
     found = backends.find_backend(installed(name))
-    if Capability.DUALS not in found.capabilities or name in ("ortools:PDLP", "cvxpy:OSQP", "highs-pdlp"):
+    if Capability.DUALS not in found.capabilities or name in (
+        "ortools:PDLP",
+        "cvxpy:OSQP",
+        "highs-pdlp",
+    ):
         pytest.skip("the rounds need duals of some precision")
     instance = fairlp.Instance.from_arrays(
-        [[1, 1], [1, 2], [1, 1]], [[2, 4], [3, 3]], eligible=np.array([[1, 0], [1, 0], [1, 1]], dtype=bool)
+        [[1, 1], [1, 2], [1, 1]],
+        [[2, 4], [3, 3]],
+        eligible=np.array([[1, 0], [1, 0], [1, 1]], dtype=bool),
     )
     expected = fairlp.allocate(instance, "c-drfh").totals
     found = fairlp.allocate(instance, "c-drfh", solver=name)
@@ -261,7 +293,9 @@ def test_logs_by_tangents_equal_a_cone_solver():
     assert tangents.method == "tangents" and tangents.iterations["programs"] <= 20
     assert tangents.verify().is_optimal
     assert tangents.objective == pytest.approx(cone.objective, rel=1e-8)
-    np.testing.assert_allclose(tangents.values["x"].sum(axis=1), cone.values["x"].sum(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(
+        tangents.values["x"].sum(axis=1), cone.values["x"].sum(axis=1), rtol=1e-4
+    )
     np.testing.assert_allclose(tangents.duals["capacity"], cone.duals["capacity"], rtol=1e-4)
 
 
@@ -284,15 +318,21 @@ def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
     )
     info = tmp_path / "my_solver-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-solver\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[fairlp.solvers]\nmine = my_solver:Mine\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: my-solver\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        "[fairlp.solvers]\nmine = my_solver:Mine\n", encoding="utf-8"
+    )
     code = (
         "import fairlp; model = fairlp.formulate(fairlp.examples.ghodsi(), 'drf');"
         "print(model.solve('mine').solver, 'mine' in fairlp.solvers().index,"
         "fairlp.allocate(fairlp.examples.ghodsi(), 'drf', solver='mine').solver)"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
     assert done.stdout.split() == ["mine", "True", "mine"]
 
 
@@ -305,22 +345,36 @@ def test_the_module_prints_the_tables_of_the_documentation(monkeypatch, capsys):
     declared, outcomes = (part.splitlines() for part in said.strip().split("\n\n"))
     assert [line.split("`")[1] for line in declared[2:]] == NAMES
     assert outcomes[0] == "| solver | version | passed | failed | undecided | unable | seconds |"
-    rows = {line.split("`")[1]: [part.strip() for part in line.split("|")[2:8]] for line in outcomes[2:]}
+    rows = {
+        line.split("`")[1]: [part.strip() for part in line.split("|")[2:8]] for line in outcomes[2:]
+    }
     counts = conformance.summary(checked("scipy"))
     assert list(rows) == ["scipy"] or SOLVERS.loc["pyomo:xpress", "available"]
-    assert rows["scipy"][1:5] == [str(counts[kind]) for kind in ("passed", "failed", "undecided", "unable")]
+    assert rows["scipy"][1:5] == [
+        str(counts[kind]) for kind in ("passed", "failed", "undecided", "unable")
+    ]
 
 
-# The conformance suite given one lie a case, so that no other case can notice it: every refusal is needed.
+# The conformance suite given one lie a case, so that no other case can notice it: every refusal is
+# needed.
 
 #: max 2x + y: x + y <= 4, x <= 3; worth 7, prices 1 and 1.
-PLAIN = Case("plain", linear("plain", [2, 1], [(-INF, [1, 1], 4), (-INF, [1, 0], 3)]), "optimal", 7.0)
-WHOLE = Case(
-    "whole", linear("whole", [1, 1], [(-INF, [1, 0], 2.5)], [(0, INF), (0, 1)], integer=[0, 1]), "optimal", 3.0
+PLAIN = Case(
+    "plain", linear("plain", [2, 1], [(-INF, [1, 1], 4), (-INF, [1, 0], 3)]), "optimal", 7.0
 )
-IMPOSSIBLE = Case("impossible", linear("impossible", [1], [(2, [1], INF), (-INF, [1], 1)]), "infeasible")
+WHOLE = Case(
+    "whole",
+    linear("whole", [1, 1], [(-INF, [1, 0], 2.5)], [(0, INF), (0, 1)], integer=[0, 1]),
+    "optimal",
+    3.0,
+)
+IMPOSSIBLE = Case(
+    "impossible", linear("impossible", [1], [(2, [1], INF), (-INF, [1], 1)]), "infeasible"
+)
 ENDLESS = Case("endless", linear("endless", [1], [(0, [1], INF)]), "unbounded")
-LIMIT = Case("limit", linear("limit", [2, 1], [(-INF, [1, 1], 4)]), "limit", options=(("time_limit", 1e-9),))
+LIMIT = Case(
+    "limit", linear("limit", [2, 1], [(-INF, [1, 1], 4)]), "limit", options=(("time_limit", 1e-9),)
+)
 
 
 class Lying(Highs):
@@ -389,12 +443,17 @@ def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
         found = judged(IMPOSSIBLE, **changes)
         assert found["outcome"] == "failed" and words in found["detail"]
     found = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.OPTIMAL))
-    assert found["outcome"] == "failed" and "optimal point of a program that has none" in found["detail"]
+    assert (
+        found["outcome"] == "failed"
+        and "optimal point of a program that has none" in found["detail"]
+    )
     found = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.FEASIBLE))
     assert found["outcome"] == "failed" and "disagree" in found["detail"]
 
 
-@pytest.mark.parametrize(("case", "wrong"), [(ENDLESS, Termination.INFEASIBLE), (IMPOSSIBLE, Termination.UNBOUNDED)])
+@pytest.mark.parametrize(
+    ("case", "wrong"), [(ENDLESS, Termination.INFEASIBLE), (IMPOSSIBLE, Termination.UNBOUNDED)]
+)
 def test_the_other_kind_of_no_answer_fails_and_no_word_is_undecided(case, wrong):
     assert judged(case, status=status_of(wrong), x=None, row_ray=None)["outcome"] == "failed"
     unknown = judged(case, status=status_of(Termination.UNKNOWN), x=None, row_ray=None)
@@ -415,7 +474,12 @@ def test_a_limit_is_said_to_be_one():
     for wrong in (Termination.UNKNOWN, Termination.INFEASIBLE):
         found = judged(LIMIT, status=status_of(wrong), **stopped)
         assert found["outcome"] == "failed" and "stopped by a limit" in found["detail"]
-    beyond = judged(LIMIT, status=status_of(Termination.TIME_LIMIT, Point.FEASIBLE), x=np.full(2, 9.0), row_duals=None)
+    beyond = judged(
+        LIMIT,
+        status=status_of(Termination.TIME_LIMIT, Point.FEASIBLE),
+        x=np.full(2, 9.0),
+        row_duals=None,
+    )
     assert beyond["outcome"] == "failed" and "is not" in beyond["detail"]
 
 
@@ -439,7 +503,10 @@ class Absent:
 
 def test_what_is_absent_cannot_be_read_as_zeros():
     assert _consistent(Absent())[0] == "passed"
-    assert _consistent(Absent(objective=0.0)) == ("failed", "objective of an absent solution can be read")
+    assert _consistent(Absent(objective=0.0)) == (
+        "failed",
+        "objective of an absent solution can be read",
+    )
     assert _consistent(Absent(values={})) == ("failed", "values of an absent solution can be read")
 
 
@@ -449,7 +516,9 @@ def test_what_is_absent_cannot_be_read_as_zeros():
 def test_without_names_all_that_are_here_are_asked(monkeypatch):
     monkeypatch.setattr(backends, "available_backends", lambda: ["highs"])
     found = conformance.matrix()
-    assert found.columns.tolist() == ["highs"] and set(found["highs"]) == set(conformance.check("highs")["outcome"])
+    assert found.columns.tolist() == ["highs"] and set(found["highs"]) == set(
+        conformance.check("highs")["outcome"]
+    )
 
 
 def test_cases_that_are_undecided_are_named_beside_the_table(monkeypatch):
@@ -462,7 +531,11 @@ def test_cases_that_are_undecided_are_named_beside_the_table(monkeypatch):
 
     monkeypatch.setattr(command, "check", unsure)
     rows = command.outcome_rows(["highs", "pyomo:mosek"])
-    assert rows[2].startswith("| `highs` |") and rows[2].endswith(" -->") and "<!-- undecided: " in rows[2]
+    assert (
+        rows[2].startswith("| `highs` |")
+        and rows[2].endswith(" -->")
+        and "<!-- undecided: " in rows[2]
+    )
 
 
 def test_a_point_that_is_made_up_fails():
@@ -471,7 +544,11 @@ def test_a_point_that_is_made_up_fails():
 
         def solve(self, program, options):
             solution = super().solve(program, options)
-            return solution if solution.x is not None else dataclasses.replace(solution, x=program.col_lower)
+            return (
+                solution
+                if solution.x is not None
+                else dataclasses.replace(solution, x=program.col_lower)
+            )
 
     table = conformance.check(Dreaming())
     assert "failed" in set(table["outcome"])

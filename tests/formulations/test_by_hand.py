@@ -43,7 +43,11 @@ def test_limits_are_in_tasks_whatever_the_variables_are(formulation):
     solution = solved(formulation(two(task_limits=[2, INF])))
     assert solution.objective == pytest.approx(2 / 9)
     generous = solved(formulation(two(task_limits=[100, 100])))
-    assert generous.objective == pytest.approx(solved(formulation(two())).objective) == pytest.approx(0.6)
+    assert (
+        generous.objective
+        == pytest.approx(solved(formulation(two())).objective)
+        == pytest.approx(0.6)
+    )
 
 
 @pytest.mark.parametrize("formulation", ONE_LEVEL)
@@ -69,7 +73,9 @@ def test_whoever_has_no_server_holds_nobody(formulation):
 def test_servers_count_as_often_as_there_are_some(formulation):
     once = Instance.from_arrays([[1, 2], [3, 1]], [[6, 4], [6, 4], [6, 4]])
     counted = Instance.from_arrays([[1, 2], [3, 1]], [[6, 4]], counts=[3])
-    assert solved(formulation(counted)).objective == pytest.approx(solved(formulation(once)).objective)
+    assert solved(formulation(counted)).objective == pytest.approx(
+        solved(formulation(once)).objective
+    )
 
 
 def test_the_normalisers_are_those_of_the_papers():
@@ -77,12 +83,18 @@ def test_the_normalisers_are_those_of_the_papers():
     instance = Instance.from_arrays([[1, 1], [1, 3]], [[9, 18], [4, 4]], eligible=eligible)
     assert normalisers.containerized(instance).tolist() == pytest.approx([9, 6 + 4 / 3])
     assert normalisers.task_share(instance).tolist() == pytest.approx([13, 6 + 4 / 3])
-    assert normalisers.asset(instance).tolist() == pytest.approx([1 / (1 / 13 + 1 / 22), 1 / (1 / 13 + 3 / 22)])
+    assert normalisers.asset(instance).tolist() == pytest.approx(
+        [1 / (1 / 13 + 1 / 22), 1 / (1 / 13 + 3 / 22)]
+    )
     by_resource = two(weights=np.array([[1.0, 0.5], [2.0, 1.0]]))
-    assert normalisers.tasks_at_level_1(by_resource, normalisers.dominant(by_resource)).tolist() == [9, 6]
+    assert normalisers.tasks_at_level_1(
+        by_resource, normalisers.dominant(by_resource)
+    ).tolist() == [9, 6]
     lower = two(weights=np.array([[1.0, 0.25], [2.0, 1.0]]))
     assert normalisers.tasks_at_level_1(lower, normalisers.dominant(lower)).tolist() == [4.5, 6]
-    assert alpha_fair.weights(lower).tolist() == [0.5, 1] and alpha_fair.weights(two(weights=[2, 1])).tolist() == [2, 1]
+    assert alpha_fair.weights(lower).tolist() == [0.5, 1] and alpha_fair.weights(
+        two(weights=[2, 1])
+    ).tolist() == [2, 1]
     for formulation in (max_min.drf, max_min.edrf, max_min.drfh):
         assert solved(formulation(lower)).objective == pytest.approx(18 / 22.5)
 
@@ -94,7 +106,10 @@ def separate(**more):
 def test_naive_drf_divides_limits_and_is_bounded():
     solution = solved(max_min.naive_drf(separate(task_limits=[2, INF])))
     assert solution.values["t"].tolist() == pytest.approx([1 / 8, 1 / 8])
-    assert max_min.separate_limits(separate(task_limits=[2, INF])).tolist() == [[0.5, 1.5], [INF, INF]]
+    assert max_min.separate_limits(separate(task_limits=[2, INF])).tolist() == [
+        [0.5, 1.5],
+        [INF, INF],
+    ]
     nobody = solved(max_min.naive_drf(separate(task_limits=[0, 0])))
     assert nobody.objective == 0
     with warnings.catch_warnings():
@@ -130,10 +145,14 @@ def gain(instance, totals, **how):
 
 def test_somebody_can_gain_only_what_is_left_and_nobody_loses():
     one = Instance.from_arrays([[2.0], [2.0]], [[10.0]])
-    assert gain(one, [2, 3]) == pytest.approx(0, abs=1e-8) and gain(one, [1, 3]) == pytest.approx(1 / 5)
+    assert gain(one, [2, 3]) == pytest.approx(0, abs=1e-8) and gain(one, [1, 3]) == pytest.approx(
+        1 / 5
+    )
     assert gain(one, [2.5, 2.5]) == pytest.approx(0, abs=1e-8)
     assert gain(one, [2, 2], whole=True) == pytest.approx(1 / 5)
-    assert gain(Instance.from_arrays([[2.0], [2.0]], [[9.0]]), [2, 2], whole=True) == pytest.approx(0, abs=1e-8)
+    assert gain(Instance.from_arrays([[2.0], [2.0]], [[9.0]]), [2, 2], whole=True) == pytest.approx(
+        0, abs=1e-8
+    )
     # a loss of one would be a larger gain of another
     other = Instance.from_arrays([[4.0, 1.0], [1.0, 1.0]], [[8.0, 4.0]])
     assert gain(other, [2, 0]) == pytest.approx(0, abs=1e-7)
@@ -160,7 +179,9 @@ def test_the_max_min_of_one_resource_is_of_its_amounts():
 
 
 def test_whole_tasks_need_to_fit_to_be_there_and_to_be_allowed():
-    instance = Instance.from_arrays([[1.0], [11.0], [1.0], [1.0]], [[10.0]], task_limits=[INF, INF, 0.5, 2.5])
+    instance = Instance.from_arrays(
+        [[1.0], [11.0], [1.0], [1.0]], [[10.0]], task_limits=[INF, INF, 0.5, 2.5]
+    )
     assert whole_able(instance).tolist() == [True, False, False, True]
     assert solved(whole_tasks(instance)).values["x"].tolist()[3] <= 2
     most = whole_tasks(instance).compile()
@@ -176,9 +197,16 @@ def test_who_stays_behind_does_not_leave():
 
 def test_a_cycle_is_one_task_of_the_largest_user():
     demands, pool = [[1, 4], [3, 1], [1, 1]], [[9, 18]]
-    solution = solved(precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[INF, INF, 0])))
+    solution = solved(
+        precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[INF, INF, 0]))
+    )
     assert solution.objective == pytest.approx(2) and solution.values["k"] == pytest.approx(2)
-    assert solved(precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[0, 0, 0]))).objective == 0
+    assert (
+        solved(
+            precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[0, 0, 0]))
+        ).objective
+        == 0
+    )
 
 
 # --- PS-DSF ----------------------------------------------------------------------------------------------------------
@@ -199,14 +227,18 @@ def rows_break(model, tasks, **others):
 MEMORY = {user: {"server1": "resource2"} for user in ("user1", "user2")}
 
 
-@pytest.mark.parametrize("given", [{}, {"bottlenecks": MEMORY}, {"bottlenecks": MEMORY, "support": [[True], [True]]}])
+@pytest.mark.parametrize(
+    "given", [{}, {"bottlenecks": MEMORY}, {"bottlenecks": MEMORY, "support": [[True], [True]]}]
+)
 def test_theorem_1_refuses_planted_allocations(given):
     instance = Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[8.0, 9.0]])
     level = 9 / 17  # of 8 and 4.5 tasks, where memory ends
     model = per_server.psdsf_rdm(instance, **given)
     assert not rows_break(model, [[8 * level], [4.5 * level]])
     assert rows_break(model, [[8 * level * 0.9], [4.5 * level * 0.9]])  # nothing is saturated
-    assert rows_break(model, [[8 * level + 0.6], [4.5 * level - 0.3]])  # the poorer one's bottleneck has a richer user
+    assert rows_break(
+        model, [[8 * level + 0.6], [4.5 * level - 0.3]]
+    )  # the poorer one's bottleneck has a richer user
 
 
 def test_theorem_1_with_limits_asks_whether_they_are_reached():
@@ -221,7 +253,9 @@ def test_theorem_2_refuses_planted_allocations():
     model = per_server.psdsf_tdm(instance, theorem=True)
     assert not rows_break(model, [[4, 4], [0, 8]])
     assert rows_break(model, [[4, 6], [0, 6]]) and rows_break(model, [[3, 5], [0, 6]])
-    assert rows_break(model, [[4, 3], [0, 9]])  # the richer one gives nothing to the poorer one where both run
+    assert rows_break(
+        model, [[4, 3], [0, 9]]
+    )  # the richer one gives nothing to the poorer one where both run
 
 
 def test_the_market_of_time_has_all_the_time_there_is():
@@ -242,7 +276,9 @@ def test_who_has_more_gives_way_and_who_has_as_much_does_not():
 
 
 def requests(**more):
-    return Requests.of(Instance.from_arrays([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0]], [[10.0, 10.0]], **more))
+    return Requests.of(
+        Instance.from_arrays([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0]], [[10.0, 10.0]], **more)
+    )
 
 
 def test_a_selection_is_just_and_saturates_its_bottlenecks():
@@ -273,12 +309,17 @@ def test_a_candidate_is_just():
 def test_the_eisenberg_gale_program_has_no_term_of_who_asks_for_nothing():
     program = complaints.eisenberg_gale(requests(task_limits=[0, INF, INF])).compile()
     assert program.logs.weights.tolist() == pytest.approx([1 / 3, 1 / 3])
-    assert solved(complaints.eisenberg_gale(requests(task_limits=[1, 1, 1]))).values["x"].max() <= 1 + 1e-9
+    assert (
+        solved(complaints.eisenberg_gale(requests(task_limits=[1, 1, 1]))).values["x"].max()
+        <= 1 + 1e-9
+    )
 
 
 def test_ceei_has_limits_in_tasks_and_terms_by_entitlement():
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF])
-    assert solved(proportional.ceei(instance)).values["g"].to_numpy()[:, 0] == pytest.approx([0.2, 0.8], rel=1e-4)
+    assert solved(proportional.ceei(instance)).values["g"].to_numpy()[:, 0] == pytest.approx(
+        [0.2, 0.8], rel=1e-4
+    )
     weighted = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[1, 3])
     found = solved(proportional.ceei(weighted)).values["g"].to_numpy()[:, 0]
     assert found == pytest.approx([0.25, 0.75], rel=1e-4)
@@ -287,7 +328,9 @@ def test_ceei_has_limits_in_tasks_and_terms_by_entitlement():
 def test_a_step_takes_nothing_away_and_keeps_what_is_to_come():
     present = Instance.from_arrays([[1.0, 0.5], [1.0, 1.0]], [[10.0, 10.0]])
     step = solved(arrivals.dynamic_drf(present, np.array([0.4, 0.0]), 0.5))
-    assert step.values["x"].tolist() == pytest.approx([0.4, 0.1]) and step.objective == pytest.approx(0.1)
+    assert step.values["x"].tolist() == pytest.approx(
+        [0.4, 0.1]
+    ) and step.objective == pytest.approx(0.1)
     cautious = solved(arrivals.cautious_lp(present, np.array([0.2, 0.0]), 1.0, 2.0))
     assert cautious.objective == pytest.approx(0.25)
     weighted = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[1, 3])

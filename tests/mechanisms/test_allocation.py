@@ -20,7 +20,10 @@ INF = np.inf
 
 def allocation(tasks, **more):
     instance = Instance.from_arrays(
-        [[1.0, 2.0], [1.0, 1.0]], [[10.0, 10.0], [4.0, 8.0]], eligible=[[True, True], [True, False]], **more
+        [[1.0, 2.0], [1.0, 1.0]],
+        [[10.0, 10.0], [4.0, 8.0]],
+        eligible=[[True, True], [True, False]],
+        **more,
     )
     found = fairlp.allocate(instance, "c-drfh")
     return dataclasses.replace(found, tasks_array=np.array(tasks, dtype=float))
@@ -50,7 +53,9 @@ def test_usage_is_of_what_tasks_need_at_given_rates():
     found = fairlp.allocate(instance, "psdsf-rdm")
     planted = dataclasses.replace(found, tasks_array=np.array([[10.0], [5.0]]))
     assert planted.usage.to_numpy().tolist() == [[10.0]] and planted.residual == 0
-    assert dataclasses.replace(found, tasks_array=np.array([[11.0], [5.0]])).residual == pytest.approx(0.05)
+    assert dataclasses.replace(
+        found, tasks_array=np.array([[11.0], [5.0]])
+    ).residual == pytest.approx(0.05)
 
 
 def test_without_a_proof_there_is_no_certificate_whatever_the_method_said():
@@ -65,7 +70,9 @@ def test_without_a_proof_there_is_no_certificate_whatever_the_method_said():
 @pytest.mark.parametrize("user", [0, 1])
 def test_agreement_is_of_every_user(off, sign, user):
     right = allocation([[2, 4], [6, 0]])
-    right = dataclasses.replace(right, tasks_array=fairlp.allocate(right.instance, "c-drfh").tasks_array)
+    right = dataclasses.replace(
+        right, tasks_array=fairlp.allocate(right.instance, "c-drfh").tasks_array
+    )
     factors = np.ones(2)
     factors[user] += sign * off
     wrong = dataclasses.replace(right, tasks_array=right.tasks_array * factors[:, None])

@@ -20,15 +20,21 @@ def read(text, instance):
     return fairlp.Allocation.from_json(text, instance)
 
 
-@pytest.mark.parametrize("name", ["drfh", "tsf", "psdsf-rdm", "ceei", "alpha-fair", "h-drf", "drfh-best-fit"])
+@pytest.mark.parametrize(
+    "name", ["drfh", "tsf", "psdsf-rdm", "ceei", "alpha-fair", "h-drf", "drfh-best-fit"]
+)
 def test_what_is_read_is_certified_as_the_first(instance, name, tmp_path):
     first = fairlp.allocate(instance, name)
     first.to_json(tmp_path / "found.json")
     again = read(tmp_path / "found.json", instance)
     assert again.to_dict() == first.to_dict()
-    assert np.array_equal(again.tasks_array, first.tasks_array) and np.array_equal(again.gamma, first.gamma)
+    assert np.array_equal(again.tasks_array, first.tasks_array) and np.array_equal(
+        again.gamma, first.gamma
+    )
     try:
-        assert again.certify().holds == first.certify().holds  # prices of the rounds are not in the file
+        assert (
+            again.certify().holds == first.certify().holds
+        )  # prices of the rounds are not in the file
     except NotDefinedError:
         assert first.prove is None
 
@@ -108,20 +114,30 @@ WRONG_FORMS = {
     "times": lambda data: {**data, "times": 3},
     "gap": lambda data: {**data, "gap": "x"},
     "notes, entry 0": lambda data: {**data, "notes": [3]},
-    "users, entry 0: there is no 'share'": lambda data: {**data, "users": [{"user": "a", "tasks": 1}]},
+    "users, entry 0: there is no 'share'": lambda data: {
+        **data,
+        "users": [{"user": "a", "tasks": 1}],
+    },
     "unproved": lambda data: {**data, "unproved": None},
-    "there is no 'method'": lambda data: {key: value for key, value in data.items() if key != "method"},
+    "there is no 'method'": lambda data: {
+        key: value for key, value in data.items() if key != "method"
+    },
 }
 
 
 @pytest.mark.parametrize("words", WRONG_FORMS)
 def test_what_has_another_form_is_refused_by_name(instance, words):
     data = json.loads(fairlp.allocate(instance, "drfh").to_json())
-    with pytest.raises(FileFormatError, match=rf"this is no JSON of an Allocation \(.*{words}.*expected what to_json"):
+    with pytest.raises(
+        FileFormatError,
+        match=rf"this is no JSON of an Allocation \(.*{words}.*expected what to_json",
+    ):
         read(json.dumps(WRONG_FORMS[words](data)), instance)
 
 
-@pytest.mark.parametrize("text", ["{" + '"a":[' * 100_000, '{"a": ' * 5000, "{"], ids=["lists", "mappings", "cut off"])
+@pytest.mark.parametrize(
+    "text", ["{" + '"a":[' * 100_000, '{"a": ' * 5000, "{"], ids=["lists", "mappings", "cut off"]
+)
 def test_what_is_no_json_is_refused(instance, text):
     with pytest.raises(FileFormatError, match="this is no JSON of an Allocation"):
         read(text, instance)

@@ -24,7 +24,9 @@ def right():
 
 
 def changed(allocation, factors):
-    return dataclasses.replace(allocation, tasks_array=allocation.tasks_array * np.array(factors)[:, None])
+    return dataclasses.replace(
+        allocation, tasks_array=allocation.tasks_array * np.array(factors)[:, None]
+    )
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -57,7 +59,9 @@ def test_right_levels_in_the_wrong_places_are_infeasible(how):
     assert wrong.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy())
     verdict = wrong.certify(exact=how)
     assert not verdict.holds and verdict.message.startswith("infeasible")
-    verdict = changed(allocation, np.full(len(allocation.instance.users), 1 + 1e-6)).certify(exact=how)
+    verdict = changed(allocation, np.full(len(allocation.instance.users), 1 + 1e-6)).certify(
+        exact=how
+    )
     assert not verdict.holds and verdict.message.startswith("infeasible")
 
 
@@ -65,15 +69,20 @@ def test_a_proof_in_rationals_that_failed_proves_nothing(monkeypatch):
     allocation = right()
     levels = allocation.certify(exact=True).levels
     nothing = np.zeros((0, 0))
-    monkeypatch.setattr(ladder, "exact_leximin", lambda *_: (Proof(False, "planted", levels=levels), nothing))
+    monkeypatch.setattr(
+        ladder, "exact_leximin", lambda *_: (Proof(False, "planted", levels=levels), nothing)
+    )
     verdict = allocation.certify(exact=True)
-    assert not verdict.holds and verdict.message == "not proved: planted" and verdict.levels == levels
+    assert (
+        not verdict.holds and verdict.message == "not proved: planted" and verdict.levels == levels
+    )
 
 
 def test_proofs_take_demands_as_they_are_not_rounded_shares():
     """Of two users with demands of the same proportions, neither has to be on one server: quotients would decide."""
     instance = fairlp.Instance.from_arrays(
-        [[0, 1, 4], [2, 0, 1], [3, 2, 0], [3, 2, 2]], [[31, 5, 15], [31, 5, 15], [7, 29, 27], [35, 36, 8]]
+        [[0, 1, 4], [2, 0, 1], [3, 2, 0], [3, 2, 2]],
+        [[31, 5, 15], [31, 5, 15], [7, 29, 27], [35, 36, 8]],
     )
     allocation = fairlp.allocate(instance, "drfh")
     assert allocation.certify(exact=True).holds and allocation.certify().holds
@@ -97,11 +106,14 @@ FORGED = {
         "tasks_per_level": found.tasks_per_level / 2,
     },
     "one percent less for one user": lambda found: {
-        "tasks_array": found.tasks_array * np.where(np.arange(len(found.tasks_array)) == 0, 0.99, 1.0)[:, None]
+        "tasks_array": found.tasks_array
+        * np.where(np.arange(len(found.tasks_array)) == 0, 0.99, 1.0)[:, None]
     },
     "nothing": lambda found: {"tasks_array": found.tasks_array * 0.0},
     "no number": lambda found: {"tasks_array": found.tasks_array * np.nan},
-    "one that is no number": lambda found: {"tasks_array": np.where(found.tasks_array < 2, np.nan, found.tasks_array)},
+    "one that is no number": lambda found: {
+        "tasks_array": np.where(found.tasks_array < 2, np.nan, found.tasks_array)
+    },
     "without end": lambda found: {"tasks_array": found.tasks_array + np.inf},
     "the other way round": lambda found: {"tasks_array": -found.tasks_array},
 }
@@ -112,7 +124,9 @@ PROVED += ("psdsf-rdm", "psdsf-tdm", "njc", "ceei", "alpha-fair")
 @pytest.mark.parametrize(("mechanism", "forged"), chequered(PROVED, [*FORGED]))
 def test_a_certificate_is_of_the_tasks_that_it_is_asked_of(mechanism, forged):
     """Whatever the method said of other tasks, and also where tasks are no numbers, of which no comparison is true."""
-    instance = fairlp.Instance.from_arrays([[1, 4], [3, 1], [1, 1]], [[9, 18]], queue=["q", "q", ""])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 4], [3, 1], [1, 1]], [[9, 18]], queue=["q", "q", ""]
+    )
     found = fairlp.allocate(instance, mechanism)
     assert found.certify()
     assert not dataclasses.replace(found, **FORGED[forged](found)).certify()
@@ -123,7 +137,10 @@ def test_a_certificate_is_of_the_tasks_that_it_is_asked_of(mechanism, forged):
 def test_proportional_fairness_is_proved_on_several_servers(entitlements, solver):
     """Users entitled to nothing share what the others leave, and their tasks are proved, too."""
     instance = fairlp.Instance.from_arrays(
-        [[1, 0], [1, 2], [0, 1]], [[4, 3], [2, 5]], entitlements=entitlements, eligible=[None, ["server1"], None]
+        [[1, 0], [1, 2], [0, 1]],
+        [[4, 3], [2, 5]],
+        entitlements=entitlements,
+        eligible=[None, ["server1"], None],
     )
     found = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
     assert found.certify() and "mean level" in found.certify().message, found.certify()

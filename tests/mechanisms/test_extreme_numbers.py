@@ -18,7 +18,11 @@ USUAL = {
     "capacities": np.array([[9.0, 18], [6, 12]]),
     "weights": np.array([1.0, 2, 1]),
 }
-MAGNITUDES = [2.3e-308, 1e-300, 1e-200, 1e-160, 1e160, 1e200, 1e300, 1e308] if PROFILE == "nightly" else [1e-300, 1e300]
+MAGNITUDES = (
+    [2.3e-308, 1e-300, 1e-200, 1e-160, 1e160, 1e200, 1e300, 1e308]
+    if PROFILE == "nightly"
+    else [1e-300, 1e300]
+)
 #: Times so much, what the tasks are multiplied by.
 TASKS = {
     "demands": lambda size: 1 / size,
@@ -26,7 +30,11 @@ TASKS = {
     "weights": lambda size: 1.0,
     "both": lambda size: 1.0,
 }
-SINGLE = {"one demand": ("demands", (0, 0)), "one weight": ("weights", 0), "one capacity": ("capacities", (0, 0))}
+SINGLE = {
+    "one demand": ("demands", (0, 0)),
+    "one weight": ("weights", 0),
+    "one capacity": ("capacities", (0, 0)),
+}
 
 
 def changed(what, size, pooled):
@@ -74,7 +82,10 @@ def test_extreme_magnitudes(mechanism):
             totals = allocation.totals.to_numpy()
             assert np.isfinite(totals).all() and (totals >= 0).all()
             if what in TASKS and not whole and not getattr(allocation, "unproved", ""):
-                assert totals == pytest.approx(usual * TASKS[what](size), rel=AUDIT, abs=0), (what, size)
+                assert totals == pytest.approx(usual * TASKS[what](size), rel=AUDIT, abs=0), (
+                    what,
+                    size,
+                )
 
 
 def test_weights_of_one_size_are_no_weights_however_small():
@@ -82,5 +93,7 @@ def test_weights_of_one_size_are_no_weights_however_small():
     for mechanism in ("h-drf", "h-drf-counted", "dynamic-drf", "cautious-lp"):
         parts = {**USUAL, "capacities": USUAL["capacities"].sum(axis=0, keepdims=True)}
         usual = fairlp.allocate(Instance.from_arrays(**parts), mechanism)
-        small = fairlp.allocate(Instance.from_arrays(**{**parts, "weights": parts["weights"] * 1e-307}), mechanism)
+        small = fairlp.allocate(
+            Instance.from_arrays(**{**parts, "weights": parts["weights"] * 1e-307}), mechanism
+        )
         assert small.totals.to_numpy() == pytest.approx(usual.totals.to_numpy(), rel=AUDIT)

@@ -45,7 +45,9 @@ def test_ghodsi_59_19_divisible():
 
 def test_edrf_closed_form_rounds_and_lp_on_ghodsi():
     instance = examples.ghodsi()
-    d_hat = (instance.demands / instance.pool) / (instance.demands / instance.pool).max(axis=1, keepdims=True)
+    d_hat = (instance.demands / instance.pool) / (instance.demands / instance.pool).max(
+        axis=1, keepdims=True
+    )
     level = 1 / d_hat.sum(axis=0).max()
     for method in ("closed-form", "rounds", "lp"):
         allocation = fairlp.allocate(instance, "edrf", method=method)
@@ -71,7 +73,9 @@ def test_edrf_per_resource_weights_against_the_formula_of_parkes():
     instance = fairlp.Instance.from_arrays(demands, [capacity], weights=weights)
     for mechanism in ("drf", "edrf"):
         for method in ("auto", "rounds", "lp"):
-            assert totals(instance, mechanism, method).tolist() == pytest.approx(expected.tolist(), rel=1e-12)
+            assert totals(instance, mechanism, method).tolist() == pytest.approx(
+                expected.tolist(), rel=1e-12
+            )
 
 
 def test_wang_figures_1_to_3():

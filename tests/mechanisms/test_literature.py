@@ -32,7 +32,9 @@ def test_entries_are_bibtex(paper):
         "title",
         {"article": "journal", "inproceedings": "booktitle", "misc": "note"}[paper.kind],
     ]
-    assert len(set(names)) == len(names) and all(line.count("{") == line.count("}") for line in fields)
+    assert len(set(names)) == len(names) and all(
+        line.count("{") == line.count("}") for line in fields
+    )
     assert not paper.doi or re.fullmatch(r"10\.\d{4,9}/\S+", paper.doi)
     assert not paper.link or paper.link.startswith("https://")
     assert (paper.year is None) == ("year" not in names)
@@ -51,7 +53,10 @@ def test_what_there_is_not():
 
 def test_papers_are_told_in_a_line():
     told = {paper.key: str(paper) for paper in REFERENCES}
-    assert told["varian1974equity"] == "Hal R. Varian: Equity, Envy, and Efficiency. Journal of Economic Theory, 1974"
+    assert (
+        told["varian1974equity"]
+        == "Hal R. Varian: Equity, Envy, and Efficiency. Journal of Economic Theory, 1974"
+    )
     assert told["eisenberg1959consensus"].startswith("Edmund Eisenberg, David Gale: Consensus of ")
     assert all(str(paper).endswith(str(paper.year or paper.venue)) for paper in REFERENCES)
     assert any(paper.year is None for paper in REFERENCES)

@@ -42,7 +42,9 @@ def test_answers_as_text_need_no_file():
 
 
 def test_a_function_is_no_mechanism():
-    with pytest.raises(UnknownNameError, match=r"'test_a_function_is_no_mechanism' is a function, not a mechanism"):
+    with pytest.raises(
+        UnknownNameError, match=r"'test_a_function_is_no_mechanism' is a function, not a mechanism"
+    ):
         find(test_a_function_is_no_mechanism)
 
 
@@ -106,7 +108,9 @@ def test_shares_of_long_denominators_are_still_compared_exactly():
     rng = np.random.default_rng(0)
     weights = rng.permutation(np.arange(2001, 4001))[:600].astype(float)
     many = Instance.from_arrays(rng.integers(1, 9, (600, 2)), [[5000.0, 6007.0]], weights=weights)
-    fast, loop = (fairlp.allocate(many, "drf-discrete", method=method).totals for method in ("fast", "loop"))
+    fast, loop = (
+        fairlp.allocate(many, "drf-discrete", method=method).totals for method in ("fast", "loop")
+    )
     assert fast.equals(loop) and fast.sum() > 600
 
 
@@ -122,7 +126,9 @@ def test_too_many_tasks_for_the_loop_are_said_to_be_compared_with_nothing(monkey
 
 
 def test_repaired_cycles_are_not_compared_with_divided_ones():
-    plain, repaired = (fairlp.validate(examples.ghodsi(), "pdrf", **how) for how in ({}, {"repair": "filling"}))
+    plain, repaired = (
+        fairlp.validate(examples.ghodsi(), "pdrf", **how) for how in ({}, {"repair": "filling"})
+    )
     assert plain["agrees"].all() and repaired["agrees"].all()
     assert set(repaired.index) <= set(plain.index)
 
@@ -143,13 +149,17 @@ def test_bottlenecks_of_somebody_who_is_not_there():
     user, server, resource = figure.users[0], figure.servers[0], figure.resources[0]
     with pytest.raises(InstanceError, match=r"'bottlenecks' names user 'nobody', which is unknown"):
         fairlp.formulate(figure, "psdsf-rdm", bottlenecks={"nobody": {server: resource}})
-    with pytest.raises(InstanceError, match=r"'bottlenecks' names server 'nowhere', which is unknown"):
+    with pytest.raises(
+        InstanceError, match=r"'bottlenecks' names server 'nowhere', which is unknown"
+    ):
         fairlp.formulate(figure, "psdsf-rdm", bottlenecks={user: {"nowhere": resource}})
 
 
 def test_nobody_is_there_for_a_while():
     instance = pool(users=["a", "b"])
-    found = fairlp.per_server.track(instance, {"a": (10, 20), "b": (10, 20)}, until=30, beside=("tsf",))
+    found = fairlp.per_server.track(
+        instance, {"a": (10, 20), "b": (10, 20)}, until=30, beside=("tsf",)
+    )
     assert found.changes["event"].tolist() == ["leaves", "leaves", "enters", "enters"]
 
 
@@ -170,12 +180,15 @@ def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
         raise SolverError("out of memory")
 
     monkeypatch.setattr(methods, "climb", fails)
-    instance = pool(queue=["q", "q"], queues={"q": {"guarantee": dict.fromkeys(pool().resources, 1.0)}})
+    instance = pool(
+        queue=["q", "q"], queues={"q": {"guarantee": dict.fromkeys(pool().resources, 1.0)}}
+    )
     with pytest.raises(FairlpError, match="out of memory"):
         fairlp.allocate(instance, "drfh", method="lp")
 
 
-# Answers that floats cannot settle, models without prices, files that have the names of others, rounds that fail.
+# Answers that floats cannot settle, models without prices, files that have the names of others,
+# rounds that fail.
 
 
 def test_a_delicate_answer_that_nothing_settles_fails_as_the_solver_did(monkeypatch):
@@ -186,7 +199,9 @@ def test_a_delicate_answer_that_nothing_settles_fails_as_the_solver_did(monkeypa
         raise SolverError("out of digits")
 
     exact = settling.settled(fails)(asked)
-    assert exact.tasks.sum(axis=1) == pytest.approx(fairlp.allocate(delicate, "drf").totals.to_numpy(), rel=1e-9)
+    assert exact.tasks.sum(axis=1) == pytest.approx(
+        fairlp.allocate(delicate, "drf").totals.to_numpy(), rel=1e-9
+    )
     with pytest.raises(SolverError, match="out of digits"):
         settling.settled(fails, None)(asked)
     monkeypatch.setattr(settling, "MOST_EXACT", 0)
@@ -232,7 +247,11 @@ def test_all_mechanisms_go_along_the_tree_only_where_there_is_one(monkeypatch):
     monkeypatch.setattr(api, "run", lambda row, *_, **__: planted)
     along = {row.name for row in TABLE.values() if row.along_tree and row.compared}
     assert along and not along & set(api.allocate_all(flat))
-    assert along & set(api.allocate_all(tree)) == {name for name in along if not find(name).undefined(tree)} != set()
+    assert (
+        along & set(api.allocate_all(tree))
+        == {name for name in along if not find(name).undefined(tree)}
+        != set()
+    )
 
 
 @pytest.mark.parametrize("merge", ["no", 0.0, None])
@@ -240,7 +259,10 @@ def test_merge_is_true_or_false(merge):
     for share in (fairlp.allocate, fairlp.compare):
         with pytest.raises(UnsupportedError, match=f"merge is {merge!r}; expected True or False"):
             share(fairlp.examples.ghodsi(), "drfh", merge=merge)
-    assert fairlp.allocate(fairlp.examples.ghodsi(), "drfh", merge=np.False_).totals.tolist() == [3, 2]
+    assert fairlp.allocate(fairlp.examples.ghodsi(), "drfh", merge=np.False_).totals.tolist() == [
+        3,
+        2,
+    ]
 
 
 def test_the_table_says_what_each_mechanism_is_defined_for():
@@ -254,20 +276,30 @@ def test_a_summary_counts_the_rows_of_servers_where_parts_of_tasks_run():
     instance = fairlp.Instance.from_arrays([[2], [3]], [[1], [1]])
     with pytest.warns(OversizedTaskWarning):
         summary = fairlp.allocate(instance, "drfh").summary()
-    assert summary["server_rows"].tolist() == [2, 2] and summary["tasks"].tolist() == pytest.approx([1 / 2, 1 / 3])
+    assert summary["server_rows"].tolist() == [2, 2] and summary["tasks"].tolist() == pytest.approx(
+        [1 / 2, 1 / 3]
+    )
 
 
 # --- what no gap and no certificate proves ---------------------------------------------------------------------------
 
 ONE = Instance.from_arrays([[1, 2], [3, 1], [2, 2], [1, 1]], [[9, 18]], task_limits=[8, 5, 4, 20])
 TWO = Instance.from_arrays(
-    [[1, 2], [3, 1], [2, 2]], [[9, 18], [5, 5]], queue=["a", "a", "b"], queues={"a": {"weight": 1}, "b": {"weight": 2}}
+    [[1, 2], [3, 1], [2, 2]],
+    [[9, 18], [5, 5]],
+    queue=["a", "a", "b"],
+    queues={"a": {"weight": 1}, "b": {"weight": 2}},
 )
 
 
 @pytest.mark.parametrize(
     ("mechanism", "method", "instance"),
-    [("njc", "convex", ONE), ("ceei", "convex", ONE), ("ceei", "convex", TWO), ("alpha-fair", "convex", ONE)],
+    [
+        ("njc", "convex", ONE),
+        ("ceei", "convex", ONE),
+        ("ceei", "convex", TWO),
+        ("alpha-fair", "convex", ONE),
+    ],
 )
 def test_half_of_what_is_right_is_not_proved(mechanism, method, instance):
     """The solver gives no duals, so that a wrong point is feasible, and nothing of the program speaks against it."""
@@ -279,7 +311,9 @@ def test_half_of_what_is_right_is_not_proved(mechanism, method, instance):
     assert not wrong.certify().holds
 
 
-@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted", "h-drf-collapsed", "drfh", "tsf", "asset"])
+@pytest.mark.parametrize(
+    "mechanism", ["h-drf", "h-drf-counted", "h-drf-collapsed", "drfh", "tsf", "asset"]
+)
 @pytest.mark.parametrize("solver", [Nothing, MuteNothing, Halves])
 def test_zeros_are_an_error_or_not_proved(mechanism, solver):
     try:
@@ -300,7 +334,10 @@ def test_what_is_right_without_duals_is_proved_by_certify(mechanism):
     [
         (Tasks(np.ones((4, 1)), gap=1e-9), ""),
         (Tasks(np.ones((4, 1)), gap=1e-3), "not proved: its programs have a duality gap of 0.001"),
-        (Tasks(np.ones((4, 1)), gap=float("nan")), "not proved: its programs have a duality gap of nan"),
+        (
+            Tasks(np.ones((4, 1)), gap=float("nan")),
+            "not proved: its programs have a duality gap of nan",
+        ),
         (Tasks(np.ones((4, 1)), gap=1e-3, unproved="why"), "why"),
         (Tasks(np.ones((4, 1)), gap=1e-3, certificate=Proof(True, "as it should be")), ""),
         (Tasks(np.ones((4, 1)), certificate=Proof(False, "planted")), "not proved: planted"),
@@ -316,7 +353,9 @@ def test_what_is_above_its_tolerance_is_said(outcome, unproved):
 
 
 @pytest.mark.parametrize("factor", [5e-324, 1e-323, 1e-310, 1e-160, 1e300])
-@pytest.mark.parametrize("mechanism", ["h-drf-collapsed", "h-drf", "drf", "drfh", "psdsf-tdm", "njc", "ceei"])
+@pytest.mark.parametrize(
+    "mechanism", ["h-drf-collapsed", "h-drf", "drf", "drfh", "psdsf-tdm", "njc", "ceei"]
+)
 def test_numbers_that_are_hardly_floats_are_right_an_error_or_not_proved(mechanism, factor):
     """One factor of all demands and capacities changes no answer; the smallest denormal leaves products no digit."""
     tree = {"queue": ["a", "a", "b"], "queues": {"b": 2.0}} if mechanism.startswith("h-") else {}
@@ -325,7 +364,9 @@ def test_numbers_that_are_hardly_floats_are_right_an_error_or_not_proved(mechani
     assert right.certify().holds and not right.unproved
     with np.errstate(all="ignore"):
         try:
-            found = fairlp.allocate(Instance.from_arrays(demands * factor, capacities * factor, **tree), mechanism)
+            found = fairlp.allocate(
+                Instance.from_arrays(demands * factor, capacities * factor, **tree), mechanism
+            )
         except FairlpError as error:
             assert str(error)
             return

@@ -18,7 +18,9 @@ def instance():
 def test_a_name_in_another_case_is_found():
     assert named("HiGHS", ["highs", "scip"], "solver") == "highs"
     assert named("drf", ["DRF", "drf"], "mechanism") == "drf"
-    with pytest.raises(UnknownNameError, match="'Drf' could be 'DRF' or 'drf'; write the mechanism as one of them"):
+    with pytest.raises(
+        UnknownNameError, match="'Drf' could be 'DRF' or 'drf'; write the mechanism as one of them"
+    ):
         named("Drf", ["DRF", "drf"], "mechanism")
     assert nearest("DRHF", ["drf", "drfh"]) == "did you mean 'drfh' or 'drf'?"
 
@@ -67,15 +69,21 @@ def test_what_is_no_text_is_no_name(instance, wrong):
         lambda: fairlp.audit(instance, fairlp.allocate(instance, "drf"), [wrong]),
     )
     for call in calls:
-        with pytest.raises(UnknownNameError, match=f"asked for by name, not {type(wrong).__name__}; known: '"):
+        with pytest.raises(
+            UnknownNameError, match=f"asked for by name, not {type(wrong).__name__}; known: '"
+        ):
             call()
     assert issubclass(UnknownNameError, FairlpError)
 
 
 def test_names_that_are_nearly_right_in_another_case_get_the_nearest(instance):
-    with pytest.raises(UnknownNameError, match="no mechanism is called 'DRHF'; did you mean 'drfh'"):
+    with pytest.raises(
+        UnknownNameError, match="no mechanism is called 'DRHF'; did you mean 'drfh'"
+    ):
         fairlp.allocate(instance, "DRHF")
-    with pytest.raises(UnknownNameError, match="mechanism 'drf' has no method 'LPP'; did you mean 'lp'"):
+    with pytest.raises(
+        UnknownNameError, match="mechanism 'drf' has no method 'LPP'; did you mean 'lp'"
+    ):
         fairlp.allocate(instance, "drf", method="LPP")
     with pytest.raises(UnknownNameError, match="no solver is called 'HIGH'; did you mean 'highs'"):
         fairlp.allocate(instance, "drf", solver="HIGH")

@@ -11,13 +11,21 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.errors import InstanceError, ModelError, NotDefinedError, UnknownNameError, UnsupportedError
+from fairlp.errors import (
+    InstanceError,
+    ModelError,
+    NotDefinedError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from fairlp.mechanisms import own
 from fairlp.mechanisms.own import load, load_solver, tasks_at
 from fairlp.mechanisms.table import OWN
 from own_mechanisms import memory_first, most_tasks, own_part
 
-ONE = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["ann", "bob"], resources=["cpu", "memory"])
+ONE = fairlp.Instance.from_arrays(
+    [[1, 4], [3, 1]], [[9, 18]], users=["ann", "bob"], resources=["cpu", "memory"]
+)
 #: as many servers as users, so that a number a user could be one a server
 TWO = fairlp.Instance.from_arrays([[1, 1], [2, 1]], [[4, 4], [6, 2]], users=["ann", "bob"])
 
@@ -29,7 +37,10 @@ def by_model(build):
         n, i, r = instance.users, instance.servers, instance.resources
         model = fairlp.Model("planted", indices=(n, i, r))
         x = model.variable("x", n, i)
-        d, c = model.parameter("d", (n, r), instance.demands), model.parameter("c", (i, r), instance.capacities)
+        d, c = (
+            model.parameter("d", (n, r), instance.demands),
+            model.parameter("c", (i, r), instance.capacities),
+        )
         model.constraint("capacity", (d * x).sum(n) <= c)
         model.maximize(x.sum())
         build(model, x, instance)
@@ -88,7 +99,11 @@ def test_what_travels_as_it_is_has_its_name_where_it_arrives():
     made, state = row.__reduce__()
     del OWN["planted"]
     arrived = made(*state)
-    assert arrived is not row and OWN["planted"] is arrived and arrived.method_names == row.method_names
+    assert (
+        arrived is not row
+        and OWN["planted"] is arrived
+        and arrived.method_names == row.method_names
+    )
     assert fairlp.allocate(ONE, "planted").totals.tolist() == [2, 2]
 
 
@@ -112,8 +127,13 @@ def test_one_number_a_user_is_not_enough_on_several_servers():
 def test_who_gives_out_too_much_is_told_where():
     row = fairlp.mechanism("planted")(lambda instance: np.full((2, 2), 2.0))
     found = fairlp.allocate(TWO, row)
-    assert found.notes[0].startswith("'planted' gave out more than there is: server 'server2' uses 2 times its")
-    assert fairlp.allocate(TWO, fairlp.mechanism("planted")(lambda instance: np.ones((2, 2)))).notes == ()
+    assert found.notes[0].startswith(
+        "'planted' gave out more than there is: server 'server2' uses 2 times its"
+    )
+    assert (
+        fairlp.allocate(TWO, fairlp.mechanism("planted")(lambda instance: np.ones((2, 2)))).notes
+        == ()
+    )
 
 
 def test_nothing_is_neither_a_model_nor_tasks():
@@ -140,8 +160,12 @@ def test_a_formulation_returns_a_model_every_time():
 def test_tasks_must_be_defined_over_users_and_servers():
     with pytest.raises(ModelError, match="does not say what its tasks are"):
         fairlp.allocate(TWO, by_model(lambda model, x, instance: None))
-    with pytest.raises(ModelError, match=r"defines 'tasks' over \(n\), of sizes \[2\]; expected users and servers"):
-        fairlp.allocate(TWO, by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers))))
+    with pytest.raises(
+        ModelError, match=r"defines 'tasks' over \(n\), of sizes \[2\]; expected users and servers"
+    ):
+        fairlp.allocate(
+            TWO, by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers)))
+        )
     one = by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers)))
     assert fairlp.allocate(ONE, one).tasks.shape == (2, 1)
 
@@ -187,12 +211,20 @@ def test_wrong_allocations_are_not_proved(exact):
     assert right.certify(exact=exact).holds
     more = dataclasses.replace(right, tasks_array=right.tasks_array * (1 + 1e-5))
     verdict = more.certify(exact=exact)
-    assert not verdict.holds and verdict.message.startswith("infeasible: a capacity, limit or placement is violated")
+    assert not verdict.holds and verdict.message.startswith(
+        "infeasible: a capacity, limit or placement is violated"
+    )
     for factors, off in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
-        less = dataclasses.replace(right, tasks_array=right.tasks_array * np.array(factors)[:, None])
+        less = dataclasses.replace(
+            right, tasks_array=right.tasks_array * np.array(factors)[:, None]
+        )
         verdict = less.certify(exact=exact)
         user = "ann" if off < 0.1 else "bob"
-        assert not verdict.holds and f"user {user!r} has" in verdict.message and "as good" not in verdict.message
+        assert (
+            not verdict.holds
+            and f"user {user!r} has" in verdict.message
+            and "as good" not in verdict.message
+        )
         assert verdict.gap == pytest.approx(off, rel=1e-3)
 
 
@@ -209,18 +241,27 @@ def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
 
 
 def test_a_model_that_is_not_proved_proves_nothing():
-    # twice three tasks of which each two need one unit: half a task of each is 3, and there are 2 whole ones
+    # twice three tasks of which each two need one unit: half a task of each is 3, and there are 2
+    # whole ones
     thirds = np.kron(np.eye(2), [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
-    verdict = fairlp.allocate(fairlp.Instance.from_arrays(thirds, np.ones((1, 6))), most_tasks).certify()
+    verdict = fairlp.allocate(
+        fairlp.Instance.from_arrays(thirds, np.ones((1, 6))), most_tasks
+    ).certify()
     assert not verdict.holds and "bound 2 by the solver's word" in verdict.message
-    assert fairlp.allocate(ONE, most_tasks).certify()  # 5, and its linear relaxation allows less than 6
-    with pytest.raises(NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"):
+    assert fairlp.allocate(
+        ONE, most_tasks
+    ).certify()  # 5, and its linear relaxation allows less than 6
+    with pytest.raises(
+        NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"
+    ):
         own.prove(fairlp.allocate(ONE, own_part), exact=False)
 
 
 def test_a_method_is_compared_where_it_applies_only():
     row = fairlp.mechanism("planted")(lambda instance: np.ones(len(instance.users)))
-    row.method("twice", applies=lambda instance: len(instance.users) > 2)(lambda instance: 2 * np.ones(2))
+    row.method("twice", applies=lambda instance: len(instance.users) > 2)(
+        lambda instance: 2 * np.ones(2)
+    )
     assert list(fairlp.validate(ONE, row).index) == ["procedure"]
     row.method("twice")(lambda instance: 2 * np.ones(2))
     table = fairlp.validate(ONE, row)
@@ -229,7 +270,8 @@ def test_a_method_is_compared_where_it_applies_only():
     assert repr(row) == "<Mechanism 'planted': twice, procedure>"
 
 
-# What people write who make their first mechanism or back end: what is missing is said, and nothing is shared.
+# What people write who make their first mechanism or back end: what is missing is said, and nothing
+# is shared.
 
 INSTANCE = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["ann", "bob"])
 
@@ -240,7 +282,8 @@ def halves(instance):
 
 def test_a_decorator_without_its_parentheses_is_refused():
     with pytest.raises(
-        UnknownNameError, match=re.escape("halves has no name as a mechanism; write @fairlp.mechanism('")
+        UnknownNameError,
+        match=re.escape("halves has no name as a mechanism; write @fairlp.mechanism('"),
     ):
         fairlp.mechanism(halves)
 
@@ -250,7 +293,8 @@ def test_one_condition_need_not_be_in_a_list_and_must_be_a_function():
     with pytest.raises(fairlp.errors.NotDefinedError, match="there are two users"):
         fairlp.allocate(INSTANCE, alone)
     with pytest.raises(
-        UnknownNameError, match=re.escape("domain of 'halves-of-two' has 'two users'; expected functions")
+        UnknownNameError,
+        match=re.escape("domain of 'halves-of-two' has 'two users'; expected functions"),
     ):
         fairlp.mechanism("halves-of-two", domain=("two users",))(halves)
 
@@ -264,19 +308,25 @@ def test_a_formulation_without_an_objective_is_refused():
         model.define("tasks", x)
         return model
 
-    with pytest.raises(ModelError, match=re.escape("does not say what is best; add model.maximize(…)")):
+    with pytest.raises(
+        ModelError, match=re.escape("does not say what is best; add model.maximize(…)")
+    ):
         fairlp.allocate(INSTANCE, feasible)
 
 
 def test_a_module_without_any_is_told_from_a_misspelt_name(tmp_path, monkeypatch):
-    (tmp_path / "empty_rules.py").write_text("def plain(instance):\n    return 1\n", encoding="utf-8")
+    (tmp_path / "empty_rules.py").write_text(
+        "def plain(instance):\n    return 1\n", encoding="utf-8"
+    )
     path = str(tmp_path / "empty_rules.py")
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     with pytest.raises(UnknownNameError, match=r"has no mechanism 'rule'; it has none$"):
         load(f"{path}:rule")
     with pytest.raises(UnknownNameError, match=r"has no solver 'Mine'; it has none$"):
         load_solver(f"{path}:Mine")
-    with pytest.raises(UnsupportedError, match=r"plain' is no back end; expected a subclass of fairlp\.Backend"):
+    with pytest.raises(
+        UnsupportedError, match=r"plain' is no back end; expected a subclass of fairlp\.Backend"
+    ):
         load_solver(f"{path}:plain")
 
 
@@ -287,20 +337,37 @@ def test_a_procedure_with_a_state_remembers():
     @fairlp.mechanism("least-first")
     def least_first(instance, state):
         """All of one server to the user who has had least so far."""
-        had = np.zeros(len(instance.users)) if state is None else state[list(instance.users)].to_numpy()
+        had = (
+            np.zeros(len(instance.users))
+            if state is None
+            else state[list(instance.users)].to_numpy()
+        )
         tasks = np.where(np.arange(len(had)) == had.argmin(), instance.gamma()[:, 0], 0.0)
         return tasks, had + tasks
 
     first = fairlp.allocate(ONE, least_first)
-    assert first.totals.to_dict() == {"ann": 4.5, "bob": 0} and first.state.to_dict() == {"ann": 4.5, "bob": 0}
+    assert first.totals.to_dict() == {"ann": 4.5, "bob": 0} and first.state.to_dict() == {
+        "ann": 4.5,
+        "bob": 0,
+    }
     second = fairlp.allocate(ONE, "least-first", state=first.state.iloc[::-1])
-    assert second.totals.to_dict() == {"ann": 0, "bob": 3} and second.state.to_dict() == {"ann": 4.5, "bob": 3}
-    assert fairlp.mechanisms("least-first").remembers and fairlp.validate(ONE, "least-first").agrees.all()
-    assert fairlp.compare(ONE, ["least-first", "drf"], state=first.state)["least-first"].tolist() == [0, 3]
+    assert second.totals.to_dict() == {"ann": 0, "bob": 3} and second.state.to_dict() == {
+        "ann": 4.5,
+        "bob": 3,
+    }
+    assert (
+        fairlp.mechanisms("least-first").remembers
+        and fairlp.validate(ONE, "least-first").agrees.all()
+    )
+    assert fairlp.compare(ONE, ["least-first", "drf"], state=first.state)[
+        "least-first"
+    ].tolist() == [0, 3]
     assert least_first(ONE, first.state)[1].tolist() == [4.5, 3]
     kept = pickle.loads(pickle.dumps(second))
     assert kept.state.equals(second.state)
-    with pytest.raises(InstanceError, match="state is float; expected that of an earlier allocation"):
+    with pytest.raises(
+        InstanceError, match="state is float; expected that of an earlier allocation"
+    ):
         fairlp.allocate(ONE, least_first, state=4.5)
 
 

@@ -10,7 +10,15 @@ import fairlp
 from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms.table import OWN, find
 from fairlp.tolerances import ROUNDING
-from own_mechanisms import EVERY, WITH_MODEL, half_guaranteed, memory_first, most_tasks, one_by_one, own_part
+from own_mechanisms import (
+    EVERY,
+    WITH_MODEL,
+    half_guaranteed,
+    memory_first,
+    most_tasks,
+    one_by_one,
+    own_part,
+)
 
 #: cyd needs no memory: what counts is its share of the CPU
 INSTANCE = fairlp.Instance.from_arrays(
@@ -54,7 +62,9 @@ def test_allocate_by_itself_and_by_name(row):
 @pytest.mark.parametrize("row", [memory_first, own_part, one_by_one], ids=lambda row: row.name)
 def test_several_servers_weights_limits_and_placement(row):
     found = fairlp.allocate(SEVERAL, row)
-    assert fairlp.audit(SEVERAL, found, ["feasible"])["holds"].all() and found.totals.iloc[1] <= 1.5 * (1 + ROUNDING)
+    assert fairlp.audit(SEVERAL, found, ["feasible"])["holds"].all() and found.totals.iloc[
+        1
+    ] <= 1.5 * (1 + ROUNDING)
     assert (found.tasks.to_numpy()[~SEVERAL.eligible] == 0).all() and (found.totals > 0).all()
     if row is memory_first:
         assert found.method == "lp" and found.certify(exact=True).holds
@@ -66,13 +76,21 @@ def test_compare_side_by_side():
     assert list(table.columns) == [*(row.name for row in EVERY), "drf"]
     for row in EVERY:
         np.testing.assert_allclose(table[row.name], TASKS[row.name], rtol=1e-9, atol=1e-12)
-    assert fairlp.compare(INSTANCE, EVERY, value="summary")["total tasks"].is_monotonic_increasing is False
-    assert not set(TASKS) & set(fairlp.compare(INSTANCE).columns), "asked for nothing, it takes ours"
+    assert (
+        fairlp.compare(INSTANCE, EVERY, value="summary")["total tasks"].is_monotonic_increasing
+        is False
+    )
+    assert not set(TASKS) & set(fairlp.compare(INSTANCE).columns), (
+        "asked for nothing, it takes ours"
+    )
 
 
 def test_what_functions_may_not_return_and_may_not_promise():
     wrong = {
-        "text": (lambda instance: "ab", "returned str; expected a Model, or tasks: 3 users × 1 servers"),
+        "text": (
+            lambda instance: "ab",
+            "returned str; expected a Model, or tasks: 3 users × 1 servers",
+        ),
         "objects": (lambda instance: [[object()]] * 3, "returned list; expected a Model"),
         "too wide": (lambda instance: [[1, 2]] * 3, r"of shape \(3, 2\)"),
         "negative": (lambda instance: [1, -1, 0], "gave user 'bob' -1 tasks"),
@@ -81,7 +99,9 @@ def test_what_functions_may_not_return_and_may_not_promise():
         with pytest.raises(InstanceError, match=message):
             fairlp.allocate(INSTANCE, fairlp.mechanism(name)(function))
         del OWN[name]
-    with pytest.raises(UnknownNameError, match="promises of mechanism 'careless': no property is called 'envyfree'"):
+    with pytest.raises(
+        UnknownNameError, match="promises of mechanism 'careless': no property is called 'envyfree'"
+    ):
         fairlp.mechanism("careless", promises="envyfree")(lambda instance: 1 / 0)
     careless = fairlp.mechanism("careless")(lambda instance: 1 / 0)
     with pytest.raises(ZeroDivisionError) as raised:
@@ -92,7 +112,9 @@ def test_what_functions_may_not_return_and_may_not_promise():
 
 def test_a_mechanism_that_is_not_defined_here_says_why():
     for row in (half_guaranteed, most_tasks):
-        with pytest.raises(NotDefinedError, match=f"{row.name} is not defined here: it shares one server"):
+        with pytest.raises(
+            NotDefinedError, match=f"{row.name} is not defined here: it shares one server"
+        ):
             fairlp.allocate(SEVERAL, row)
     with pytest.warns(fairlp.FairlpWarning, match="half-guaranteed is left out"):
         assert fairlp.compare(SEVERAL, [half_guaranteed, own_part])["half-guaranteed"].isna().all()
@@ -111,7 +133,9 @@ def test_the_fast_method_is_the_model():
         n, r = int(rng.integers(2, 7)), int(rng.integers(1, 4))
         demands = rng.integers(0, 6, (n, r))
         demands[~demands.any(axis=1), 0] = 1
-        instance = fairlp.Instance.from_arrays(demands, rng.integers(5, 30, (1, r)), weights=rng.integers(1, 4, n))
+        instance = fairlp.Instance.from_arrays(
+            demands, rng.integers(5, 30, (1, r)), weights=rng.integers(1, 4, n)
+        )
         table = fairlp.validate(instance, memory_first)
         assert table["agrees"].all() and list(table.index) == ["lp", "filling", "lp, scipy"], table
         assert fairlp.allocate(instance, memory_first).method == "filling"
@@ -165,7 +189,9 @@ def test_promises_are_kept_or_found_broken():
         ("one-by-one", "envy-free up to one own task"),
     }
     assert table.loc[("memory-first", "Pareto-optimal"), "condition"] == "nobody has a task limit"
-    assert (table["audited"] == 12).all() and table.loc[("own-part", "envy-free"), "source"] == "folklore"
+    assert (table["audited"] == 12).all() and table.loc[
+        ("own-part", "envy-free"), "source"
+    ] == "folklore"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +208,9 @@ def test_promises_are_kept_or_found_broken():
 )
 def test_counterexamples_are_small_and_break_the_property(row, wanted):
     found = fairlp.counterexample(row, wanted, search=True, seed=1, tries=400)
-    assert found is not None and len(found.users) <= 3 and found.name == f"{row.name} breaks {wanted}"
+    assert (
+        found is not None and len(found.users) <= 3 and found.name == f"{row.name} breaks {wanted}"
+    )
     assert fairlp.audit(found, fairlp.allocate(found, row), [wanted])["holds"].tolist() == [False]
 
 

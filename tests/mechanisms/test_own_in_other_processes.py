@@ -38,7 +38,9 @@ def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
     assert one.equals(two) and len(one) == 3
     document = experiment(ALL).to_dict()
     assert document["mechanisms"]["own-part"]["mechanism"] == "own_mechanisms:own_part"
-    with pytest.raises(StudyError, match=r"'own_mechanisms:memory_first' is a function of a module.*allow_code"):
+    with pytest.raises(
+        StudyError, match=r"'own_mechanisms:memory_first' is a function of a module.*allow_code"
+    ):
         study.Study.from_dict(document)
     assert study.Study.from_dict(document, allow_code=True).run(progress=False).frame.equals(one)
     file = experiment(ALL).write(tmp_path / "own.yaml")
@@ -53,7 +55,9 @@ def test_a_study_on_a_cluster_of_dask():
     distributed = pytest.importorskip("distributed")
     expected = experiment(ALL).run(progress=False).frame
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster),
     ):
         assert experiment(ALL).run(backend="dask", progress=False).frame.equals(expected)
@@ -95,7 +99,11 @@ if __name__ == "__main__":
 def script(path, *arguments, level="1", times="1"):
     path.write_text(SCRIPT.format(level=level, times=times), encoding="utf-8")
     return subprocess.run(
-        [sys.executable, str(path), *map(str, arguments)], capture_output=True, text=True, cwd=path.parent, timeout=120
+        [sys.executable, str(path), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=path.parent,
+        timeout=120,
     )
 
 
@@ -110,7 +118,11 @@ def test_a_study_does_not_go_on_with_another_function(tmp_path):
     assert again.returncode == 0, "the same function goes on"
     for change in by_day(({"level": "2"}, {"times": "0.5"}), 2):
         changed = script(tmp_path / "own_script.py", "lp", "r.parquet", **change)
-        assert changed.returncode != 0 and "StudyError" in changed.stderr and "another study" in changed.stderr
+        assert (
+            changed.returncode != 0
+            and "StudyError" in changed.stderr
+            and "another study" in changed.stderr
+        )
 
 
 def test_a_study_refuses_a_method_that_the_function_has_not():
@@ -131,8 +143,13 @@ def package(tmp_path_factory):
     (home / "their_package" / "rules.py").write_text(text, encoding="utf-8")
     info = home / "their_package-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n", encoding="utf-8")
-    lines = ["[fairlp.mechanisms]", *(f"{row.name} = their_package.rules:{row.function.__name__}" for row in EVERY)]
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n", encoding="utf-8"
+    )
+    lines = [
+        "[fairlp.mechanisms]",
+        *(f"{row.name} = their_package.rules:{row.function.__name__}" for row in EVERY),
+    ]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (home / "loose.py").write_text(text, encoding="utf-8")
     return home
@@ -141,7 +158,9 @@ def package(tmp_path_factory):
 def shell(home, *arguments):
     environment = {**os.environ, "PYTHONPATH": str(home), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=home, timeout=120
+    )
 
 
 def typed(home, *arguments):
@@ -151,11 +170,15 @@ def typed(home, *arguments):
 def test_an_installed_package_brings_mechanisms(package):
     code = (
         "import fairlp; i = fairlp.examples.ghodsi();"
-        "print(fairlp.mechanisms().index[-5:].tolist(), fairlp.allocate(i, 'own-part').totals.tolist(),"
-        "fairlp.allocate(i, 'memory-first').method, fairlp.compare(i, ['half-guaranteed', 'drf']).shape)"
+        "print(fairlp.mechanisms().index[-5:].tolist(), fairlp.allocate(i, "
+        "'own-part').totals.tolist(),"
+        "fairlp.allocate(i, 'memory-first').method, fairlp.compare(i, ['half-guaranteed', "
+        "'drf']).shape)"
     )
     done = shell(package, "-c", code)
-    assert done.stdout.split("]")[0][1:].replace("'", "").split(", ") == [row.name for row in EVERY], done.stderr
+    assert done.stdout.split("]")[0][1:].replace("'", "").split(", ") == [
+        row.name for row in EVERY
+    ], done.stderr
     assert "[2.25, 1.5] filling (2, 2)" in done.stdout
     assert "one-by-one" in typed(package, "mechanisms", "--json").stdout
 
@@ -181,22 +204,43 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
     assert (tmp_path / "own.mps").exists()
     assert "filling" in run("compare", "ghodsi", "-m", own, "--methods").stdout
     assert "memory-first" in run("compare", "ghodsi", "-m", f"{own},drf").stdout
-    assert "envy-free" in run("audit", "ghodsi", "-m", own, "-p", "feasible", "-p", "envy-free").stdout
+    assert (
+        "envy-free" in run("audit", "ghodsi", "-m", own, "-p", "feasible", "-p", "envy-free").stdout
+    )
     assert "Pareto-optimal" in run("promises", "-m", own).stdout
-    found = run("counterexample", "loose_rules.py:own_part", "Pareto-optimal", "--search", "-o", "broken.json").stdout
+    found = run(
+        "counterexample",
+        "loose_rules.py:own_part",
+        "Pareto-optimal",
+        "--search",
+        "-o",
+        "broken.json",
+    ).stdout
     assert "users" in found and (tmp_path / "broken.json").exists()
     jobs = "user,arrival,tasks,duration,cpu,memory\nann,0,4,60,1,1\nbob,0,4,60,1,2\n"
     (tmp_path / "jobs.csv").write_text(jobs, encoding="utf-8")
     simulated = run(
-        "simulate", "ghodsi", "jobs.csv", "-p", f"{own},loose_rules.py:own_part,drfh", "--no-progress", "--csv"
+        "simulate",
+        "ghodsi",
+        "jobs.csv",
+        "-p",
+        f"{own},loose_rules.py:own_part,drfh",
+        "--no-progress",
+        "--csv",
     )
-    assert [line.split(",")[0] for line in simulated.stdout.splitlines()[1:]] == ["memory-first", "own-part", "drfh"]
+    assert [line.split(",")[0] for line in simulated.stdout.splitlines()[1:]] == [
+        "memory-first",
+        "own-part",
+        "drfh",
+    ]
 
 
 def test_a_broken_package_does_not_break_the_rest(tmp_path):
     info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8"
+    )
     points = (
         "[fairlp.mechanisms]\nlost-rule = no_such_module:f\nno-rule = json:dumps\n"
         "[fairlp.solvers]\nlost-solver = no_such_module:C\nno-solver = json:dumps\n"
@@ -224,11 +268,16 @@ for how in ({"mechanism": "lost-rule"}, {"mechanism": "no-rule"}, {"solver": "lo
         "SolverNotAvailableError",
         "SolverError",
     ]
-    assert "No module named 'no_such_module'" in lines[3] and "No module named 'no_such_module'" in lines[5]
+    assert (
+        "No module named 'no_such_module'" in lines[3]
+        and "No module named 'no_such_module'" in lines[5]
+    )
 
 
 def test_an_error_in_somebody_elses_function_is_no_bug_of_ours(tmp_path):
-    text = "import fairlp\n@fairlp.mechanism('careless')\ndef careless(instance):\n    return 1 / 0\n"
+    text = (
+        "import fairlp\n@fairlp.mechanism('careless')\ndef careless(instance):\n    return 1 / 0\n"
+    )
     (tmp_path / "rules.py").write_text(text, encoding="utf-8")
     told = typed(tmp_path, "allocate", "ghodsi", "-m", "rules.py:careless")
     assert told.returncode == 3 and "bug in fairlp" not in told.stderr

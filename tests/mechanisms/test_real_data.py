@@ -19,13 +19,17 @@ FOLDER = REAL_DATA
 TRACE = FOLDER / "alibaba-gpu-v2023"
 pytestmark = [
     pytest.mark.real_data,
-    pytest.mark.skipif(not TRACE.is_dir(), reason="the Alibaba GPU trace is not beside the checkout"),
+    pytest.mark.skipif(
+        not TRACE.is_dir(), reason="the Alibaba GPU trace is not beside the checkout"
+    ),
 ]
 MECHANISMS = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "naive-drf"]
 
 
 def read(tasks):
-    return fairlp.read_alibaba_gpu(TRACE / "openb_node_list_all_node.csv", TRACE / f"openb_pod_list_{tasks}.csv")
+    return fairlp.read_alibaba_gpu(
+        TRACE / "openb_node_list_all_node.csv", TRACE / f"openb_pod_list_{tasks}.csv"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +65,12 @@ def raisable(instance, allocation, users):
     rows = (i[:, None] * alone + np.arange(alone)).ravel()
     size = np.where(capacity > 0, capacity, 1.0)
     values = (instance.demands[n] * scale[:, None] / size[i]).ravel()
-    use = sp.csr_array((values, (rows, np.repeat(np.arange(len(n)), alone))), shape=(capacity.size, len(n)))
-    own = sp.csr_array((scale / (totals[n] + 1e-9), (n, np.arange(len(n)))), shape=(len(totals), len(n)))
+    use = sp.csr_array(
+        (values, (rows, np.repeat(np.arange(len(n)), alone))), shape=(capacity.size, len(n))
+    )
+    own = sp.csr_array(
+        (scale / (totals[n] + 1e-9), (n, np.arange(len(n)))), shape=(len(totals), len(n))
+    )
     room = (capacity / size).ravel()
     gains = {}
     limit = instance.task_limits / (totals + 1e-9)
@@ -94,7 +102,9 @@ def test_the_one_task_that_fits_nowhere_is_reported(constrained):
 
 def test_compare_every_mechanism(constrained, unconstrained):
     table = fairlp.compare(constrained, MECHANISMS)
-    assert table.loc[:, ["drf", "edrf", "cdrf"]].isna().all(axis=None)  # several servers; constraints
+    assert (
+        table.loc[:, ["drf", "edrf", "cdrf"]].isna().all(axis=None)
+    )  # several servers; constraints
     assert table.loc[:, ["asset", "drfh", "c-drfh", "tsf", "naive-drf"]].notna().all(axis=None)
     assert fairlp.compare(unconstrained, ["cdrf", "tsf"]).notna().all(axis=None)
     assert fairlp.compare(constrained.pooled(), ["drf", "edrf"]).notna().all(axis=None)

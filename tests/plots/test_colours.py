@@ -10,12 +10,25 @@ pytest.importorskip("matplotlib")
 import fairlp
 from fairlp.plots import style
 
-#: Machado, Oliveira and Fernandes (2009): how colours look to whom one kind of cones is missing, of linear RGB.
+#: Machado, Oliveira and Fernandes (2009): how colours look to whom one kind of cones is missing, of
+#: linear RGB.
 SEEN = {
     "by most": np.eye(3),
-    "without long cones": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
-    "without middle cones": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
-    "without short cones": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
+    "without long cones": [
+        [0.1523, 1.0526, -0.2049],
+        [0.1145, 0.7863, 0.0992],
+        [-0.0039, -0.0481, 1.0520],
+    ],
+    "without middle cones": [
+        [0.3673, 0.8606, -0.2280],
+        [0.2801, 0.6725, 0.0474],
+        [-0.0118, 0.0429, 0.9689],
+    ],
+    "without short cones": [
+        [1.2555, -0.0767, -0.1788],
+        [-0.0784, 0.9308, 0.1476],
+        [0.0047, 0.6914, 0.3039],
+    ],
 }
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 #: A step of 2.3 in CIELAB is just noticed; a graph asks for several times that.
@@ -39,7 +52,8 @@ def lab(light):
 def test_every_two_colours_are_told_apart(eyes):
     found = [lab(np.array(SEEN[eyes]) @ linear(colour)) for colour in style.COLOURS]
     apart = {
-        pair: float(np.linalg.norm(found[pair[0]] - found[pair[1]])) for pair in itertools.combinations(range(9), 2)
+        pair: float(np.linalg.norm(found[pair[0]] - found[pair[1]]))
+        for pair in itertools.combinations(range(9), 2)
     }
     assert min(apart.values()) >= APART, min(apart, key=apart.get)
 
@@ -56,7 +70,11 @@ def test_a_mechanism_looks_the_same_everywhere():
         axes = fairlp.plots.plot_shares(fairlp.allocate_all(cluster, names)).axes
         handles, labels = axes[0].get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
-            look = handle.patches[0].get_facecolor() if hasattr(handle, "patches") else handle.get_color()
+            look = (
+                handle.patches[0].get_facecolor()
+                if hasattr(handle, "patches")
+                else handle.get_color()
+            )
             assert seen.setdefault(label, look) == look, label
     assert len(set(seen.values())) == 3
 
@@ -66,7 +84,9 @@ def test_who_is_no_mechanism_is_counted():
     drf, tsf = style.places(["drf", "tsf"])
     assert style.places(["somebody's", "tsf", "drf"])[1:] == [tsf, drf]
     assert len(set(style.places(["x", "drf", "y", "drf"]))) == 4
-    assert style.places(["best-fit"]) == style.places(["drfh-best-fit"]) != style.places(["first-fit"])
+    assert (
+        style.places(["best-fit"]) == style.places(["drfh-best-fit"]) != style.places(["first-fit"])
+    )
 
 
 def test_an_allocation_draws_itself():
@@ -74,4 +94,6 @@ def test_an_allocation_draws_itself():
     drawn, expected = found.plot(by="server"), fairlp.plots.plot_allocation(found, by="server")
     assert len(drawn.axes) == len(expected.axes)
     for one, other in zip(drawn.axes, expected.axes, strict=True):
-        assert [bar.get_height() for bar in one.patches] == [bar.get_height() for bar in other.patches]
+        assert [bar.get_height() for bar in one.patches] == [
+            bar.get_height() for bar in other.patches
+        ]

@@ -65,7 +65,9 @@ def collisions(figure):
 def classes():
     """120 servers of five kinds, some of them with a GPU model; 30 users."""
     rng = np.random.default_rng(1)
-    kinds = np.array([[96, 393216, 0], [96, 393216, 8], [64, 262144, 2], [128, 786432, 8], [32, 131072, 0]])
+    kinds = np.array(
+        [[96, 393216, 0], [96, 393216, 8], [64, 262144, 2], [128, 786432, 8], [32, 131072, 0]]
+    )
     capacities = kinds[rng.integers(0, 5, 120)]
     models = [None if row[2] == 0 else rng.choice(["T4", "G2"]) for row in capacities]
     instance = fairlp.Instance.from_arrays(
@@ -77,7 +79,9 @@ def classes():
     return fairlp.allocate(instance, "drfh")
 
 
-@pytest.mark.parametrize("name", ["ghodsi", "wang-figure-1", "khamse-ashari-figure-1", "khamse-ashari-table-3"])
+@pytest.mark.parametrize(
+    "name", ["ghodsi", "wang-figure-1", "khamse-ashari-figure-1", "khamse-ashari-table-3"]
+)
 @pytest.mark.parametrize("by", ["class", "server"])
 def test_bars_are_as_high_as_the_utilization(name, by):
     allocation = fairlp.allocate(examples.load(name), "tsf")
@@ -133,11 +137,16 @@ def test_bar_names_do_not_meet_in_narrow_panels(resources, bars):
 
 def test_what_the_bars_are_is_wrapped_in_narrow_panels():
     capacities = np.repeat([[4, 8, 1], [8, 4, 0], [16, 64, 2]], [3, 5, 7], axis=0)
-    instance = fairlp.Instance.from_arrays([[1, 2, 0.1], [2, 1, 0]], capacities, resources=["cpu", "memory", "gpu"])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2, 0.1], [2, 1, 0]], capacities, resources=["cpu", "memory", "gpu"]
+    )
     figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"))
     assert not collisions(figure)
     for axis in figure.axes:
-        assert " ".join(axis.get_xlabel().split()) == "server class (number of servers); amounts are cpu, memory, gpu"
+        assert (
+            " ".join(axis.get_xlabel().split())
+            == "server class (number of servers); amounts are cpu, memory, gpu"
+        )
 
 
 def test_long_names_in_the_legend_leave_the_curves_their_room():
@@ -193,7 +202,9 @@ def test_many_classes_share_a_bar():
 
 
 def test_shares_of_few_users_are_bars():
-    frame = fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value="shares")
+    frame = fairlp.compare(
+        examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value="shares"
+    )
     figure = plots.plot_shares(frame)
     (axis,) = figure.axes
     assert [container.get_label() for container in axis.containers] == ["c-drfh", "tsf"]
@@ -293,8 +304,15 @@ def test_a_figure_shows_itself_and_can_be_pickled():
 def test_missing_matplotlib_is_explained(monkeypatch):
     allocation = fairlp.allocate(examples.load("ghodsi"), "drf")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for draw in (plots.plot_allocation, plots.plot_shares, plots.plot_utilization, plots.plot_comparison):
-        with pytest.raises(plots.PlottingNotAvailableError, match=r'pip install "fairlp\[plot\]"') as caught:
+    for draw in (
+        plots.plot_allocation,
+        plots.plot_shares,
+        plots.plot_utilization,
+        plots.plot_comparison,
+    ):
+        with pytest.raises(
+            plots.PlottingNotAvailableError, match=r'pip install "fairlp\[plot\]"'
+        ) as caught:
             draw(allocation)
         assert isinstance(caught.value, FairlpError)
         assert isinstance(caught.value, ImportError)
@@ -315,7 +333,11 @@ def test_no_pyplot_and_no_import_before_a_figure_is_drawn(tmp_path):
     source = str(Path(fairlp.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": source}
     result = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert result.returncode == 0, result.stderr
 
@@ -328,7 +350,11 @@ pyplot = pytest.importorskip("matplotlib.pyplot")
 def test_a_level_below_all_queues_is_that_of_the_lowest():
     tree = Instance.from_arrays([[1.0], [1.0]], [[6.0]], queue=["a", "b/c"])
     figure = plots.plot_queues(fairlp.allocate(tree, "h-drf"), level=7)
-    assert {container.get_label() for container in figure.axes[0].containers} == {"not in use", "a", "b/c"}
+    assert {container.get_label() for container in figure.axes[0].containers} == {
+        "not in use",
+        "a",
+        "b/c",
+    }
     pyplot.close(figure)
 
 
@@ -337,8 +363,13 @@ def test_curves_of_many_mechanisms_are_told_apart():
     frame = pd.DataFrame(np.arange(2.0)[:, None] + np.arange(len(names)), columns=names)
     figure, axis = pyplot.subplots()
     allocations._rising_curves(axis, frame)
-    looks = {(line.get_linestyle(), str(line.get_color()), line.get_linewidth()) for line in axis.lines}
-    assert len(looks) == len(names) and [line.get_linestyle() for line in axis.lines[1:]].count("-") == 0
+    looks = {
+        (line.get_linestyle(), str(line.get_color()), line.get_linewidth()) for line in axis.lines
+    }
+    assert (
+        len(looks) == len(names)
+        and [line.get_linestyle() for line in axis.lines[1:]].count("-") == 0
+    )
     pyplot.close(figure)
 
 
@@ -370,7 +401,9 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
     if draw == "frontier":
         fairlp.frontier(examples.ghodsi(), (1, 2)).plot(ax=axes)
     elif draw == "means":
-        study = fairlp.study.Study("a", "uniform-integers", {"users": [3, 4], "resources": [2]}, ["drf"], ["jain"], 3)
+        study = fairlp.study.Study(
+            "a", "uniform-integers", {"users": [3, 4], "resources": [2]}, ["drf"], ["jain"], 3
+        )
         study.run(progress=False).plot("jain", ax=axes)
     else:
         getattr(plots, f"plot_{draw}")(found, ax=axes)
@@ -382,7 +415,9 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
     pyplot.close(figure)
     assert len(boxes) >= 3
     for box in boxes:
-        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, box
+        assert (
+            box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+        ), box
 
 
 def test_names_are_no_formulas():
@@ -412,5 +447,10 @@ def test_names_are_no_formulas():
     ]
     for figure in figures:
         figure.savefig(BytesIO(), format="png")
-    texts = [label.get_text() for figure in figures for axes in figure.axes for label in axes.get_xticklabels()]
+    texts = [
+        label.get_text()
+        for figure in figures
+        for axes in figure.axes
+        for label in axes.get_xticklabels()
+    ]
     assert name in texts  # as it is, with its dollars

@@ -37,14 +37,19 @@ SHOWN = {
 
 def pictures(cell):
     """The formats of each output of a cell that is a picture."""
-    kinds = [sorted(kind for kind in one.get("data", {}) if kind.startswith("image/")) for one in cell["outputs"]]
+    kinds = [
+        sorted(kind for kind in one.get("data", {}) if kind.startswith("image/"))
+        for one in cell["outputs"]
+    ]
     return [one for one in kinds if one]
 
 
 @quiet_jupyter
 def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path):
     nbformat = pytest.importorskip("nbformat")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS.values()])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source) for source in CELLS.values()]
+    )
     cells = execute_in_kernel(notebook, tmp_path, tmp_path, timeout=100)["cells"]
     shown = {name: pictures(cell) for name, cell in zip(CELLS, cells, strict=True)}
     assert shown == {name: SHOWN.get(name, [["image/png"]]) for name in CELLS}

@@ -30,15 +30,23 @@ def test_bars_are_what_the_queues_have(level):
     table = allocation.by_queue(level)
     assert set(found) == {path or "(root)" for path in table.index}
     for path in table.index:
-        parts = table.loc[path, ["cpu", "memory", "gpu"]].to_numpy(dtype=float) / allocation.instance.pool
+        parts = (
+            table.loc[path, ["cpu", "memory", "gpu"]].to_numpy(dtype=float)
+            / allocation.instance.pool
+        )
         assert found[path or "(root)"] == pytest.approx(parts.tolist())
-    assert np.sum(list(found.values()), axis=0) == pytest.approx(allocation.pool_utilization.to_numpy())
+    assert np.sum(list(found.values()), axis=0) == pytest.approx(
+        allocation.pool_utilization.to_numpy()
+    )
 
 
 def test_of_many_queues_the_small_ones_share_a_colour():
     count = 40
     instance = fairlp.Instance.from_arrays(
-        [[1.0]] * count, [[100.0]], queue=[f"q{k:02}" for k in range(count)], task_limits=range(1, count + 1)
+        [[1.0]] * count,
+        [[100.0]],
+        queue=[f"q{k:02}" for k in range(count)],
+        task_limits=range(1, count + 1),
     )
     found = layers(plots.plot_queues(fairlp.allocate(instance, "h-drf")))
     assert len(found) == 13 and list(found)[-1] == "28 others"
@@ -65,7 +73,9 @@ def test_the_command_line_draws_by_queue(tmp_path, monkeypatch):
     queued()[0].write("c.json")
     drawn = []
     monkeypatch.setattr(
-        plots, "plot_queues", lambda *found, **how: drawn.append(how["level"]) or plots.plot_allocation(*found)
+        plots,
+        "plot_queues",
+        lambda *found, **how: drawn.append(how["level"]) or plots.plot_allocation(*found),
     )
     for more in ((), ("--level", 2)):
         run("allocate", "c.json", "-m", "h-drf", "--table", "queues", "--plot", "x.png", *more)
@@ -80,11 +90,23 @@ def legend(figure):
 
 def test_allocations_of_one_mechanism_and_method_are_all_drawn():
     instance = queued()[0]
-    one, two = (fairlp.allocate(instance, "h-drf", method="lp", count=count) for count in ("total", "borrowed"))
-    assert legend(plots.plot_shares([one, two])) == ["h-drf (lp, count=total)", "h-drf (lp, count=borrowed)"]
-    weighted = fairlp.allocate(instance.replace(weights=[5, 1, 1, 1, 1]), "h-drf", method="lp", count="total")
+    one, two = (
+        fairlp.allocate(instance, "h-drf", method="lp", count=count)
+        for count in ("total", "borrowed")
+    )
+    assert legend(plots.plot_shares([one, two])) == [
+        "h-drf (lp, count=total)",
+        "h-drf (lp, count=borrowed)",
+    ]
+    weighted = fairlp.allocate(
+        instance.replace(weights=[5, 1, 1, 1, 1]), "h-drf", method="lp", count="total"
+    )
     figure = plots.plot_shares([one, two, weighted])
-    assert legend(figure) == ["h-drf (lp, count=total) #1", "h-drf (lp, count=borrowed)", "h-drf (lp, count=total) #2"]
+    assert legend(figure) == [
+        "h-drf (lp, count=total) #1",
+        "h-drf (lp, count=borrowed)",
+        "h-drf (lp, count=total) #2",
+    ]
     assert len(figure.axes[0].containers) == 3
     plain = fairlp.examples.load("ghodsi")
     a, b = fairlp.allocate(plain, "drf"), fairlp.allocate(plain.replace(weights=[2, 1]), "drf")

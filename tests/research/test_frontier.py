@@ -36,7 +36,12 @@ def brute_bound(alpha, users):
         x = np.exp(log)
         return (x ** (1 + 1 / alpha) + users - x) / (x ** (1 + 1 / alpha) + (users - x) * x)
 
-    return 1 - minimize_scalar(ratio, bounds=(0, np.log(users)), method="bounded", options={"xatol": 1e-10}).fun
+    return (
+        1
+        - minimize_scalar(
+            ratio, bounds=(0, np.log(users)), method="bounded", options={"xatol": 1e-10}
+        ).fun
+    )
 
 
 def test_the_table_says_what_the_allocations_are():
@@ -87,7 +92,9 @@ def test_the_premise_fails_with_weights_limits_and_several_servers():
         {"task_limits": [1, np.inf]},
         {"capacities": [[9, 1], [1, 9]], "eligible": [[1, 0], [1, 1]]},
     ):
-        found = fairlp.frontier(fairlp.Instance.from_arrays(demands, **{"capacities": [[9, 9]], **changes}), [1])
+        found = fairlp.frontier(
+            fairlp.Instance.from_arrays(demands, **{"capacities": [[9, 9]], **changes}), [1]
+        )
         assert not found.premise and found.table.bound.isna().all()
 
 
@@ -103,7 +110,9 @@ def test_the_bound_is_that_of_the_papers(users):
 def test_indices_of_equality():
     assert jains_index(np.array([3.0, 3, 3])) == 1 and jains_index(np.array([1.0, 0, 0, 0])) == 0.25
     assert jains_index(np.zeros(3)) == 1 and gini(np.zeros(3)) == 0
-    assert gini(np.array([1.0, 0, 0, 0])) == 0.75 and gini(np.array([1.0, 3.0])) == pytest.approx(0.25)
+    assert gini(np.array([1.0, 0, 0, 0])) == 0.75 and gini(np.array([1.0, 3.0])) == pytest.approx(
+        0.25
+    )
 
 
 def test_what_was_observed_is_put_beside():
@@ -129,7 +138,9 @@ def test_each_point_is_what_it_is_alone(seed):
     found = fairlp.frontier(instance, [0.5, 1, 2, 4])
     for alpha in (0.5, 1, 2, 4):
         alone = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.allocations[alpha].levels.to_numpy() == pytest.approx(alone.levels.to_numpy(), rel=1e-5, abs=1e-12)
+        assert found.allocations[alpha].levels.to_numpy() == pytest.approx(
+            alone.levels.to_numpy(), rel=1e-5, abs=1e-12
+        )
         assert found.allocations[alpha].gap <= ACCEPTED and found.allocations[alpha].certify()
 
 
@@ -160,7 +171,9 @@ def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
 
 
 def test_a_series_ends_and_takes_no_other_shape():
-    one, other = (log_normal(np.random.default_rng(1), users=n, servers=9, resources=2) for n in (7, 8))
+    one, other = (
+        log_normal(np.random.default_rng(1), users=n, servers=9, resources=2) for n in (7, 8)
+    )
     with in_series():
         first = fairlp.allocate(one, "alpha-fair", alpha=2).levels
         assert fairlp.allocate(other, "alpha-fair", alpha=2).gap <= ACCEPTED
@@ -230,7 +243,11 @@ def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch
     monkeypatch.setattr("fairlp.research.frontier.allocate", unsettled)
     with pytest.warns(FairlpWarning, match="psdsf-rdm is not beside the frontier: planted"):
         found = fairlp.frontier(instance, [1])
-    assert set(found.beside) == names - {"psdsf-rdm"} and "psdsf-rdm" in names and list(found.allocations)
+    assert (
+        set(found.beside) == names - {"psdsf-rdm"}
+        and "psdsf-rdm" in names
+        and list(found.allocations)
+    )
 
 
 def test_a_solver_that_fails_at_an_end_of_the_frontier_fails(monkeypatch):

@@ -27,7 +27,10 @@ def random_model(seed, *, integer=False):
     matrix = rng.integers(-2, 4, (rows, columns)).astype(float)
     matrix[0] = abs(matrix[0]) + 1
     a = model.parameter("a", (r, v), matrix)
-    model.constraint("rows", (a * x).sum(v) <= model.parameter("b", (r,), rng.integers(0, 12, rows).astype(float)))
+    model.constraint(
+        "rows",
+        (a * x).sum(v) <= model.parameter("b", (r,), rng.integers(0, 12, rows).astype(float)),
+    )
     if rng.random() < 0.3:
         e = model.parameter("e", (v,), rng.integers(0, 3, columns).astype(float))
         model.constraint("equal", (e * x).sum(v) == float(rng.integers(0, 4)))
@@ -53,8 +56,16 @@ def by_one_lp_a_level(model, weights):
     slopes, constants = matrix_of(model, weights)
     count, columns = slopes.shape
     whole = program.A.toarray()
-    upper = [(np.append(row, 0), high) for row, high in zip(whole, program.row_upper, strict=True) if np.isfinite(high)]
-    lower = [(np.append(-row, 0), -low) for row, low in zip(whole, program.row_lower, strict=True) if np.isfinite(low)]
+    upper = [
+        (np.append(row, 0), high)
+        for row, high in zip(whole, program.row_upper, strict=True)
+        if np.isfinite(high)
+    ]
+    lower = [
+        (np.append(-row, 0), -low)
+        for row, low in zip(whole, program.row_lower, strict=True)
+        if np.isfinite(low)
+    ]
     bounds = [*zip(program.col_lower, program.col_upper, strict=True), (-np.inf, np.inf)]
 
     def solve(cost, more):
@@ -74,9 +85,18 @@ def by_one_lp_a_level(model, weights):
         if found.status:
             return None
         t = found.x[-1]
-        keep = [(np.append(-slopes[j], 0.0), constants[j] - settled.get(j, t) + CLOSE) for j in range(count)]
-        most = {k: solve(np.append(-slopes[k], 0.0), keep) for k in range(count) if k not in settled}
-        stuck = [k for k, one in most.items() if one.status == 0 and constants[k] - one.fun <= t + 1e4 * CLOSE]
+        keep = [
+            (np.append(-slopes[j], 0.0), constants[j] - settled.get(j, t) + CLOSE)
+            for j in range(count)
+        ]
+        most = {
+            k: solve(np.append(-slopes[k], 0.0), keep) for k in range(count) if k not in settled
+        }
+        stuck = [
+            k
+            for k, one in most.items()
+            if one.status == 0 and constants[k] - one.fun <= t + 1e4 * CLOSE
+        ]
         assert stuck, "the oracle finds nobody who is blocked"
         settled.update(dict.fromkeys(stuck, t))
     return np.array([settled[k] for k in range(count)])
@@ -86,7 +106,9 @@ def by_enumeration(model, weights):
     """The sorted levels of an integer model, or None where nothing is feasible."""
     program = model.compile()
     slopes, constants = matrix_of(model, weights)
-    ranges = [range(int(a), int(b) + 1) for a, b in zip(program.col_lower, program.col_upper, strict=True)]
+    ranges = [
+        range(int(a), int(b) + 1) for a, b in zip(program.col_lower, program.col_upper, strict=True)
+    ]
     points = np.array(list(itertools.product(*ranges)), dtype=float)
     sums = points @ program.A.toarray().T
     points = points[((sums >= program.row_lower) & (sums <= program.row_upper)).all(axis=1)]

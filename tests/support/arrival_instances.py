@@ -7,7 +7,17 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import linprog
 
-KINDS = ("integers", "uniform", "lognormal", "equal", "orthogonal", "single", "epsilon", "zeros", "few")
+KINDS = (
+    "integers",
+    "uniform",
+    "lognormal",
+    "equal",
+    "orthogonal",
+    "single",
+    "epsilon",
+    "zeros",
+    "few",
+)
 
 
 def random_arrivals(seed, largest=14):
@@ -28,7 +38,9 @@ def random_arrivals(seed, largest=14):
     elif kind == "few":
         demands = rng.integers(1, 6, (2, r)).astype(float)[rng.integers(0, 2, n)]
     else:
-        demands = rng.uniform(0.01, 1, (n, r)) if kind != "lognormal" else rng.lognormal(0, 2, (n, r))
+        demands = (
+            rng.uniform(0.01, 1, (n, r)) if kind != "lognormal" else rng.lognormal(0, 2, (n, r))
+        )
     if kind == "zeros":
         demands[rng.random((n, r)) < 0.4] = 0
         demands[np.arange(n), rng.integers(0, r, n)] += 1
@@ -38,7 +50,10 @@ def random_arrivals(seed, largest=14):
 
 def normalised(demands, capacities):
     """d̂, exactly, as a list of rows of Fractions."""
-    rows = [[Fraction(d) / Fraction(c) for d, c in zip(row, capacities, strict=True)] for row in demands.tolist()]
+    rows = [
+        [Fraction(d) / Fraction(c) for d, c in zip(row, capacities, strict=True)]
+        for row in demands.tolist()
+    ]
     return [[entry / max(row) for entry in row] for row in rows]
 
 
@@ -49,25 +64,32 @@ def exact_twins(demands, capacities, weights):
     for k in range(len(d)):
         need += [d[k]] * counts[k]
         y += [Fraction(0)] * counts[k]
-        level = min(_largest_level([row[r] for row in need], y, Fraction(len(y))) for r in range(len(d[0])))
+        level = min(
+            _largest_level([row[r] for row in need], y, Fraction(len(y))) for r in range(len(d[0]))
+        )
         y = [max(level, had) for had in y]
         of = np.repeat(np.arange(k + 1), counts[: k + 1])
-        steps.append([sum(y[j] for j in np.flatnonzero(of == i)) / sum(counts) for i in range(k + 1)])
+        steps.append(
+            [sum(y[j] for j in np.flatnonzero(of == i)) / sum(counts) for i in range(k + 1)]
+        )
     return steps
 
 
 def exact_shares(demands, capacities, weights, horizon=None):
     """Every step's dominant shares, exactly, by sorting the breakpoints of what each resource needs at a level.
 
-    The level is the largest L at which Σ_i φ[i]·d̂[i,r]·max(y[i], L) is at most the sum of the weights, for every r; in
-    parts, so divided by the horizon at the end. Nothing is assumed about the order of levels.
-    """
+    The level is the largest L at which Σ_i φ[i]·d̂[i,r]·max(y[i], L) is at most the sum of the
+    weights, for every r; in parts, so divided by the horizon at the end. Nothing is assumed about
+    the order of levels."""
     d, phi = normalised(demands, capacities), [Fraction(w) for w in weights.tolist()]
     whole = sum(phi) if horizon is None else Fraction(horizon)
     y, steps = [], []
     for k in range(1, len(d) + 1):
         y.append(Fraction(0))
-        level = min(_largest_level([phi[i] * d[i][r] for i in range(k)], y, sum(phi[:k])) for r in range(len(d[0])))
+        level = min(
+            _largest_level([phi[i] * d[i][r] for i in range(k)], y, sum(phi[:k]))
+            for r in range(len(d[0]))
+        )
         y = [max(level, had) for had in y]
         steps.append([share * weight / whole for share, weight in zip(y, phi, strict=False)])
     return steps
@@ -96,11 +118,16 @@ def linprog_shares(demands, capacities, weights, cautious=False):
     whole, before, steps = weights.sum(), np.zeros(0), []
     for k in range(1, len(d) + 1):
         before = np.append(before, 0.0)
-        rows = [np.append(d[:k, r], whole - weights[:k].sum() if cautious else 0.0) for r in range(d.shape[1])]
+        rows = [
+            np.append(d[:k, r], whole - weights[:k].sum() if cautious else 0.0)
+            for r in range(d.shape[1])
+        ]
         limit = [whole if cautious else weights[:k].sum()] * d.shape[1]
         rows += [np.append(-np.eye(k)[i], weights[i]) for i in range(k)]
         bounds = [*((low, None) for low in before), (0, None)]
-        found = linprog(np.append(np.zeros(k), -1.0), np.array(rows), [*limit, *([0.0] * k)], bounds=bounds)
+        found = linprog(
+            np.append(np.zeros(k), -1.0), np.array(rows), [*limit, *([0.0] * k)], bounds=bounds
+        )
         assert found.status == 0, found.message
         before = np.maximum(before, weights[:k] * found.x[-1])
         steps.append(before / whole)

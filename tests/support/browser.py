@@ -9,17 +9,27 @@ from contextlib import contextmanager
 import pytest
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-_SWITCHES = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900")
+_SWITCHES = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--window-size=1280,900",
+)
 
 
 @contextmanager
 def chromium(tmp_path):
     """A driver; its network is off, so that a page which needs one shows errors."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: no test in a browser")
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="selenium is not installed: no test in a browser"
+    )
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip("there is no chromium with chromedriver (apt-get install chromium chromium-driver)")
+        pytest.skip(
+            "there is no chromium with chromedriver (apt-get install chromium chromium-driver)"
+        )
     options = webdriver.ChromeOptions()
     options.binary_location = browser
     for switch in (*_SWITCHES, f"--user-data-dir={tmp_path / 'chromium'}"):
@@ -38,4 +48,8 @@ def chromium(tmp_path):
 
 def said(driver):
     """What the console says, warnings and errors."""
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    return [
+        entry["message"]
+        for entry in driver.get_log("browser")
+        if entry["level"] in ("SEVERE", "WARNING")
+    ]

@@ -11,7 +11,9 @@ def gamma(demands, capacities, counts):
     out = np.zeros((len(demands), len(capacities)))
     for n, demand in enumerate(demands):
         for i, capacity in enumerate(capacities):
-            out[n, i] = counts[i] * min(c / d for c, d in zip(capacity, demand, strict=True) if d > 0)
+            out[n, i] = counts[i] * min(
+                c / d for c, d in zip(capacity, demand, strict=True) if d > 0
+            )
     return out
 
 
@@ -19,9 +21,13 @@ def normaliser(name, demands, capacities, counts, eligible):
     """Γ[n] of the table in mechanisms.md §1, by the definition."""
     pool = (capacities * counts[:, None]).sum(axis=0)
     if name in ("drf", "edrf", "drfh", "c-drfh"):
-        return np.array([min(c / d for c, d in zip(pool, demand, strict=True) if d > 0) for demand in demands])
+        return np.array(
+            [min(c / d for c, d in zip(pool, demand, strict=True) if d > 0) for demand in demands]
+        )
     if name == "asset":
-        return np.array([1 / sum(d / c for c, d in zip(pool, demand, strict=True)) for demand in demands])
+        return np.array(
+            [1 / sum(d / c for c, d in zip(pool, demand, strict=True)) for demand in demands]
+        )
     alone = gamma(demands, capacities, counts)
     return (alone if name == "tsf" else alone * eligible).sum(axis=1)
 

@@ -12,7 +12,8 @@ import typer.testing
 import fairlp
 from fairlp.cli import app
 
-#: Typer makes the commands of an app anew for each call, which takes longer than most calls: here they are made once.
+#: Typer makes the commands of an app anew for each call, which takes longer than most calls: here
+#: they are made once.
 typer.testing._get_command = cache(typer.main.get_command)
 #: Commands one after the other in a new process, each argument is one.
 IN_A_ROW = """

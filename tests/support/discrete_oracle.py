@@ -21,9 +21,18 @@ class Plain:
         n, m = len(self.d), len(self.c)
         w = [[1] * m for _ in range(n)]
         if weights is not None:
-            w = [[exactly(v) for v in row] if hasattr(row, "__len__") else [exactly(row)] * m for row in weights]
-        self.limit = [None if limits is None or limits[i] == float("inf") else int(limits[i] // 1) for i in range(n)]
-        self.able = [all(self.d[i][r] <= self.c[r] for r in range(m)) and self.limit[i] != 0 for i in range(n)]
+            w = [
+                [exactly(v) for v in row] if hasattr(row, "__len__") else [exactly(row)] * m
+                for row in weights
+            ]
+        self.limit = [
+            None if limits is None or limits[i] == float("inf") else int(limits[i] // 1)
+            for i in range(n)
+        ]
+        self.able = [
+            all(self.d[i][r] <= self.c[r] for r in range(m)) and self.limit[i] != 0
+            for i in range(n)
+        ]
         self.ds = [
             max((self.d[i][r] / (self.c[r] * w[i][r]) for r in range(m) if self.d[i][r]), default=0)
             if self.able[i]
@@ -81,7 +90,10 @@ class Plain:
         return results
 
     def left(self, tasks):
-        return [there - sum(t * self.d[i][r] for i, t in enumerate(tasks)) for r, there in enumerate(self.c)]
+        return [
+            there - sum(t * self.d[i][r] for i, t in enumerate(tasks))
+            for r, there in enumerate(self.c)
+        ]
 
     def levels(self, tasks):
         """Sorted weighted shares of those who can run anything."""
@@ -91,7 +103,9 @@ class Plain:
         """The largest sorted levels of all whole allocations."""
         most = []
         for i, able in enumerate(self.able):
-            alone = min((self.c[r] // self.d[i][r] for r in range(len(self.c)) if self.d[i][r]), default=0)
+            alone = min(
+                (self.c[r] // self.d[i][r] for r in range(len(self.c)) if self.d[i][r]), default=0
+            )
             limit = self.limit[i]
             most.append(0 if not able else alone if limit is None else min(alone, limit))
         feasible = (t for t in product(*(range(m + 1) for m in most)) if min(self.left(t)) >= 0)

@@ -11,7 +11,9 @@ def largest_use(instance, tasks):
     for i in range(len(instance.servers)):
         for r in range(len(instance.resources)):
             needs = [Fraction(float(need)) for need in instance.demands[:, r]]
-            used = sum(Fraction(float(x)) * need for x, need in zip(tasks[:, i], needs, strict=True))
+            used = sum(
+                Fraction(float(x)) * need for x, need in zip(tasks[:, i], needs, strict=True)
+            )
             capacity = Fraction(float(instance.capacities[i, r])) * int(instance.counts[i])
             if used:
                 worst = max(worst, used / capacity)

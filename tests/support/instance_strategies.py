@@ -19,7 +19,21 @@ SUFFIXES = [".json", ".yaml", ".yml", ""]
 TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
     st.sampled_from(
-        ["no", "1e3", "010", "1:30", "2024-01-01", "null", "~", "a,b", 'q"q', "'", "ß é 漢", " x ", "user"]
+        [
+            "no",
+            "1e3",
+            "010",
+            "1:30",
+            "2024-01-01",
+            "null",
+            "~",
+            "a,b",
+            'q"q',
+            "'",
+            "ß é 漢",
+            " x ",
+            "user",
+        ]
     ),
 )
 AMOUNTS = st.one_of(
@@ -52,14 +66,19 @@ def attributes(draw, size, names=TEXT):
         return None
     return pd.DataFrame(
         {
-            name: pd.Series(draw(st.lists(ATTRIBUTE_VALUES[kind], min_size=size, max_size=size)), dtype=object)
+            name: pd.Series(
+                draw(st.lists(ATTRIBUTE_VALUES[kind], min_size=size, max_size=size)), dtype=object
+            )
             for name, kind in columns.items()
         }
     )
 
 
 #: Names of queues: any text without a slash, and odd ones that files could take for something else.
-NAMES = st.one_of(TEXT.map(lambda text: text.replace("/", "|")), st.sampled_from(["root", "queue", "007", ",", "a:b"]))
+NAMES = st.one_of(
+    TEXT.map(lambda text: text.replace("/", "|")),
+    st.sampled_from(["root", "queue", "007", ",", "a:b"]),
+)
 PATHS = st.lists(NAMES, max_size=3).map("/".join)
 
 
@@ -68,7 +87,9 @@ def trees(draw, n_users, resources):
     """What `from_arrays` takes of queues: the path of each user's, and weights, guarantees and caps; often neither."""
     if draw(st.booleans()):
         return {}
-    amounts = st.dictionaries(st.sampled_from(resources), st.tuples(AMOUNTS, AMOUNTS).map(sorted), max_size=3)
+    amounts = st.dictionaries(
+        st.sampled_from(resources), st.tuples(AMOUNTS, AMOUNTS).map(sorted), max_size=3
+    )
     queues = {}
     for path in draw(st.lists(PATHS, max_size=4, unique=True)):
         limits = draw(amounts)
@@ -91,7 +112,10 @@ def instances(draw):
         flat = draw(st.lists(entries, min_size=rows * columns, max_size=rows * columns))
         return np.array(flat).reshape(rows, columns)
 
-    demands, capacities = table(n_users, n_resources, AMOUNTS), table(n_servers, n_resources, AMOUNTS)
+    demands, capacities = (
+        table(n_users, n_resources, AMOUNTS),
+        table(n_servers, n_resources, AMOUNTS),
+    )
     demands[demands.sum(axis=1) == 0, 0] = 1
     capacities[0, capacities.sum(axis=0) == 0] = 1
     resources = draw(labels(n_resources, text_only=True))
@@ -100,20 +124,37 @@ def instances(draw):
     eligible = None
     if draw(st.booleans()):
         places = st.lists(st.sampled_from(servers), min_size=1, unique=True)
-        entries = [st.none(), places, st.just("`gpu model` != 'T4'"), st.just("`gpu model` in ['P100']")]
+        entries = [
+            st.none(),
+            places,
+            st.just("`gpu model` != 'T4'"),
+            st.just("`gpu model` in ['P100']"),
+        ]
         eligible = draw(st.lists(st.one_of(entries), min_size=n_users, max_size=n_users))
         server_attributes = pd.DataFrame() if server_attributes is None else server_attributes
         if "gpu model" not in resources:
-            server_attributes = server_attributes.assign(**{"gpu model": ["P100"] + [None] * (n_servers - 1)})
+            server_attributes = server_attributes.assign(
+                **{"gpu model": ["P100"] + [None] * (n_servers - 1)}
+            )
         else:
             eligible = None
     entitlements = None
     if draw(st.booleans()):
-        entitlements = np.array(draw(st.lists(st.integers(1, 100), min_size=n_users, max_size=n_users)), dtype=float)
+        entitlements = np.array(
+            draw(st.lists(st.integers(1, 100), min_size=n_users, max_size=n_users)), dtype=float
+        )
         entitlements /= entitlements.sum()
     fits = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
-    kinds = [st.none(), st.just(table(n_users, 1, POSITIVE)[:, 0]), st.just(table(n_users, n_resources, POSITIVE))]
-    units = draw(st.dictionaries(st.sampled_from(resources), st.sampled_from(["cores", "GiB", "1/1000 GPU", "%"])))
+    kinds = [
+        st.none(),
+        st.just(table(n_users, 1, POSITIVE)[:, 0]),
+        st.just(table(n_users, n_resources, POSITIVE)),
+    ]
+    units = draw(
+        st.dictionaries(
+            st.sampled_from(resources), st.sampled_from(["cores", "GiB", "1/1000 GPU", "%"])
+        )
+    )
     return Instance.from_arrays(
         demands,
         capacities,
@@ -122,8 +163,12 @@ def instances(draw):
         resources=resources,
         weights=draw(st.one_of(kinds)),
         eligible=eligible,
-        task_limits=draw(st.none() | st.lists(st.none() | AMOUNTS, min_size=n_users, max_size=n_users)),
-        counts=draw(st.none() | st.lists(st.integers(1, 10**6), min_size=n_servers, max_size=n_servers)),
+        task_limits=draw(
+            st.none() | st.lists(st.none() | AMOUNTS, min_size=n_users, max_size=n_users)
+        ),
+        counts=draw(
+            st.none() | st.lists(st.integers(1, 10**6), min_size=n_servers, max_size=n_servers)
+        ),
         rates=draw(st.one_of(st.none(), st.just(table(n_users, n_servers, AMOUNTS) * fits))),
         entitlements=entitlements,
         **draw(trees(n_users, resources)),
@@ -156,8 +201,12 @@ def full_instance(**changes):
             "idle/007": {"guarantee": {memory: 1}},
         },
         "units": {"cpu": "1/1000 core", "memory size": "GiB"},
-        "server_attributes": pd.DataFrame({"gpu_model": ["T4", None], "ssd": [True, False], "zip": ["007", "1"]}),
-        "user_attributes": pd.DataFrame({"arrival": [0, 3.5, None], "priority": [1, 2, 3], "team": ["a", None, "b"]}),
+        "server_attributes": pd.DataFrame(
+            {"gpu_model": ["T4", None], "ssd": [True, False], "zip": ["007", "1"]}
+        ),
+        "user_attributes": pd.DataFrame(
+            {"arrival": [0, 3.5, None], "priority": [1, 2, 3], "team": ["a", None, "b"]}
+        ),
         "name": "naïve, 'full'",
     }
     return Instance.from_arrays(**(given | changes))
@@ -172,7 +221,9 @@ def written(tmp_path, suffix, instance=None):
 
 def document():
     """The document of docs/file-formats.md."""
-    return yaml.safe_load(re.search(r"```yaml\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), re.DOTALL)[1])
+    return yaml.safe_load(
+        re.search(r"```yaml\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), re.DOTALL)[1]
+    )
 
 
 def read_text(tmp_path, text, suffix=".yaml"):

@@ -24,7 +24,10 @@ def random_instance(
     rng = np.random.default_rng(seed)
     n, k, r = rng.integers(1, 7), servers or rng.integers(1, 5), rng.integers(1, 4)
     if integers:
-        demands, capacities = rng.integers(1, 6, (n, r)).astype(float), rng.integers(5, 40, (k, r)).astype(float)
+        demands, capacities = (
+            rng.integers(1, 6, (n, r)).astype(float),
+            rng.integers(5, 40, (k, r)).astype(float),
+        )
     else:
         demands, capacities = rng.lognormal(0, 1, (n, r)), rng.lognormal(3, 1, (k, r))
     if zeros and rng.random() < 0.6:

@@ -1,7 +1,7 @@
 """Small integer programs with a big M, and their optima: all whole numbers, and vertices of what is left, in fractions.
 
-Nothing of fairlp's numerics takes part: the arrays of the program are read as the fractions that they are.
-"""
+Nothing of fairlp's numerics takes part: the arrays of the program are read as the fractions that
+they are."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def random_model(seed):
     prices = rng.integers(0, 6, 2).astype(float)
     fixed = rng.integers(-1, 6, len(b)).astype(float)
     model.minimize(
-        sum(p * one for p, one in zip(prices, x, strict=True)) + sum(f * one for f, one in zip(fixed, b, strict=True))
+        sum(p * one for p, one in zip(prices, x, strict=True))
+        + sum(f * one for f, one in zip(fixed, b, strict=True))
     )
     return model
 
@@ -78,7 +79,10 @@ def optimum(program):
     low, high = program.whole_bounds()
     ranges = [range(int(low[j]), int(high[j]) + 1) for j in whole]
     better = min if program.sense == "min" else max
-    values = [_of_rest(program, dict(zip(whole.tolist(), z, strict=True)), better) for z in product(*ranges)]
+    values = [
+        _of_rest(program, dict(zip(whole.tolist(), z, strict=True)), better)
+        for z in product(*ranges)
+    ]
     return better((value for value in values if value is not None), default=None)
 
 
@@ -89,7 +93,9 @@ def _of_rest(program, fixed, better):
     given = Fraction(program.offset) + sum(costs[j] * z for j, z in fixed.items())
     halves = []  # a·x ≤ r
     matrix = program.A.toarray()
-    for row, low, high in zip(matrix.tolist(), program.row_lower.tolist(), program.row_upper.tolist(), strict=True):
+    for row, low, high in zip(
+        matrix.tolist(), program.row_lower.tolist(), program.row_upper.tolist(), strict=True
+    ):
         taken = sum(Fraction(row[j]) * z for j, z in fixed.items())
         left = [Fraction(row[j]) for j in rest]
         halves += [(left, Fraction(high) - taken)] if np.isfinite(high) else []
@@ -102,7 +108,9 @@ def _of_rest(program, fixed, better):
     best = None
     for active in combinations(halves, len(rest)):
         x = _solved([list(a) for a, _ in active], [r for _, r in active])
-        if x is None or any(sum(a * v for a, v in zip(row, x, strict=True)) > side for row, side in halves):
+        if x is None or any(
+            sum(a * v for a, v in zip(row, x, strict=True)) > side for row, side in halves
+        ):
             continue
         value = given + sum(costs[j] * v for j, v in zip(rest, x, strict=True))
         best = value if best is None else better(best, value)

@@ -18,7 +18,9 @@ def node(name, labels=None, conditions=(), **more):
     }
 
 
-def pod(name, namespace="ml", owner=("ReplicaSet", "web-7d4b9c6f5"), on=None, requests=None, **spec):
+def pod(
+    name, namespace="ml", owner=("ReplicaSet", "web-7d4b9c6f5"), on=None, requests=None, **spec
+):
     """A pod of one container; it runs where ``on`` says, and waits where it is None."""
     requests = {"cpu": "500m", "memory": "1Gi"} if requests is None else requests
     metadata = {
@@ -34,7 +36,13 @@ def pod(name, namespace="ml", owner=("ReplicaSet", "web-7d4b9c6f5"), on=None, re
     spec = {"containers": [{"name": "main", "resources": {"requests": requests}}]} | spec
     if on:
         spec["nodeName"] = on
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"phase": phase},
+    }
 
 
 def thing(kind, name, spec, version="v1", namespace=None, **metadata):
@@ -57,12 +65,24 @@ def volcano(name, spec, **annotations):
 def flavors(*entries):
     """Resource groups of one flavor with these (resource, nominalQuota, more) entries."""
     resources = [{"name": name, "nominalQuota": quota} | more for name, quota, more in entries]
-    return [{"coveredResources": [e[0] for e in entries], "flavors": [{"name": "default", "resources": resources}]}]
+    return [
+        {
+            "coveredResources": [e[0] for e in entries],
+            "flavors": [{"name": "default", "resources": resources}],
+        }
+    ]
 
 
 def written(folder, *items, name="dump.json"):
     """The folder, with a List of objects in it."""
-    text = json.dumps({"apiVersion": "v1", "items": list(items), "kind": "List", "metadata": {"resourceVersion": ""}})
+    text = json.dumps(
+        {
+            "apiVersion": "v1",
+            "items": list(items),
+            "kind": "List",
+            "metadata": {"resourceVersion": ""},
+        }
+    )
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     return folder

@@ -1,7 +1,7 @@
 """Kueue's fair sharing on one pool, by many small steps: a tournament from the root down, as its scheduler runs one.
 
-Each queue with users has one user. Nothing here is shared with fairlp: plain dicts, no linear program.
-"""
+Each queue with users has one user. Nothing here is shared with fairlp: plain dicts, no linear
+program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ class Cohorts:
     def __init__(self, tree, users, pool):
         self.tree, self.users, self.pool = tree, users, pool  # users: path → (demand, limit)
         self.resources = range(len(pool))
-        self.children = {path: [p for p in tree if p and p.rpartition("/")[0] == path] for path in tree}
+        self.children = {
+            path: [p for p in tree if p and p.rpartition("/")[0] == path] for path in tree
+        }
         self.owned, self.could = {}, {}
         self.kept = {}
         self._own("")
@@ -23,7 +25,8 @@ class Cohorts:
         for child in self.children[path]:
             self._own(child)
         self.owned[path] = [
-            nominal[r] + sum(self.owned[c][r] - self.kept[c][r] for c in self.children[path]) for r in self.resources
+            nominal[r] + sum(self.owned[c][r] - self.kept[c][r] for c in self.children[path])
+            for r in self.resources
         ]
         self.kept[path] = [max(0, self.owned[path][r] - lending[r]) for r in self.resources]
 
@@ -33,7 +36,9 @@ class Cohorts:
             self.could[path] = own
         else:
             above = self.could[parent]
-            self.could[path] = [min(own[r] + borrowing[r], self.kept[path][r] + above[r]) for r in self.resources]
+            self.could[path] = [
+                min(own[r] + borrowing[r], self.kept[path][r] + above[r]) for r in self.resources
+            ]
         for child in self.children[path]:
             self._could(child, path)
 
@@ -44,7 +49,10 @@ class Cohorts:
             demand = self.users[path][0] if path in self.users else [0] * len(self.pool)
             used = [tasks.get(path, 0) * d for d in demand]
             for child in self.children[path]:
-                used = [u + max(0, w - k) for u, w, k in zip(used, of(child), self.kept[child], strict=True)]
+                used = [
+                    u + max(0, w - k)
+                    for u, w, k in zip(used, of(child), self.kept[child], strict=True)
+                ]
             found[path] = used
             return used
 
@@ -53,7 +61,10 @@ class Cohorts:
 
     def fits(self, tasks):
         used = self.usage(tasks)
-        total = [sum(tasks.get(p, 0) * demand[r] for p, (demand, _) in self.users.items()) for r in self.resources]
+        total = [
+            sum(tasks.get(p, 0) * demand[r] for p, (demand, _) in self.users.items())
+            for r in self.resources
+        ]
         if any(t > c + 1e-9 for t, c in zip(total, self.pool, strict=True)):
             return False
         for path, amounts in used.items():
@@ -65,13 +76,20 @@ class Cohorts:
     def share(self, path, used):
         parent = path.rpartition("/")[0]
         lent = self.could[parent]
-        parts = [max(0, used[path][r] - self.owned[path][r]) / lent[r] for r in self.resources if lent[r] > 0]
+        parts = [
+            max(0, used[path][r] - self.owned[path][r]) / lent[r]
+            for r in self.resources
+            if lent[r] > 0
+        ]
         return max(parts, default=0) / self.tree[path][0]
 
     def part(self, path, tasks):
         """The largest part of the pool that all below a path have."""
         below = [p for p in self.users if p == path or p.startswith(path + "/")]
-        return max(sum(tasks[p] * self.users[p][0][r] for p in below) / self.pool[r] for r in self.resources)
+        return max(
+            sum(tasks[p] * self.users[p][0][r] for p in below) / self.pool[r]
+            for r in self.resources
+        )
 
     def floors(self, steps):
         due = {}
@@ -84,8 +102,13 @@ class Cohorts:
             path = min(active, key=lambda p: has[p] / due[p])
             more = due[path] / steps
             trial = has | {path: has[path] + more}
-            total = [sum(trial[p] * demand[r] for p, (demand, _) in self.users.items()) for r in self.resources]
-            if trial[path] > due[path] * (1 + 1e-9) or any(t > c + 1e-9 for t, c in zip(total, self.pool, strict=True)):
+            total = [
+                sum(trial[p] * demand[r] for p, (demand, _) in self.users.items())
+                for r in self.resources
+            ]
+            if trial[path] > due[path] * (1 + 1e-9) or any(
+                t > c + 1e-9 for t, c in zip(total, self.pool, strict=True)
+            ):
                 active.remove(path)
             else:
                 has = trial
@@ -99,14 +122,20 @@ class Cohorts:
             used = self.usage(has)
             path = ""
             while path not in self.users:
-                live = [c for c in self.children[path] if any(a == c or a.startswith(c + "/") for a in active)]
+                live = [
+                    c
+                    for c in self.children[path]
+                    if any(a == c or a.startswith(c + "/") for a in active)
+                ]
                 late = [c for c in live if self.tree[c][0] > 1e-3] or live
                 taken = {c: self.part(c, has) / self.tree[c][0] for c in late}
                 path = min(late, key=lambda c: (round(self.share(c, used), 9), taken[c]))
             demand, limit = self.users[path]
             more = min(step / max(demand), limit - has[path])
             trial = has | {path: has[path] + more}
-            if more > 1e-12 and self.fits({p: max(trial[p], floors[p] * (1 - 1e-9)) for p in trial}):
+            if more > 1e-12 and self.fits(
+                {p: max(trial[p], floors[p] * (1 - 1e-9)) for p in trial}
+            ):
                 has = trial
             else:
                 active.remove(path)

@@ -1,7 +1,7 @@
 """The leximin in rationals from its definition, sharing no code with fairlp: a tableau simplex by Bland's rule.
 
-A round raises t as far as it goes; then every user who is left is raised by itself, and keeps its level if it cannot.
-"""
+A round raises t as far as it goes; then every user who is left is raised by itself, and keeps its
+level if it cannot."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def maximum(c, A, b):
                 column = next((k for k in range(n + m) if rows[i][k] != 0), None)
                 if column is not None:
                     _pivot(rows, basis, i, column)
-        rows = [[*row[: n + m], *(Fraction(0) for _ in range(width - n - m)), row[-1]] for row in rows]
+        rows = [
+            [*row[: n + m], *(Fraction(0) for _ in range(width - n - m)), row[-1]] for row in rows
+        ]
     return _simplex(rows, basis, [*map(Fraction, c), *([Fraction(0)] * (width - n))])
 
 
@@ -48,13 +50,20 @@ def _pivot(rows, basis, i, j):
 def _simplex(rows, basis, cost):
     while True:
         reduced = [
-            c - sum(cost[basis[i]] * row[j] for i, row in enumerate(rows) if cost[basis[i]] and row[j])
+            c
+            - sum(
+                cost[basis[i]] * row[j] for i, row in enumerate(rows) if cost[basis[i]] and row[j]
+            )
             for j, c in enumerate(cost)
         ]
         entering = next((j for j, value in enumerate(reduced) if value > 0), None)
         if entering is None:
             return sum(cost[basis[i]] * row[-1] for i, row in enumerate(rows))
-        ratios = [(row[-1] / row[entering], basis[i], i) for i, row in enumerate(rows) if row[entering] > 0]
+        ratios = [
+            (row[-1] / row[entering], basis[i], i)
+            for i, row in enumerate(rows)
+            if row[entering] > 0
+        ]
         assert ratios, "unbounded"
         _pivot(rows, basis, min(ratios)[2], entering)
 
@@ -63,13 +72,17 @@ def leximin(demands, capacities, counts, due, limits=None, eligible=None):
     """Return the exact levels: tasks are level·due, and due of a user who can run nothing is not used."""
     users, servers, resources = len(demands), len(capacities), len(capacities[0])
     d = [[Fraction(float(v)) for v in row] for row in demands]
-    c = [[Fraction(float(v)) * int(k) for v in row] for row, k in zip(capacities, counts, strict=True)]
+    c = [
+        [Fraction(float(v)) * int(k) for v in row]
+        for row, k in zip(capacities, counts, strict=True)
+    ]
     due = [Fraction(v) for v in due]
     pairs = [
         (n, i)
         for n in range(users)
         for i in range(servers)
-        if (eligible is None or eligible[n][i]) and all(c[i][r] > 0 for r in range(resources) if d[n][r] > 0)
+        if (eligible is None or eligible[n][i])
+        and all(c[i][r] > 0 for r in range(resources) if d[n][r] > 0)
     ]
     able = sorted({n for n, _ in pairs})
     fits, have = [], []
@@ -98,8 +111,13 @@ def levels(fits, have, total, due):
             right.append(Fraction(0) if level[n] is None else -level[n] * due[n])
         t = maximum([Fraction(0)] * columns + [Fraction(1)], rows, right)
         floors = {n: (t if level[n] is None else level[n]) * due[n] for n in total}
-        rows, right = [*fits, *([-v for v in total[n]] for n in total)], [*have, *(-floors[n] for n in total)]
-        stuck = [n for n in total if level[n] is None and maximum(total[n], rows, right) == floors[n]]
+        rows, right = (
+            [*fits, *([-v for v in total[n]] for n in total)],
+            [*have, *(-floors[n] for n in total)],
+        )
+        stuck = [
+            n for n in total if level[n] is None and maximum(total[n], rows, right) == floors[n]
+        ]
         assert stuck
         for n in stuck:
             level[n] = t

@@ -89,7 +89,9 @@ def dimension(points):
 
 def complains(r, e, x):
     """Users who have less than all, and less than their entitlement of every saturated resource that they use."""
-    used = [sum(row[j] * granted for row, granted in zip(r, x, strict=True)) for j in range(len(r[0]))]
+    used = [
+        sum(row[j] * granted for row, granted in zip(r, x, strict=True)) for j in range(len(r[0]))
+    ]
     assert all(u <= 1 for u in used)
     saturated = [j for j, u in enumerate(used) if u == 1]
     return [
@@ -102,11 +104,17 @@ def complains(r, e, x):
 def random_rationals(seed, users=3, resources=3, zeros=True):
     """Requests and entitlements of small denominators; some users entitled to nothing."""
     rng = np.random.default_rng(seed)
-    n, m, whole = int(rng.integers(1, users + 1)), int(rng.integers(1, resources + 1)), int(rng.integers(1, 7))
+    n, m, whole = (
+        int(rng.integers(1, users + 1)),
+        int(rng.integers(1, resources + 1)),
+        int(rng.integers(1, 7)),
+    )
     r = rng.integers(0, whole + 1, (n, m))
     r[np.arange(n), rng.integers(0, m, n)] = rng.integers(1, whole + 1, n)
     # every resource must be in demand, or it is not one
     parts = rng.integers(0 if zeros and rng.random() < 0.3 else 1, 4, n)
     parts[0] += not parts.any()
     total = int(parts.sum())
-    return [[Fraction(int(v), whole) for v in row] for row in r], [Fraction(int(p), total) for p in parts]
+    return [[Fraction(int(v), whole) for v in row] for row in r], [
+        Fraction(int(p), total) for p in parts
+    ]

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-#: Deprecations inside Jupyter and ZeroMQ, their event loop on Windows, and sockets that they leave to the garbage
-#: collector are not ours to mend. A kernel is a process of its own: this hides no warning of a notebook.
+#: Deprecations inside Jupyter and ZeroMQ, their event loop on Windows, and sockets that they leave
+#: to the garbage collector are not ours to mend. A kernel is a process of its own: this hides no
+#: warning of a notebook.
 quiet_jupyter = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning",
     "ignore::PendingDeprecationWarning",
@@ -19,8 +20,8 @@ quiet_jupyter = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning",
 )
 
-#: What makes a used kernel as good as new: no names, no module of fairlp and so nothing that was declared to it,
-#: nothing drawn and no style of drawing.
+#: What makes a used kernel as good as new: no names, no module of fairlp and so nothing that was
+#: declared to it, nothing drawn and no style of drawing.
 CLEAN = """
 get_ipython().reset(new_session=True)
 import sys
@@ -51,7 +52,9 @@ def execute_in_kernel(notebook, work, private, **how):
     with of_nobody(private):
         try:
             NotebookClient(notebook, **how).execute()
-        except RuntimeError:  # no kernel: another process may have taken its port in between; once more
+        except (
+            RuntimeError
+        ):  # no kernel: another process may have taken its port in between; once more
             NotebookClient(notebook, **how).execute()
     return notebook
 

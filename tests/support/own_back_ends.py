@@ -45,7 +45,11 @@ class Whole(fairlp.Backend):
         self.gap, self.licence = gap, licence
 
     def run(self, program, options):
-        rows = LinearConstraint(program.A, program.row_lower, program.row_upper) if program.n_rows else None
+        rows = (
+            LinearConstraint(program.A, program.row_lower, program.row_upper)
+            if program.n_rows
+            else None
+        )
         answer = milp(
             program.c,
             integrality=program.integrality,

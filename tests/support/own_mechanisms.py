@@ -21,7 +21,9 @@ def memory_gamma(instance):
 def region(model, instance):
     """Tasks over the servers where they can run: capacities, and task limits."""
     n, i, r = instance.users, instance.servers, instance.resources
-    runs = model.subset("E", (n, i), instance.runnable(), "n may run on i, which has all that its tasks need")
+    runs = model.subset(
+        "E", (n, i), instance.runnable(), "n may run on i, which has all that its tasks need"
+    )
     x = model.variable("x", n, i, where=runs)
     d = model.parameter("d", (n, r), instance.demands)
     c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None])
@@ -29,7 +31,9 @@ def region(model, instance):
     limited = np.isfinite(instance.task_limits)
     if limited.any():
         most = model.parameter("T", n, np.where(limited, instance.task_limits, 0.0))
-        model.constraint("limit", x.sum(i) <= most, where=model.subset("L", n, limited, "n has a task limit"))
+        model.constraint(
+            "limit", x.sum(i) <= most, where=model.subset("L", n, limited, "n has a task limit")
+        )
     model.define("tasks", x)
     return x
 
@@ -47,10 +51,14 @@ def memory_first(instance):
     model = fairlp.Model("Memory first", indices=(n, instance.servers, instance.resources))
     x, t = region(model, instance), model.variable("t")
     able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    share = model.parameter("m", n, 1 / memory_gamma(instance), "share of the memory that a task takes")
+    share = model.parameter(
+        "m", n, 1 / memory_gamma(instance), "share of the memory that a task takes"
+    )
     w = model.parameter("w", n, instance.weights)
     everyone = model.subset("A", n, able, "n can run something")
-    model.leximin(model.constraint("fairness", share * x.sum(instance.servers) >= w * t, where=everyone), t)
+    model.leximin(
+        model.constraint("fairness", share * x.sum(instance.servers) >= w * t, where=everyone), t
+    )
     return model
 
 
@@ -68,7 +76,9 @@ def half_guaranteed(instance):
     alone = 1 / (instance.demands / instance.pool).max(axis=1)
     part = instance.weights / instance.weights.sum()
     able = instance.runnable().any(axis=1)
-    floor = model.parameter("f", n, np.minimum(part * alone / 2, instance.task_limits) * able, "guaranteed to n")
+    floor = model.parameter(
+        "f", n, np.minimum(part * alone / 2, instance.task_limits) * able, "guaranteed to n"
+    )
     s = model.parameter("s", n, 1 / alone, "dominant share of a task")
     model.constraint("guarantee", x.sum(instance.servers) >= floor)
     model.maximize((s * x).sum())
@@ -88,7 +98,9 @@ def own_part(instance) -> np.ndarray:
     totals = tasks.sum(axis=1)
     return (
         tasks
-        * np.minimum(1.0, np.divide(instance.task_limits, totals, out=np.ones_like(totals), where=totals > 0))[:, None]
+        * np.minimum(
+            1.0, np.divide(instance.task_limits, totals, out=np.ones_like(totals), where=totals > 0)
+        )[:, None]
     )
 
 
@@ -119,19 +131,29 @@ def one_by_one(instance):
 
 
 @fairlp.mechanism(
-    "most-tasks", source="folklore", promises=("Pareto-optimal",), domain=(ONE_SERVER, NO_RATES), whole_tasks=True
+    "most-tasks",
+    source="folklore",
+    promises=("Pareto-optimal",),
+    domain=(ONE_SERVER, NO_RATES),
+    whole_tasks=True,
 )
 def most_tasks(instance) -> fairlp.Model:
     """As many whole tasks as there is room for, whoever has them."""
-    model = fairlp.Model("Most tasks", indices=(instance.users, instance.servers, instance.resources))
+    model = fairlp.Model(
+        "Most tasks", indices=(instance.users, instance.servers, instance.resources)
+    )
     n, i = instance.users, instance.servers
     x = model.variable("x", n, i, integer=True, upper=np.floor(np.minimum(instance.gamma(), 1e6)))
     d = model.parameter("d", (n, instance.resources), instance.demands)
-    c = model.parameter("c", (i, instance.resources), instance.capacities * instance.counts[:, None])
+    c = model.parameter(
+        "c", (i, instance.resources), instance.capacities * instance.counts[:, None]
+    )
     model.constraint("capacity", (d * x).sum(n) <= c)
     limited = np.isfinite(instance.task_limits)
     most = model.parameter("T", n, np.where(limited, instance.task_limits, 0.0))
-    model.constraint("limit", x.sum(i) <= most, where=model.subset("L", n, limited, "n has a task limit"))
+    model.constraint(
+        "limit", x.sum(i) <= most, where=model.subset("L", n, limited, "n has a task limit")
+    )
     model.maximize(x.sum())
     model.define("tasks", x)
     return model
@@ -139,17 +161,23 @@ def most_tasks(instance) -> fairlp.Model:
 
 EVERY = (memory_first, half_guaranteed, own_part, one_by_one, most_tasks)
 WITH_MODEL = (memory_first, half_guaranteed, most_tasks)
-if "pytest" in sys.modules:  # others' tests go over the table; who wants these by name declares them for a test
+if (
+    "pytest" in sys.modules
+):  # others' tests go over the table; who wants these by name declares them for a test
     for row in EVERY:
         del OWN[row.name]
 
 
 def one_server_without_limits(instance):
     """Where `filling` is right."""
-    return instance.n_servers == 1 and bool(np.isinf(instance.task_limits).all() and instance.eligible.all())
+    return instance.n_servers == 1 and bool(
+        np.isinf(instance.task_limits).all() and instance.eligible.all()
+    )
 
 
-@memory_first.method("filling", applies=one_server_without_limits, needs="one server, no task limits")
+@memory_first.method(
+    "filling", applies=one_server_without_limits, needs="one server, no task limits"
+)
 def filling(instance):
     """Filling on one server: levels rise together, and whoever needs what has run out stops (for `memory-first`)."""
     gamma, demands = memory_gamma(instance), instance.demands

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from paths import DOCS, ROOT
 
 _BLOCK = re.compile(
-    r"^(?:<!-- not run: (?P<why>.+?) -->\n)?```(?P<kind>python|bash|console)\n(?P<code>.*?)^```$", re.M | re.S
+    r"^(?:<!-- not run: (?P<why>.+?) -->\n)?```(?P<kind>python|bash|console)\n(?P<code>.*?)^```$",
+    re.M | re.S,
 )
 
 
@@ -25,7 +26,11 @@ class Block:
     @property
     def commands(self) -> list[str]:
         """The commands of a block of the shell, without what follows a #."""
-        lines = [line.removeprefix("$ ") for line in self.code.splitlines() if self.kind == "bash" or line[:2] == "$ "]
+        lines = [
+            line.removeprefix("$ ")
+            for line in self.code.splitlines()
+            if self.kind == "bash" or line[:2] == "$ "
+        ]
         return [line.split("  #")[0].strip() for line in lines if line.strip()]
 
 
@@ -38,7 +43,13 @@ def blocks(page: str) -> list[Block]:
     """The blocks of a page that a reader could run."""
     text = text_of(page)
     return [
-        Block(page, text.count("\n", 0, found.start("code")), found["kind"], found["code"], found["why"] or "")
+        Block(
+            page,
+            text.count("\n", 0, found.start("code")),
+            found["kind"],
+            found["code"],
+            found["why"] or "",
+        )
         for found in _BLOCK.finditer(text)
     ]
 

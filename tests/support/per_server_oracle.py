@@ -1,8 +1,7 @@
 """PS-DSF by the book: the definitions and theorems of Khamse-Ashari et al. in plain Python, no code of fairlp.
 
-Only the arrays of an instance are used. Amounts are relative: tasks to what the user could run alone on the server,
-resources to the capacity.
-"""
+Only the arrays of an instance are used. Amounts are relative: tasks to what the user could run
+alone on the server, resources to the capacity."""
 
 from __future__ import annotations
 
@@ -16,7 +15,10 @@ CLOSE = 1e-9
 def alone(instance):
     """γ[n,i] of whole rows, and what one task needs there, need[n][i][r]."""
     demands, counts = instance.demands.tolist(), instance.counts.tolist()
-    capacity = [[c * count for c in row] for row, count in zip(instance.capacities.tolist(), counts, strict=True)]
+    capacity = [
+        [c * count for c in row]
+        for row, count in zip(instance.capacities.tolist(), counts, strict=True)
+    ]
     gamma, need = [], []
     for n, demand in enumerate(demands):
         gamma.append([])
@@ -80,7 +82,9 @@ def bottlenecks(instance, x):
 
 def theorem_1(instance, x):
     """Whether every user has a bottleneck on every server where it could run."""
-    return feasible(instance, x, "rdm") and all(r is not None for r in bottlenecks(instance, x).values())
+    return feasible(instance, x, "rdm") and all(
+        r is not None for r in bottlenecks(instance, x).values()
+    )
 
 
 def theorem_2(instance, x):
@@ -137,6 +141,8 @@ def gain(instance, tasks, user, division):
             rows.append([float(m == n) for m, _ in pairs])
             right.append(max(float(instance.task_limits[n]), x[n].sum()))
     cost = [-float(n == user) for n, _ in pairs]
-    found = linprog(cost, A_ub=rows, b_ub=np.array(right) + 1e-12, bounds=[(low, None) for low in lower])
+    found = linprog(
+        cost, A_ub=rows, b_ub=np.array(right) + 1e-12, bounds=[(low, None) for low in lower]
+    )
     assert found.status == 0, found.message
     return -found.fun - x[user].sum()

@@ -28,12 +28,16 @@ def place(
     single = [(i, list(c[i])) for i in range(rows) for _ in range(int(counts[i]))]
     largest = [max(c[i][r] for i in range(rows)) for r in resources]
     one = pool if unit == "system" else largest
-    free_slots = [min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single]
+    free_slots = [
+        min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single
+    ]
     tasks = [[0] * rows for _ in range(users)]
     going = {n for n in range(users) if limits is None or limits[n] >= 1}
     had = [0] * users
     step = [
-        1 / phi[n] if policy == "slots" else max((d[n][r] / pool[r] for r in resources if d[n][r]), default=0) / phi[n]
+        1 / phi[n]
+        if policy == "slots"
+        else max((d[n][r] / pool[r] for r in resources if d[n][r]), default=0) / phi[n]
         for n in range(users)
     ]
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
@@ -43,7 +47,9 @@ def place(
         for s, (i, free) in enumerate(single):
             if eligible is not None and not eligible[n][i]:
                 continue
-            if any(free[r] < d[n][r] for r in resources) or (policy == "slots" and free_slots[s] < 1):
+            if any(free[r] < d[n][r] for r in resources) or (
+                policy == "slots" and free_slots[s] < 1
+            ):
                 continue
             if policy != "best-fit":
                 chosen = s
@@ -52,7 +58,9 @@ def place(
             distance = Fraction(0)
             for r in resources:
                 if one[r]:
-                    distance += abs(free[r] / free[first] - d[n][r] / d[n][first]) * one[first] / one[r]
+                    distance += (
+                        abs(free[r] / free[first] - d[n][r] / d[n][first]) * one[first] / one[r]
+                    )
             if best is None or distance < best:
                 best, chosen = distance, s
         if chosen is None:

@@ -24,7 +24,12 @@ TINY = Fraction(1, 10**40)
 
 def checked(path, *, alone=("-I", "-S")):
     """Exit code and what was said, by an interpreter without site packages."""
-    done = subprocess.run([sys.executable, *alone, str(CHECKER), str(path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, *alone, str(CHECKER), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -56,7 +61,13 @@ def others(value):
     found = [value + "x", "", None, 7, [value]]
     number = rational(value)
     if number is not None:
-        found += [str(number + 1), str(number - 1), str(number + TINY), str(number - TINY), str(-number or 2)]
+        found += [
+            str(number + 1),
+            str(number - 1),
+            str(number + TINY),
+            str(number - TINY),
+            str(-number or 2),
+        ]
         found += [f"{2 * number.numerator}/{2 * number.denominator}", f" {value}", f"{value}.0"]
     found += [status for status in STATUSES if value in STATUSES]
     return [one for one in found if type(one) is not type(value) or one != value]
@@ -67,14 +78,20 @@ def mutations(node, path=()):
     if isinstance(node, dict):
         for key in list(node):
             part = node[key]
-            yield (*path, key), lambda key=key: node.pop(key), lambda key=key, part=part: node.update({key: part})
+            yield (
+                (*path, key),
+                lambda key=key: node.pop(key),
+                lambda key=key, part=part: node.update({key: part}),
+            )
             yield from places(node, key, part, path)
         yield (*path, "new"), lambda: node.update(new="0"), lambda: node.pop("new")
     elif isinstance(node, list):
         whole = list(node)
         shorter = [whole[:k] + whole[k + 1 :] for k in range(len(whole))]
         longer = [[*whole[: k + 1], *whole[k:]] for k in range(len(whole))]
-        swapped = [[*whole[:k], whole[k + 1], whole[k], *whole[k + 2 :]] for k in range(len(whole) - 1)]
+        swapped = [
+            [*whole[:k], whole[k + 1], whole[k], *whole[k + 2 :]] for k in range(len(whole) - 1)
+        ]
         for k, changed in enumerate([*shorter, *longer, *swapped, [*whole, None], [*whole, []]]):
             if changed != whole:
                 yield (
@@ -119,7 +136,11 @@ def program_of(statement):
             A[i, j] = number(value)
 
     def named(kind, parts):
-        return (NamedBlock(kind, ((kind, pd.Index([f"{kind}{k}" for k in range(len(parts))])),), 0, len(parts)),)
+        return (
+            NamedBlock(
+                kind, ((kind, pd.Index([f"{kind}{k}" for k in range(len(parts))])),), 0, len(parts)
+            ),
+        )
 
     return Program(
         given["name"],

@@ -9,7 +9,11 @@ import numpy as np
 from fairlp import Index, Model, log
 from fairlp.models.notation.expressions import Expression, Parameter, Variable
 
-N, I, R = Index("n", ["a", "b", "c"], "user"), Index("i", [10, 20], "server"), Index("r", ["cpu", "mem"], "resource")  # noqa: E741
+N, I, R = (  # noqa: E741
+    Index("n", ["a", "b", "c"], "user"),
+    Index("i", [10, 20], "server"),
+    Index("r", ["cpu", "mem"], "resource"),
+)
 M, J = N.alias("m"), I.alias("j")
 SHAPES = {"n": (N,), "ni": (N, I), "nr": (N, R), "ir": (I, R), "": ()}
 
@@ -57,7 +61,9 @@ class Recipe:
         where = rng.random(shape) < 0.6 if shape and rng.random() < 0.4 else None
         model.constraint(name, relation, where=where)
 
-    def objective(self, model: Model, rng: np.random.Generator, below: Parameter, variables: list[Variable]) -> None:
+    def objective(
+        self, model: Model, rng: np.random.Generator, below: Parameter, variables: list[Variable]
+    ) -> None:
         """Set a random objective, with logarithms or without."""
         goal: Expression = self.formulas.linear(2)
         goal = goal.sum() if goal.indices else goal
@@ -109,7 +115,11 @@ class Formulas:
         """Return a sum, over symbols that no row has."""
         x, y, _ = self.variables
         pairs = self.parameters[1]
-        sums = ((pairs[M, J] * x[M, J]).sum(M, J), (self.known() * x[N, J]).sum(J), (pairs[M, I] * y[M]).sum(M))
+        sums = (
+            (pairs[M, J] * x[M, J]).sum(M, J),
+            (self.known() * x[N, J]).sum(J),
+            (pairs[M, I] * y[M]).sum(M),
+        )
         return sums[int(self.rng.integers(3))]
 
     def linear(self, most: int) -> Expression:
@@ -124,7 +134,9 @@ class Formulas:
 def draw(rng: np.random.Generator, over: tuple[Index, ...]) -> np.ndarray:
     """Return numbers over indices, many of them 0."""
     shape = tuple(len(index) for index in over)
-    return np.where(rng.random(shape) < 0.4, 0.0, rng.uniform(-3, 3, shape).round(int(rng.integers(1, 16))))
+    return np.where(
+        rng.random(shape) < 0.4, 0.0, rng.uniform(-3, 3, shape).round(int(rng.integers(1, 16)))
+    )
 
 
 def same_bytes(a: object, b: object) -> list[str]:
@@ -135,7 +147,9 @@ def same_bytes(a: object, b: object) -> list[str]:
     wrong += [name for name in ("name", "sense", "source") if getattr(a, name) != getattr(b, name)]
     wrong += ["offset"] * (np.float64(a.offset).tobytes() != np.float64(b.offset).tobytes())
     wrong += [
-        f"A.{part}" for part in ("data", "indices", "indptr") if not _equal(getattr(a.A, part), getattr(b.A, part))
+        f"A.{part}"
+        for part in ("data", "indices", "indptr")
+        if not _equal(getattr(a.A, part), getattr(b.A, part))
     ]
     wrong += ["names"] * ((a.row_names, a.column_names) != (b.row_names, b.column_names))
     if (a.logs is None) != (b.logs is None):
@@ -147,7 +161,11 @@ def same_bytes(a: object, b: object) -> list[str]:
             if not _equal(getattr(a.logs, part), getattr(b.logs, part))
         ]
         parts = ("data", "indices", "indptr")
-        wrong += [f"logs.A.{part}" for part in parts if not _equal(getattr(a.logs.A, part), getattr(b.logs.A, part))]
+        wrong += [
+            f"logs.A.{part}"
+            for part in parts
+            if not _equal(getattr(a.logs.A, part), getattr(b.logs.A, part))
+        ]
     return wrong
 
 

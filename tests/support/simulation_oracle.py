@@ -11,10 +11,14 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
     """Return (job → (start, finish)) of a table of jobs in order of arrival."""
     c = [[exactly(v) for v in row] for row in capacities]
     resources = range(len(c[0]))
-    pool = [sum(row[r] * int(count) for row, count in zip(c, counts, strict=True)) for r in resources]
+    pool = [
+        sum(row[r] * int(count) for row, count in zip(c, counts, strict=True)) for r in resources
+    ]
     single = [(i, list(row)) for i, row in enumerate(c) for _ in range(int(counts[i]))]
     largest = [max(row[r] for row in c) for r in resources]
-    room = [min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single]
+    room = [
+        min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single
+    ]
     all_slots, all_room = sum(room), list(room)
     users = list(dict.fromkeys(job["user"] for job in jobs))
     phi = {u: exactly((weights or {}).get(u, 1)) for u in users}
@@ -62,14 +66,20 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
             best = chosen = None
             for s, (i, free) in enumerate(single):
                 allowed = eligible is None or eligible[k] is None or eligible[k][i]
-                if not allowed or any(free[r] < need[r] for r in resources) or (policy == "slots" and room[s] < 1):
+                if (
+                    not allowed
+                    or any(free[r] < need[r] for r in resources)
+                    or (policy == "slots" and room[s] < 1)
+                ):
                     continue
                 if policy != "best-fit":
                     chosen = s
                     break
                 one = next(r for r in resources if need[r])
                 unit = [pool[one] / pool[r] for r in resources]
-                distance = sum(abs(free[r] / free[one] - need[r] / need[one]) * unit[r] for r in resources)
+                distance = sum(
+                    abs(free[r] / free[one] - need[r] / need[one]) * unit[r] for r in resources
+                )
                 if best is None or distance < best:
                     best, chosen = distance, s
             if chosen is None:
@@ -93,9 +103,8 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
 def fluid(jobs, share):
     """Return (start, finish) of divisible jobs by number, event by event in rationals.
 
-    ``share`` gives for open requests (user, what is asked, tasks at most, part of the user's weight) how many tasks of
-    each run at once.
-    """
+    ``share`` gives for open requests (user, what is asked, tasks at most, part of the user's
+    weight) how many tasks of each run at once."""
     left = {k: Fraction(job["tasks"]) * exactly(job["duration"]) for k, job in enumerate(jobs)}
     first, last, now = {}, {}, Fraction(0)
     while True:
@@ -135,7 +144,8 @@ def drf(demands, weights, limits, capacity):
         speed = {n: weights[n] * alone[n] for n in going}
         draw = [sum(speed[n] * demands[n][r] for n in going) for r in resources]
         step = min(
-            [free[r] / draw[r] for r in resources if draw[r]] + [(limits[n] - tasks[n]) / speed[n] for n in going]
+            [free[r] / draw[r] for r in resources if draw[r]]
+            + [(limits[n] - tasks[n]) / speed[n] for n in going]
         )
         for n in going:
             tasks[n] += step * speed[n]

@@ -17,7 +17,15 @@ def program(matrix, rows, columns, c=None, sense="max", **more):
     (low, high), (least, most) = (np.array(sides, dtype=float).T for sides in (rows, columns))
     m, n = A.shape
     costs = np.zeros(n) if c is None else np.array(c, dtype=float)
-    parts = {"name": "planted", "sense": sense, "c": costs, "offset": 0.0, "A": A, "row_lower": low, "row_upper": high}
+    parts = {
+        "name": "planted",
+        "sense": sense,
+        "c": costs,
+        "offset": 0.0,
+        "A": A,
+        "row_lower": low,
+        "row_upper": high,
+    }
     parts |= {"col_lower": least, "col_upper": most, "integrality": np.zeros(n, dtype=np.uint8)}
     blocks = {
         "rows": (Block("row", (("i", pd.RangeIndex(m)),), 0, m),),

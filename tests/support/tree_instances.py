@@ -9,7 +9,9 @@ import fairlp
 NAMES = ["a", "b", "c"]
 
 
-def tree_instance(rng, *, servers=1, limits=True, guarantees=False, caps=False, weighted=True, flat=False):
+def tree_instance(
+    rng, *, servers=1, limits=True, guarantees=False, caps=False, weighted=True, flat=False
+):
     """Return an instance of whole numbers and (paths' weights, caps by position of the resource)."""
     n, r = int(rng.integers(2, 8)), int(rng.integers(1, 4))
     k = int(rng.integers(1, servers + 1))
@@ -19,7 +21,11 @@ def tree_instance(rng, *, servers=1, limits=True, guarantees=False, caps=False, 
     capacities[0] += 4
     paths = ["" if flat else "/".join(rng.choice(NAMES, rng.integers(0, 4))) for _ in range(n)]
     rows = {}
-    above = {"/".join(path.split("/")[:depth]) for path in paths for depth in range(1, path.count("/") + 2)}
+    above = {
+        "/".join(path.split("/")[:depth])
+        for path in paths
+        for depth in range(1, path.count("/") + 2)
+    }
     for path in sorted({"", *above}):
         rows[path] = {"weight": float(rng.integers(1, 4))} if weighted else {}
         if caps and rng.random() < 0.5:
@@ -28,7 +34,9 @@ def tree_instance(rng, *, servers=1, limits=True, guarantees=False, caps=False, 
         if guarantees and rng.random() < 0.5:
             most = rows[path].get("cap", {})
             names = [f"resource{x + 1}" for x in range(r)]
-            rows[path]["guarantee"] = {x: min(float(rng.integers(0, 3)), most.get(x, np.inf)) for x in names}
+            rows[path]["guarantee"] = {
+                x: min(float(rng.integers(0, 3)), most.get(x, np.inf)) for x in names
+            }
     some = rng.random(n) < 0.4
     eligible = rng.random((n, k)) < 0.8
     eligible[:, 0] = True
@@ -49,7 +57,9 @@ def for_the_oracle(instance):
     table = instance.queues.table(instance.resources)
     caps = {}
     for path, row in table.iterrows():
-        found = {names[c.removeprefix("cap:")]: row[c] for c in table.columns if c.startswith("cap:")}
+        found = {
+            names[c.removeprefix("cap:")]: row[c] for c in table.columns if c.startswith("cap:")
+        }
         caps[path] = {r: most for r, most in found.items() if np.isfinite(most)}
     data = {
         "demands": instance.demands,

@@ -1,8 +1,7 @@
 """Hierarchical DRF from its definition, sharing no code with fairlp: recursion over nested dictionaries, and SciPy.
 
-A round maximises t by one linear program and then tries to raise every active user alone; whoever cannot be raised
-leaves, and the rates are computed anew.
-"""
+A round maximises t by one linear program and then tries to raise every active user alone; whoever
+cannot be raised leaves, and the rates are computed anew."""
 
 from __future__ import annotations
 
@@ -60,7 +59,8 @@ def static_rates(paths, weight_of_queue, weights, shares, active):
 def rows(instance_data):
     """A_ub and b_ub of capacity, limits and caps, over x[n,i] and t at the end."""
     d, c, limits, eligible, caps, paths = (
-        instance_data[key] for key in ("demands", "capacities", "limits", "eligible", "caps", "paths")
+        instance_data[key]
+        for key in ("demands", "capacities", "limits", "eligible", "caps", "paths")
     )
     N, K, R = len(d), len(c), d.shape[1]
     A, b = [], []
@@ -119,7 +119,9 @@ def hierarchical(instance_data, weight_of_queue, floors=None, base=None):
         assert solved.status == 0, solved.message
         for n in active:
             has[n] = max(has[n], base[n] + rate[n] * solved.x[-1])
-        stuck = {n for n in active if _most(A, b, bounds, N, K, has, n) <= has[n] + 1e-7 * (1 + has[n])}
+        stuck = {
+            n for n in active if _most(A, b, bounds, N, K, has, n) <= has[n] + 1e-7 * (1 + has[n])
+        }
         assert stuck
         active -= stuck
     return has
@@ -132,7 +134,9 @@ def _most(A, b, bounds, N, K, has, n):
         extra[m, m * K : (m + 1) * K] = -1
     cost = np.zeros(N * K + 1)
     cost[n * K : (n + 1) * K] = -1
-    solved = linprog(cost, np.vstack([A, extra]), np.concatenate([b, -has * (1 - 1e-9)]), bounds=bounds)
+    solved = linprog(
+        cost, np.vstack([A, extra]), np.concatenate([b, -has * (1 - 1e-9)]), bounds=bounds
+    )
     assert solved.status == 0, solved.message
     return -solved.fun
 
@@ -152,9 +156,14 @@ def whole(paths, weight_of_queue, weights, demands, capacity, limits, caps, ties
     tasks = [0] * len(need)
 
     def rows_of(n):
-        above = [""] + ["/".join(paths[n].split("/")[: k + 1]) for k in range(len(paths[n].split("/")))]
+        above = [""] + [
+            "/".join(paths[n].split("/")[: k + 1]) for k in range(len(paths[n].split("/")))
+        ]
         return [
-            (path, r) for path in dict.fromkeys(above) for r in range(len(pool)) if (path, r) in room and need[n][r]
+            (path, r)
+            for path in dict.fromkeys(above)
+            for r in range(len(pool))
+            if (path, r) in room and need[n][r]
         ]
 
     def fits(n):
@@ -175,7 +184,8 @@ def whole(paths, weight_of_queue, weights, demands, capacity, limits, caps, ties
     return tasks
 
 
-#: What the level inside a queue adds to the queue's own, so that it grows wherever something below rises.
+#: What the level inside a queue adds to the queue's own, so that it grows wherever something below
+#: rises.
 STEEP = 1e-6
 #: A level that nobody can have.
 HIGHEST = 100.0
@@ -184,9 +194,9 @@ HIGHEST = 100.0
 def counted(instance_data, weight_of_queue):
     """Tasks of each user on one pool, satisfied leaves counted.
 
-    Each node is a curve: levels, and what all below it take and ask for there (linear in between). A queue adds the
-    curves of its children, each at its weight times the level inside, and inverts its own level as a function of that.
-    """
+    Each node is a curve: levels, and what all below it take and ask for there (linear in between).
+    A queue adds the curves of its children, each at its weight times the level inside, and inverts
+    its own level as a function of that."""
     d, weights, limits = (instance_data[key] for key in ("demands", "weights", "limits"))
     users, resources = d.shape
     pool = instance_data["capacities"].sum(axis=0)
@@ -211,7 +221,9 @@ def counted(instance_data, weight_of_queue):
             if name is not None:
                 below = f"{path}/{name}" if path else name
                 children.append((weight_of_queue.get(below, 1), outside(child, below)))
-        grid = np.unique(np.concatenate([[0.0, HIGHEST], *(levels / w for w, (levels, _) in children)]))
+        grid = np.unique(
+            np.concatenate([[0.0, HIGHEST], *(levels / w for w, (levels, _) in children)])
+        )
 
         def at(points):
             total = np.zeros((len(points), resources + users))

@@ -44,16 +44,25 @@ def check(text):
             apart = _times(entries, point) - side
             _hold(apart == 0 or apart * sign > 0, f"the solution is not feasible: {name}")
         values.append(_times(objective, point))
-    _hold(any(value <= high if sense == "min" else value >= low for value in values), "no solution is good enough")
+    _hold(
+        any(value <= high if sense == "min" else value >= low for value in values),
+        "no solution is good enough",
+    )
     reader.expect("DER")
     for _ in range(reader.count()):
         given = reader.constraint(size, objective)
         reader.expect("{", "lin")
-        _hold(_dominates(_combined(reader.pairs(len(rows)), rows), given), f"{given[0]} does not follow")
+        _hold(
+            _dominates(_combined(reader.pairs(len(rows)), rows), given),
+            f"{given[0]} does not follow",
+        )
         reader.expect("}")
         reader.word()
         rows.append(given)
-    _hold(not reader.words and len({row[0] for row in rows}) == len(rows), "names twice, or something at the end")
+    _hold(
+        not reader.words and len({row[0] for row in rows}) == len(rows),
+        "names twice, or something at the end",
+    )
     goal = ("goal", 1, low, objective) if sense == "min" else ("goal", -1, high, objective)
     _hold(_dominates(rows[-1][1:], goal), "the range is not proved")
     return low, high

@@ -18,7 +18,8 @@ from ..models.instances.instance import Instance
 from .findings import AuditCase, AuditTable, Finding
 from .properties import DYNAMIC, PROPERTIES, find, known, table
 
-#: Audits that run the mechanism again once a user or a lie are left out for more users than this, unless asked for.
+#: Audits that run the mechanism again once a user or a lie are left out for more users than this,
+#: unless asked for.
 MOST_RERUN_USERS = 30
 
 
@@ -39,10 +40,11 @@ def audit(
     ----------
     instance : Instance
     allocation : Allocation, DynamicAllocation, DataFrame of users × servers, or array of that shape
-        Tasks. For users who arrive the last step is audited, and the properties of every step besides.
+        Tasks. For users who arrive the last step is audited, and the properties of every step
+        besides.
     properties : sequence of str, optional
-        Names from :func:`fairlp.properties`; by default all (those that run the mechanism again only with up to
-        ``MOST_RERUN_USERS`` users).
+        Names from :func:`fairlp.properties`; by default all (those that run the mechanism again
+        only with up to ``MOST_RERUN_USERS`` users).
     division : {"rdm", "tdm"}, optional
         What servers divide; by default what the mechanism does, else their resources.
     whole_tasks : bool, optional
@@ -55,9 +57,10 @@ def audit(
     Returns
     -------
     DataFrame
-        Indexed by property: ``holds`` (None where it is not defined, where there was nothing to check ("vacuous") or
-        where a search found nothing), ``margin`` (relative; negative when broken, NaN when nothing was checked),
-        ``witness`` (in words), ``better`` (an Allocation that shows it) and ``misreport`` (the lie, as an Instance).
+        Indexed by property: ``holds`` (None where it is not defined, where there was nothing to
+        check ("vacuous") or where a search found nothing), ``margin`` (relative; negative when
+        broken, NaN when nothing was checked), ``witness`` (in words), ``better`` (an Allocation
+        that shows it) and ``misreport`` (the lie, as an Instance).
 
     Raises
     ------

@@ -37,7 +37,9 @@ class StepProperty(NamedTuple):
     reruns: bool = False
 
 
-def worst_step(result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int) -> Finding:
+def worst_step(
+    result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int
+) -> Finding:
     """Return the step that is nearest to breaking a property of :meth:`DynamicAllocation.properties`."""
     if len(result.level_array) < fewest_users:
         return Finding.vacuous("there is one step, and one user")
@@ -52,13 +54,15 @@ def worst_step(result: DynamicAllocation, tries: int, seed: int, *, name: str, f
 def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     """No lie about demands pays at any step (Kash, Procaccia and Shah). A search: never "holds", only "none found".
 
-    At each step k the liar runs its own tasks with the amounts that its claimed ones are given; it gains if at some k
-    it then has more than it has at k when it tells the truth, whatever it has at others. Margin: −(largest gain in
-    tasks, over Γ[n]).
+    At each step k the liar runs its own tasks with the amounts that its claimed ones are given; it
+    gains if at some k it then has more than it has at k when it tells the truth, whatever it has at
+    others. Margin: −(largest gain in tasks, over Γ[n]).
     """
     rng = np.random.default_rng(seed)
     users = rng.permutation(len(result.level_array)).tolist()
-    found = [_tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)]
+    found = [
+        _tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)
+    ]
     for _ in range(tries - len(found)):
         found.sort(key=lambda one: -one.gain)
         best = found[rng.integers(0, min(5, len(found)))]
@@ -69,9 +73,10 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
 def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     """Nobody gains by coming later than it could, telling the truth or not, at any step from then on.
 
-    The user comes after some who came after it; they come one step earlier each. It has nothing before it comes. Steps
-    are compared as in :func:`lies`: the same users are present. Every later place is tried, as far as ``tries`` goes,
-    with the truth first, then with lies. Never "holds", only "none found".
+    The user comes after some who came after it; they come one step earlier each. It has nothing
+    before it comes. Steps are compared as in :func:`lies`: the same users are present. Every later
+    place is tried, as far as ``tries`` goes, with the truth first, then with lies. Never "holds",
+    only "none found".
     """
     count = len(result.level_array)
     if count < 2:
@@ -104,7 +109,12 @@ def _demands(
     true = result.instance.demands[result.schedule.order]
     count = true.shape[1]
     lies = chain(
-        ((n, changed(true[n], r, true[n, r] * f)) for f in FACTORS for r in range(count) for n in users),
+        (
+            (n, changed(true[n], r, true[n, r] * f))
+            for f in FACTORS
+            for r in range(count)
+            for n in users
+        ),
         ((n, other) for other in true for n in users),
         ((n, true.max(axis=0) * rng.uniform(0.05, 1.0, count)) for _ in range(20) for n in users),
     )
@@ -121,7 +131,10 @@ def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray)
     told = instance.derived(demands=claimed, user_attributes=attributes).select_users(order)
     try:
         with warnings.catch_warnings(action="ignore"):
-            answer = cast("DynamicAllocation", allocate(told, result.mechanism, horizon=result.schedule.horizon))
+            answer = cast(
+                "DynamicAllocation",
+                allocate(told, result.mechanism, horizon=result.schedule.horizon),
+            )
     except FairlpError:
         return _Lie(-np.inf, 0, user, place, demand, told)
     # from the step on at which it is there either way
@@ -145,7 +158,9 @@ def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
     if not np.array_equal(best.demand, true):
         ways.append(in_words(instance, best.demand))
     more = amount(best.gain * instance.gamma()[best.user].sum())
-    witness = f"step {best.step}: {name} would run {more} more tasks of its own {' and '.join(ways)}"
+    witness = (
+        f"step {best.step}: {name} would run {more} more tasks of its own {' and '.join(ways)}"
+    )
     return Finding(False, -best.gain, witness, misreport=best.instance)
 
 
@@ -160,7 +175,9 @@ def _of_shares(asks: str, source: str, name: str, fewest_users: int = 1) -> Step
 DYNAMIC: dict[str, StepProperty] = {
     "irrevocable": _of_shares("nobody has less than at the step before", _KASH, "irrevocable", 2),
     "dynamic sharing incentive": _of_shares(
-        "at every step everyone present has at least its part φ/Φ of its dominant resource", _KASH, "SI"
+        "at every step everyone present has at least its part φ/Φ of its dominant resource",
+        _KASH,
+        "SI",
     ),
     "dynamically envy-free": _of_shares(
         "at every step whom somebody envies came before it and got nothing since", _KASH, "DEF", 2
@@ -168,12 +185,15 @@ DYNAMIC: dict[str, StepProperty] = {
     "dynamically Pareto-optimal": _of_shares(
         "at every step some resource is given out as far as the step allows", _KASH, "DPO"
     ),
-    "envy-free at every step": _of_shares("at every step nobody would rather have what another has", _KASH, "EF", 2),
+    "envy-free at every step": _of_shares(
+        "at every step nobody would rather have what another has", _KASH, "EF", 2
+    ),
     "strategy-proof at every step": StepProperty(
         "no lie about demands pays at any step (a search)", f"{_KASH}; {_LI}", lies, True
     ),
     "late arrival never pays": StepProperty(
-        "nobody gains at any step by coming later than it could, with a lie about demands or without (a search)",
+        "nobody gains at any step by coming later than it could, with a lie about demands or "
+        "without (a search)",
         "",
         late,
         True,

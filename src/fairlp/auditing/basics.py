@@ -31,7 +31,11 @@ from .findings import AuditCase, Finding, amount
 
 def plain(instance: Instance) -> Instance:
     """Return the instance with one weight a user where weights do not matter."""
-    return instance if instance.weights.ndim == 1 else instance.derived(weights=np.ones(len(instance.users)))
+    return (
+        instance
+        if instance.weights.ndim == 1
+        else instance.derived(weights=np.ones(len(instance.users)))
+    )
 
 
 def feasible(case: AuditCase) -> Finding:
@@ -43,12 +47,16 @@ def feasible(case: AuditCase) -> Finding:
         capacity = market.capacity[i]
         over = relative(case.tasks[who, i] @ market.demands[i] - capacity, capacity)
         r = int(over.argmax())
-        found.append((over[r], f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it"))
+        found.append(
+            (over[r], f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it")
+        )
     limits, totals = instance.task_limits, case.totals
     with np.errstate(invalid="ignore"):
         beyond = np.where(np.isfinite(limits), relative(totals - limits, limits), 0.0)
     n = int(beyond.argmax())
-    found.append((beyond[n], f"{case.name(n)} runs {amount(totals[n])} tasks and has {amount(limits[n])}"))
+    found.append(
+        (beyond[n], f"{case.name(n)} runs {amount(totals[n])} tasks and has {amount(limits[n])}")
+    )
     for wrong, says in (
         (market.gamma == 0, "may or can run nothing on"),
         (case.tasks < 0, "has fewer than no tasks on"),
@@ -89,7 +97,11 @@ def non_wasteful(case: AuditCase) -> Finding:
         k = int(ratio.argmax())
         more, server = amount(gain[k]), case.instance.servers[i]
         found.append(
-            (ratio[k], f"{case.name(who[k])} could run {more} more tasks on {server!r} with what is free there")
+            (
+                ratio[k],
+                f"{case.name(who[k])} could run {more} more tasks on {server!r} with what is free "
+                "there",
+            )
         )
     worst, witness = max(found, key=itemgetter(0))
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
@@ -97,14 +109,20 @@ def non_wasteful(case: AuditCase) -> Finding:
 
 def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
     """Return what users could run more while all keep their tasks where they are, within the mechanism's own region."""
-    slack = 1 - 2 * FEASIBILITY  # twice a solver's tolerance, within which it may call the program infeasible
+    slack = (
+        1 - 2 * FEASIBILITY
+    )  # twice a solver's tolerance, within which it may call the program infeasible
     model = pareto(case.instance, case.totals * slack, case.division, case.whole)
     y, n, i = model["y"], case.instance.users, case.instance.servers
     region(model, case.instance, y)
     kept = np.where(case.instance.runnable(), np.maximum(case.tasks, 0.0), 0.0) * slack
-    model.constraint("kept", y >= model.parameter("has", (n, i), kept), where=case.instance.runnable())
+    model.constraint(
+        "kept", y >= model.parameter("has", (n, i), kept), where=case.instance.runnable()
+    )
     x = model.solve().require_optimal().require_point()
-    gain = (model.evaluate("tasks", x).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)
+    gain = (model.evaluate("tasks", x).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(
+        min=0.0
+    )
     relative = quotients(gain, case.alone)
     best = int(relative.argmax())
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks with what is free"
@@ -116,7 +134,9 @@ def _whole_gain(case: AuditCase, i: int, who: np.ndarray, gain: np.ndarray) -> n
     instance, whole = case.instance, np.floor(gain * (1 + AUDIT))
     close = np.flatnonzero(whole > np.floor(gain))
     if close.size and case.division == "rdm" and instance.rates is None:
-        need, left = exact_room(instance.demands, instance.capacities[[i]], instance.counts[[i]], case.tasks[:, [i]])
+        need, left = exact_room(
+            instance.demands, instance.capacities[[i]], instance.counts[[i]], case.tasks[:, [i]]
+        )
         more = integers(whole[close])[:, None] * need[who[close]]
         whole[close] -= (more > left).any(axis=1)
     return whole
@@ -140,21 +160,31 @@ def pareto_optimal(case: AuditCase) -> Finding:
     best = int(relative.argmax())
     others = int((relative > AUDIT).sum()) - 1
     more = f" ({others} other user{'s' if others > 1 else ''} more, too)" if others > 0 else ""
-    witness = f"{case.name(best)} could run {amount(gain[best])} more tasks{more}, and nobody would run fewer"
+    witness = (
+        f"{case.name(best)} could run {amount(gain[best])} more tasks{more}, and nobody would run "
+        "fewer"
+    )
     better = as_allocation(case.instance, found, "better")
     worst = np.maximum(relative, 0.0).sum()
-    return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=better)
+    return Finding.of_margin(
+        -worst, witness, "nobody can gain without another's loss", better=better
+    )
 
 
-def _most_gained(instance: Instance, totals: np.ndarray, case: AuditCase, held: np.ndarray | None) -> np.ndarray | None:
+def _most_gained(
+    instance: Instance, totals: np.ndarray, case: AuditCase, held: np.ndarray | None
+) -> np.ndarray | None:
     """Return the tasks of the largest gain while nobody loses; None where only a solver's tolerance tells which fit.
 
-    Whole tasks are held to what they can use of each resource where those found need more than there is, and then to
-    less than that of a server that they overload, or to what the allocation uses there.
+    Whole tasks are held to what they can use of each resource where those found need more than
+    there is, and then to less than that of a server that they overload, or to what the allocation
+    uses there.
     """
     demands, counts = instance.demands, instance.counts
     exact = case.whole and case.division == "rdm" and held is None and instance.rates is None
-    limits = np.maximum(np.floor(instance.task_limits), totals) if case.whole else instance.task_limits
+    limits = (
+        np.maximum(np.floor(instance.task_limits), totals) if case.whole else instance.task_limits
+    )
     room, part, own = instance.derived(task_limits=limits), 0.0, case.tasks.T @ demands
     while True:
         model = pareto(room, totals, case.division, case.whole, held)
@@ -162,30 +192,42 @@ def _most_gained(instance: Instance, totals: np.ndarray, case: AuditCase, held: 
             region(model, instance, model["y"])
         x = model.solve().require_optimal().require_point()
         found = model.evaluate("tasks", x).reshape(case.tasks.shape)
-        over = beyond(demands, instance.capacities, counts, found) if exact else np.zeros(1, dtype=bool)
+        over = (
+            beyond(demands, instance.capacities, counts, found)
+            if exact
+            else np.zeros(1, dtype=bool)
+        )
         if not over.any():
             return found
         if part > AUDIT:
             return None
         most = instance.capacities * usable(*whole_table(demands, instance.capacities))
-        most = np.where(over & (part > 0), np.maximum(most * (1 - part), np.minimum(most, own)), most)
+        most = np.where(
+            over & (part > 0), np.maximum(most * (1 - part), np.minimum(most, own)), most
+        )
         room, part = room.derived(capacities=most), 10 * part if part else FEASIBILITY
 
 
 def envy_free(case: AuditCase) -> Finding:
     """Nobody would rather have what another has, per weight. Margin: min over pairs of (x[n] − U_n(m))/Γ[n].
 
-    U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n may run, and no
-    more than it has tasks. Under time division m's time is what n would have. O(N²(K + R)).
+    U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n
+    may run, and no more than it has tasks. Under time division m's time is what n would have.
+    O(N²(K + R)).
     """
     if reason := _incomparable(case):
         return reason
     slack, n, m, worth = most_envious(case)
     weights = case.instance.weights
     what = (
-        "bundle" if weights[n] == weights[m] else f"bundle times {amount(weights[n] / weights[m])}, its weight's part"
+        "bundle"
+        if weights[n] == weights[m]
+        else f"bundle times {amount(weights[n] / weights[m])}, its weight's part"
     )
-    witness = f"{case.name(n)} would run {amount(worth - case.totals[n])} more tasks with {case.name(m)}'s {what}"
+    witness = (
+        f"{case.name(n)} would run {amount(worth - case.totals[n])} more tasks with "
+        f"{case.name(m)}'s {what}"
+    )
     return Finding.of_margin(slack, witness, "nobody would rather have another's bundle")
 
 
@@ -211,7 +253,9 @@ def _up_to_one(case: AuditCase, own: int, others: int) -> Finding:
     if reason := _incomparable(case):
         return reason
     if others and case.tasks.shape[1] > 1:
-        return Finding.undefined("taking away one task of a bundle on several servers is not one bundle but many")
+        return Finding.undefined(
+            "taking away one task of a bundle on several servers is not one bundle but many"
+        )
     slack, n, m, worth = most_envious(case, own=own, others=others)
     less = f" less one of {case.name(m)}'s tasks" if others else ""
     witness = (
@@ -224,7 +268,9 @@ def _up_to_one(case: AuditCase, own: int, others: int) -> Finding:
 def _incomparable(case: AuditCase) -> Finding | None:
     """Return why bundles of users cannot be compared, None where they can."""
     if case.instance.weights.ndim == 2:
-        return Finding.undefined("weights are given per resource; envy compares users by one weight each")
+        return Finding.undefined(
+            "weights are given per resource; envy compares users by one weight each"
+        )
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
     if len(case.tasks) < 2:
@@ -237,7 +283,8 @@ def most_envious(
 ) -> tuple[float, int, int, float]:
     """Return the least (x[n] + own − U_n(m))/Γ[n], its n and m, and its U_n(m).
 
-    ``among`` says which pairs are compared, by default all. Bundles are counted less ``others`` tasks of theirs.
+    ``among`` says which pairs are compared, by default all. Bundles are counted less ``others``
+    tasks of theirs.
     """
     worth = _worth_of_bundles(case, np.maximum(case.tasks - others, 0.0) if others else case.tasks)
     slack = (case.totals[:, None] + own - worth) / case.scale[:, None]
@@ -250,7 +297,9 @@ def sharing_incentive(case: AuditCase) -> Finding:
     """Everyone runs as much as with φ[n]/Σφ of every server. Margin: min_n of (x[n] − that)/Γ[n]."""
     weights = case.instance.weights
     if weights.ndim == 2:
-        return Finding.undefined("weights are given per resource; an equal part is by one weight a user")
+        return Finding.undefined(
+            "weights are given per resource; an equal part is by one weight a user"
+        )
     part = weights / weights.sum()
     gamma, counts = case.instance.gamma(), case.instance.counts
     due = part[:, None] * gamma
@@ -262,17 +311,23 @@ def sharing_incentive(case: AuditCase) -> Finding:
     slack = np.where(able, (case.totals - due) / case.scale, np.inf)
     worst = int(slack.argmin())
     witness = (
-        f"{case.name(worst)} runs {amount(case.totals[worst])} tasks and would run {amount(due[worst])} with "
+        f"{case.name(worst)} runs {amount(case.totals[worst])} tasks and would run "
+        f"{amount(due[worst])} with "
         f"{amount(part[worst])} of every server to itself"
     )
-    return Finding.of_margin(slack[worst], witness, "everyone runs at least what its part of every server would")
+    return Finding.of_margin(
+        slack[worst], witness, "everyone runs at least what its part of every server would"
+    )
 
 
 NOT_TOLD_APART = (
-    "whole tasks fit or not on single servers, and rows of identical ones are added up here; give servers one by one"
+    "whole tasks fit or not on single servers, and rows of identical ones are added up here; give "
+    "servers one by one"
 )
 
-_BY_ROUNDING = "whole tasks that would be a gain need more than there is by rounding only; scale the data"
+_BY_ROUNDING = (
+    "whole tasks that would be a gain need more than there is by rounding only; scale the data"
+)
 
 
 def _worth_of_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
@@ -320,7 +375,8 @@ def as_allocation(instance: Instance, tasks: np.ndarray, name: str) -> Allocatio
     )
 
 
-# Who blocks whom: for each user the saturated resource that stops it, the server, and the users who hold it.
+# Who blocks whom: for each user the saturated resource that stops it, the server, and the users who
+# hold it.
 
 
 def blockers(
@@ -338,11 +394,12 @@ def blockers(
     Returns
     -------
     DataFrame
-        One row for each user and server where it may run: ``user``, ``server``, ``resource`` that is scarcest for it
-        there ("time" under time division; "its tasks" when it has all of them), ``free`` (what is left of it, as a
-        fraction of what one task needs), ``blocked`` (less than nothing of use is left), ``held_by`` (users and the
-        amounts they hold, largest first), ``unit`` (of those amounts) and ``price`` (of one unit, in the level of the
-        mechanism; NaN without).
+        One row for each user and server where it may run: ``user``, ``server``, ``resource`` that
+        is scarcest for it there ("time" under time division; "its tasks" when it has all of them),
+        ``free`` (what is left of it, as a fraction of what one task needs), ``blocked`` (less than
+        nothing of use is left), ``held_by`` (users and the amounts they hold, largest first),
+        ``unit`` (of those amounts) and ``price`` (of one unit, in the level of the mechanism; NaN
+        without).
 
     Examples
     --------
@@ -374,11 +431,23 @@ def blockers(
                 resource = names[r]
                 unit = instance.units.get(str(resource), "part of the server's time" if tdm else "")
                 order = largest_first(amounts[:, r])
-                holders = {instance.users[who[h]]: float(amounts[h, r]) for h in order if amounts[h, r] > 0}
+                holders = {
+                    instance.users[who[h]]: float(amounts[h, r]) for h in order if amounts[h, r] > 0
+                }
             blocked = bool(full[n] or ratio[k, r] <= AUDIT * market.gamma[n, i])
             price = np.nan if prices is None or tdm else prices[i, r]
             rows.append(
-                (n, instance.users[n], instance.servers[i], resource, ratio[k, r], blocked, holders, unit, price)
+                (
+                    n,
+                    instance.users[n],
+                    instance.servers[i],
+                    resource,
+                    ratio[k, r],
+                    blocked,
+                    holders,
+                    unit,
+                    price,
+                )
             )
     rows.sort(key=itemgetter(0))
     columns = ["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"]

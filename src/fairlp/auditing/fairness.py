@@ -25,10 +25,11 @@ from .findings import AuditCase, Finding, amount
 def bottleneck(case: AuditCase) -> Finding:
     """If one resource is dominant for every user on every server where it can run, it is shared max-min fairly.
 
-    The definition of Khamse-Ashari et al.; that of Wang, Li and Liang is :func:`global_bottleneck`. On one server both
-    are that of Ghodsi et al.
+    The definition of Khamse-Ashari et al.; that of Wang, Li and Liang is :func:`global_bottleneck`.
+    On one server both are that of Ghodsi et al.
 
-    Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i γ[n,i]).
+    Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i
+    γ[n,i]).
     """
     none = "no resource is everyone's dominant one on every server where it can run"
     return _max_min_of_resource(case, common_bottleneck(case.instance), none)
@@ -37,8 +38,9 @@ def bottleneck(case: AuditCase) -> Finding:
 def global_bottleneck(case: AuditCase) -> Finding:
     """If one resource is everyone's dominant one of the whole pool, it is shared max-min fairly (Wang, Li and Liang).
 
-    Another premise than that of :func:`bottleneck`, where servers differ: a resource may be everyone's dominant one on
-    each server that can run its tasks and not of the pool, and the other way round. Margin as for the bottleneck.
+    Another premise than that of :func:`bottleneck`, where servers differ: a resource may be
+    everyone's dominant one on each server that can run its tasks and not of the pool, and the other
+    way round. Margin as for the bottleneck.
     """
     none = "no resource is everyone's dominant one of the pool"
     return _max_min_of_resource(case, common_dominant(case.instance), none)
@@ -49,7 +51,9 @@ def single_resource(case: AuditCase) -> Finding:
     if len(case.instance.resources) > 1:
         return Finding.vacuous(f"there are {len(case.instance.resources)} resources")
     if case.instance.rates is not None and not _not_divisible(case):
-        return Finding.undefined("rates are given, so that amounts of the resource do not compare users")
+        return Finding.undefined(
+            "rates are given, so that amounts of the resource do not compare users"
+        )
     return _max_min_of_resource(case, 0)
 
 
@@ -100,7 +104,9 @@ def per_server(case: AuditCase, division: Division) -> Finding:
         return Finding.undefined(reason)
     found = fixed_point(case.instance, case.tasks, division)
     worst = max(found.violation, found.infeasibility)
-    return Finding.of_margin(-worst, str(found), "nobody could gain on a server from users of higher level there")
+    return Finding.of_margin(
+        -worst, str(found), "nobody could gain on a server from users of higher level there"
+    )
 
 
 _WHOLE = "tasks are whole here, and this compares divisible ones"
@@ -124,7 +130,9 @@ def _max_min_of_resource(case: AuditCase, resource: int | None, none: str = "") 
     tasks_per_level = level_1_by(normaliser)
     if have_limits(instance):  # a cap may join what no server does
         rates = constant(tasks_per_level(instance))
-        first = first_segment(rates, floors(instance), instance.task_limits, runnable_users(instance))
+        first = first_segment(
+            rates, floors(instance), instance.task_limits, runnable_users(instance)
+        )
         tasks = climb(instance, formulation, first).tasks
     else:
         tasks = leximin(instance, formulation, tasks_per_level).tasks
@@ -141,7 +149,8 @@ def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) ->
     short = np.flatnonzero(gap < -AUDIT * alone)
     n = int(short[levels[short].argmin()]) if short.size else int(off.argmax())
     witness = (
-        f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run {amount(best.totals.iloc[n])} by {name}, "
+        f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run "
+        f"{amount(best.totals.iloc[n])} by {name}, "
         f"which leaves nobody of a lower level behind"
     )
     return Finding.of_margin(-off.max(), witness, f"the totals are those of {name}", better=best)

@@ -18,7 +18,8 @@ from ..models.instances.instance import Instance
 from ..models.programs.solution import whole_table
 from ..tolerances import AUDIT
 
-# The table of an audit: a DataFrame whose long witnesses are shortened where it is shown, and whole in the data.
+# The table of an audit: a DataFrame whose long witnesses are shortened where it is shown, and whole
+# in the data.
 
 #: Letters of a witness that a notebook shows, and the fewest that a printed table does.
 _SHOWN, _FEWEST = 200, 40
@@ -52,14 +53,20 @@ class AuditTable(pd.DataFrame):
         if any(len(str(text)) > most for text in self["witness"]):
             lines.append(_CUT)
         for name, what in _OBJECTS.items():
-            there = [] if name not in self.columns else self.index[self[name].notna()].astype(str).tolist()
+            there = (
+                []
+                if name not in self.columns
+                else self.index[self[name].notna()].astype(str).tolist()
+            )
             lines += [f"{what} (.{name}): {', '.join(there)}"] if there else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         filled = pd.DataFrame(self)[[name for name in self.columns if self[name].notna().any()]]
         filled = filled.astype(object).where(filled.notna(), "")
-        for name in set(_OBJECTS).intersection(filled.columns):  # an allocation shows its numbers below its first line
+        for name in set(_OBJECTS).intersection(
+            filled.columns
+        ):  # an allocation shows its numbers below its first line
             filled[name] = [repr(one).split("\n")[0] if one != "" else "" for one in filled[name]]
         if "witness" not in filled.columns:
             return whole_table(filled)
@@ -81,11 +88,11 @@ class Finding:
     Attributes
     ----------
     holds : bool or None
-        None when the property is not defined here, when there was nothing to check ("vacuous: …"), or when a search
-        found nothing; the witness says which.
+        None when the property is not defined here, when there was nothing to check ("vacuous: …"),
+        or when a search found nothing; the witness says which.
     margin : float
-        How far it is from breaking, relative (see each property); negative when it is broken, NaN when nothing was
-        checked.
+        How far it is from breaking, relative (see each property); negative when it is broken, NaN
+        when nothing was checked.
     witness : str
         Who shows it, in words.
     better : Allocation or None

@@ -24,7 +24,8 @@ from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
 from .search import Search, letters
 
-# Claims: what a row of the table says of a mechanism, under which condition, and what an instance says of a claim.
+# Claims: what a row of the table says of a mechanism, under which condition, and what an instance
+# says of a claim.
 
 
 def _several_flavors(instance: Instance) -> bool:
@@ -168,7 +169,8 @@ def promises(
     Parameters
     ----------
     audits : int
-        Random instances to audit for each promise, now, all of which meet its condition; 0 reads the table only.
+        Random instances to audit for each promise, now, all of which meet its condition; 0 reads
+        the table only.
     seed : int
     mechanisms : sequence of (str or Mechanism), optional
         By default all that have promises or counterexamples.
@@ -186,9 +188,9 @@ def promises(
 
         * ``promised``: whether somebody says so, ``source``: who, ``condition``: under which condition;
         * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
-          condition), "refuted" (an instance that ships breaks the promise), or "not promised". With audits also
-          "broken by audits", and where none could be made why, such as "0 of 200 instances in its domain" or "failed on
-          all of 47 instances";
+          condition), "refuted" (an instance that ships breaks the promise), or "not promised". With
+          audits also "broken by audits", and where none could be made why, such as "0 of 200
+          instances in its domain" or "failed on all of 47 instances";
         * ``audited``: instances with something to check, ``broken``: on how many of them it was broken, ``failed``: on
           how many others the mechanism, or the audit, ended with an error;
         * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
@@ -201,8 +203,15 @@ def promises(
     >>> fairlp.promises(mechanisms=["drf"]).loc[("drf", "population-monotonic"), ["condition", "standing"]].tolist()
     ['all demands are positive', 'stands under its condition']
     """
-    names = list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
-    cells = {(name, wanted): _claim(name, wanted) for name in names for wanted in COLUMNS if _fits(name, wanted)}
+    names = (
+        list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
+    )
+    cells = {
+        (name, wanted): _claim(name, wanted)
+        for name in names
+        for wanted in COLUMNS
+        if _fits(name, wanted)
+    }
     total, rows, fewer = audits * sum(map(bool, cells.values())), {}, 0
     search = Search(seed=seed, generator=generator, time_limit=time_limit)
     with progress_bar("promises", total, 0, progress) as done:
@@ -228,7 +237,9 @@ def promises(
                 by_option(name, wanted),
             )
     if search.time_is_up and fewer:
-        search.warn(f"{fewer} of {total // audits} promises were audited on fewer than {audits} instances")
+        search.warn(
+            f"{fewer} of {total // audits} promises were audited on fewer than {audits} instances"
+        )
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
     columns = [
         "promised",
@@ -260,7 +271,9 @@ def _claim(mechanism: str, wanted: str) -> Claim | None:
     return row.get(wanted) or (Claim(wanted, source=source) if source else None)
 
 
-def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = False, **how: Any) -> Instance | None:
+def counterexample(
+    mechanism: str | Mechanism, property: str, *, search: bool = False, **how: Any
+) -> Instance | None:
     """Return the smallest instance that we know on which the mechanism breaks the property, or search for one.
 
     Parameters
@@ -269,15 +282,16 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     property : str
         Names from :func:`fairlp.mechanisms` and :func:`fairlp.properties`.
     search : bool
-        Look at random small instances instead of those that ship, and simplify what is found. None when nothing was
-        found, which proves nothing.
+        Look at random small instances instead of those that ship, and simplify what is found. None
+        when nothing was found, which proves nothing.
     **how
-        Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at, 1000), ``users``,
-        ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on each, for strategy-proofness, 60),
-        ``shrink`` (True), ``options`` (of the mechanism), ``generator`` (NumPy generator → Instance, in place of random
-        small instances), ``time_limit`` (seconds; a warning says what was not looked at) and ``progress`` (whether to
-        show a progress bar; by default in a terminal or notebook only). Without ``search``, ``options`` choose among
-        the instances that ship for a mechanism with such options.
+        Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at,
+        1000), ``users``, ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on
+        each, for strategy-proofness, 60), ``shrink`` (True), ``options`` (of the mechanism),
+        ``generator`` (NumPy generator → Instance, in place of random small instances),
+        ``time_limit`` (seconds; a warning says what was not looked at) and ``progress`` (whether to
+        show a progress bar; by default in a terminal or notebook only). Without ``search``,
+        ``options`` choose among the instances that ship for a mechanism with such options.
 
     Returns
     -------
@@ -305,7 +319,8 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     if found is None:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
-            f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one, --search on the "
+            f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one, "
+            "--search on the "
             "command line"
         )
     if how:
@@ -320,7 +335,9 @@ def _loaded(mechanism: str, wanted: str) -> Instance | None:
     given = dict(entries(SHIPPED)[mechanism, wanted])
     given.pop("claimed", None)
     if "task_limits" in given:
-        given["task_limits"] = [np.inf if value is None else value for value in given["task_limits"]]
+        given["task_limits"] = [
+            np.inf if value is None else value for value in given["task_limits"]
+        ]
     users = letters(len(given["demands"]))
     return Instance.from_arrays(**given, users=users, name=f"{mechanism} breaks {wanted}")
 
@@ -329,9 +346,9 @@ def _loaded(mechanism: str, wanted: str) -> Instance | None:
 def entries(file: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (mechanism, property) → what a file of ours says of it.
 
-    ``counterexamples.json`` has the instances that ship, as :func:`as_entry` makes them. ``by_option.json`` has for
-    which options the property ``holds``, in words; options with which audits find it ``kept``, under ``conditions``;
-    options and instances on which it is ``broken``.
+    ``counterexamples.json`` has the instances that ship, as :func:`as_entry` makes them.
+    ``by_option.json`` has for which options the property ``holds``, in words; options with which
+    audits find it ``kept``, under ``conditions``; options and instances on which it is ``broken``.
     """
     text = files(__package__).joinpath(file).read_text(encoding="utf-8")
     return {(entry.pop("mechanism"), entry.pop("property")): entry for entry in json.loads(text)}
@@ -358,8 +375,10 @@ def _with_options(mechanism: str, wanted: str, options: Mapping[str, Any]) -> In
             return Instance.from_arrays(one["demands"], one["capacities"], users=users, name=name)
     there = "; ".join(_spelt(one["options"]) for one in broken) or "none"
     raise UnknownNameError(
-        f"no instance is known on which {mechanism!r} with {_spelt(options) or 'no options'} breaks {wanted!r} (known "
-        f"with: {there}); fairlp.counterexample({mechanism!r}, {wanted!r}, search=True, options=…) searches for one"
+        f"no instance is known on which {mechanism!r} with {_spelt(options) or 'no options'} "
+        f"breaks {wanted!r} (known "
+        f"with: {there}); fairlp.counterexample({mechanism!r}, {wanted!r}, search=True, options=…) "
+        "searches for one"
     )
 
 
@@ -385,14 +404,19 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
         queues = instance.queues
         used = queues.below.sum(axis=1) > 0
         entry["queue"] = list(queues.names())
-        weights = {queues.paths[v]: queues.weights[v] for v in np.flatnonzero(used & (queues.weights != 1)).tolist()}
+        weights = {
+            queues.paths[v]: queues.weights[v]
+            for v in np.flatnonzero(used & (queues.weights != 1)).tolist()
+        }
         entry |= {"queues": weights} if weights else {}
     if (instance.weights != 1).any():
         entry["weights"] = instance.weights.tolist()
     if instance.has_constraints:
         entry["eligible"] = instance.eligible.tolist()
     if np.isfinite(instance.task_limits).any():
-        entry["task_limits"] = [value if np.isfinite(value) else None for value in instance.task_limits.tolist()]
+        entry["task_limits"] = [
+            value if np.isfinite(value) else None for value in instance.task_limits.tolist()
+        ]
     return entry
 
 
@@ -431,7 +455,10 @@ class Tally(NamedTuple):
         if self.failed == self.fit > 0:
             return f"failed on all of {self.fit} instances: {self.error}"
         if self.failed:
-            return f"failed on {self.failed} of {self.fit} instances, and nothing to check on the others: {self.error}"
+            return (
+                f"failed on {self.failed} of {self.fit} instances, and nothing to check on the "
+                f"others: {self.error}"
+            )
         some = f"nothing to check on {self.fit}" if self.fit else "0"
         return f"{some} of {self.drawn} instances in its domain"
 
@@ -446,8 +473,9 @@ def count_broken(
 ) -> Tally:
     """Return how many random instances were audited, and on how many the property was broken.
 
-    They meet the condition under which the property is promised, and those of which there is nothing to check, or for
-    which the mechanism is not defined, do not count. Those on which it fails are counted by themselves.
+    They meet the condition under which the property is promised, and those of which there is
+    nothing to check, or for which the mechanism is not defined, do not count. Those on which it
+    fails are counted by themselves.
     """
     rng = np.random.default_rng(seed)
     row, claim = find_mechanism(mechanism), _claim(mechanism, wanted) or Claim(wanted)

@@ -28,8 +28,8 @@ class Property(NamedTuple):
     fewest_users : int
         Fewer than these cannot break it.
     one_resource, common_resource, pool_resource : bool
-        Whether it is about instances with one resource, or with one that is everyone's dominant one on each server, or
-        of the pool.
+        Whether it is about instances with one resource, or with one that is everyone's dominant one
+        on each server, or of the pool.
     whole_only : bool
         Whether it is about whole tasks.
     tree : bool
@@ -54,11 +54,27 @@ _HDRF = "Bhattacharya et al., SoCC 2013"
 _PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (
     Property(
-        "feasible", "no server is over capacity, nobody over its limit or where it may not run", "", basics.feasible
+        "feasible",
+        "no server is over capacity, nobody over its limit or where it may not run",
+        "",
+        basics.feasible,
     ),
-    Property("non-wasteful", "nobody could run more with what is free", "", basics.non_wasteful, fewest_users=1),
-    Property("Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal),
-    Property("envy-free", "nobody would rather have what another has, per weight", _GHODSI, basics.envy_free),
+    Property(
+        "non-wasteful",
+        "nobody could run more with what is free",
+        "",
+        basics.non_wasteful,
+        fewest_users=1,
+    ),
+    Property(
+        "Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal
+    ),
+    Property(
+        "envy-free",
+        "nobody would rather have what another has, per weight",
+        _GHODSI,
+        basics.envy_free,
+    ),
     Property(
         "envy-free up to one own task",
         "with another's bundle nobody could run more than one task more (whole tasks)",
@@ -81,7 +97,8 @@ _ROWS = (
     ),
     Property(
         "bottleneck",
-        "a resource that is everyone's dominant one on every server where it can run is shared max-min fairly",
+        "a resource that is everyone's dominant one on every server where it can run is shared "
+        "max-min fairly",
         f"{_GHODSI}; {_PS}",
         fairness.bottleneck,
         common_resource=True,
@@ -101,10 +118,18 @@ _ROWS = (
         one_resource=True,
     ),
     Property(
-        "population-monotonic", "when a user leaves, nobody is worse off", _GHODSI, reports.population_monotonic, True
+        "population-monotonic",
+        "when a user leaves, nobody is worse off",
+        _GHODSI,
+        reports.population_monotonic,
+        True,
     ),
     Property(
-        "strategy-proof", "no lie about demands or servers pays (a search)", _GHODSI, reports.strategy_proof, True
+        "strategy-proof",
+        "no lie about demands or servers pays (a search)",
+        _GHODSI,
+        reports.strategy_proof,
+        True,
     ),
     *(
         Property(
@@ -115,7 +140,9 @@ _ROWS = (
         )
         for mechanism in ("drfh", "asset", "cdrf", "tsf")
     ),
-    Property("caps kept", "no queue has more of a resource than its cap", "", queues.caps_kept, tree=True),
+    Property(
+        "caps kept", "no queue has more of a resource than its cap", "", queues.caps_kept, tree=True
+    ),
     Property(
         "guarantees kept",
         "each queue has what its guarantee comes to, as a pool of its own",
@@ -164,7 +191,9 @@ _ROWS = (
         _PS,
         partial(fairness.per_server, division="rdm"),
     ),
-    Property("PS-DSF (tdm)", "the same, time divided", _PS, partial(fairness.per_server, division="tdm")),
+    Property(
+        "PS-DSF (tdm)", "the same, time divided", _PS, partial(fairness.per_server, division="tdm")
+    ),
 )
 
 #: name → property, in the order of the documentation
@@ -176,7 +205,8 @@ def find(name: str) -> Property:
     wanted = known(name)
     if wanted not in PROPERTIES:
         raise UnknownNameError(
-            f"{wanted!r} is asked of every step, and this is one allocation; audit a DynamicAllocation"
+            f"{wanted!r} is asked of every step, and this is one allocation; audit a "
+            "DynamicAllocation"
         )
     return PROPERTIES[wanted]
 
@@ -189,5 +219,8 @@ def known(name: str) -> str:
 def table() -> pd.DataFrame:
     """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
     every: dict[str, Property | StepProperty] = {**PROPERTIES, **DYNAMIC}
-    rows = {name: {"asks": row.asks, "source": row.source, "reruns": row.reruns} for name, row in every.items()}
+    rows = {
+        name: {"asks": row.asks, "source": row.source, "reruns": row.reruns}
+        for name, row in every.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("property")

@@ -17,7 +17,16 @@ from ..models.trees.filling import floors
 from ..tolerances import AUDIT
 from .basics import NOT_TOLD_APART, most_envious
 from .findings import AuditCase, Finding, amount
-from .reports import NEEDS_MECHANISM, changed, in_words, may_claim, nearby, none_found, own_tasks, strategy_proof
+from .reports import (
+    NEEDS_MECHANISM,
+    changed,
+    in_words,
+    may_claim,
+    nearby,
+    none_found,
+    own_tasks,
+    strategy_proof,
+)
 
 #: Most users of one queue who lie together.
 COALITION = 3
@@ -50,7 +59,10 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
     worst, v, r = queues.over_caps(case.totals, case.instance.demands)
     has = (queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0]
     resource = case.instance.resources[r]
-    witness = f"queue {queues.paths[v]!r} has {amount(has)} {resource!r} and its cap is {amount(queues.caps[v, r])}"
+    witness = (
+        f"queue {queues.paths[v]!r} has {amount(has)} {resource!r} and its cap is "
+        f"{amount(queues.caps[v, r])}"
+    )
     return Finding.of_margin(-worst, witness, "no queue has more than its cap")
 
 
@@ -58,8 +70,9 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
 def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
     """Each queue has as large a part of its guarantee as its users can have. Margin: min over queues of the difference.
 
-    The part is the largest over resources of what its users have, over the guarantee; what they can have is what the
-    guarantee, as a pool of its own, gives them by hierarchical DRF. Users who have all their tasks lack nothing.
+    The part is the largest over resources of what its users have, over the guarantee; what they can
+    have is what the guarantee, as a pool of its own, gives them by hierarchical DRF. Users who have
+    all their tasks lack nothing.
     """
     if not queues.guarantees.any():
         return Finding.vacuous("no queue has a guarantee")
@@ -74,7 +87,8 @@ def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
     r = int(due[k].argmax())
     resource = case.instance.resources[r]
     witness = (
-        f"queue {queues.paths[which[k]]!r} has {amount(has[k, r] * given[k, r])} {resource!r} and could have "
+        f"queue {queues.paths[which[k]]!r} has {amount(has[k, r] * given[k, r])} {resource!r} and "
+        "could have "
         f"{amount(due[k, r] * given[k, r])} of the {amount(given[k, r])} that it is guaranteed"
     )
     return Finding.of_margin(slack[k], witness, "each queue has what its guarantee comes to")
@@ -84,7 +98,8 @@ def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
 def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
     """Each user has the dominant share that the weights on its way up promise. Margin: min of share − part.
 
-    A part is the weight over the weights of all siblings who can run anything. Users with all their tasks lack nothing.
+    A part is the weight over the weights of all siblings who can run anything. Users with all their
+    tasks lack nothing.
     """
     able = runnable_users(case.instance)
     if not able.any():
@@ -97,10 +112,13 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
     slack = np.where(short, share - part, np.inf)
     n = int(slack.argmin())
     witness = (
-        f"{case.name(n)} of queue {queues.paths[queues.of[n]]!r} has a dominant share of {amount(share[n])}, and the "
+        f"{case.name(n)} of queue {queues.paths[queues.of[n]]!r} has a dominant share of "
+        f"{amount(share[n])}, and the "
         f"weights on its way up promise {amount(part[n])}"
     )
-    return Finding.of_margin(slack[n], witness, "each user has at least what the weights on its way up promise")
+    return Finding.of_margin(
+        slack[n], witness, "each user has at least what the weights on its way up promise"
+    )
 
 
 @_on_tree
@@ -111,14 +129,19 @@ def queue_shares(case: AuditCase, queues: Queues) -> Finding:
     waits = (queues.below @ _lacking(case, able).astype(float) > 0) & (np.arange(len(queues)) > 0)
     if not waits.any():
         return Finding.vacuous("no queue below the root has anybody who waits")
-    share = ((queues.below @ (case.totals[:, None] * case.instance.demands)) / case.instance.pool).max(axis=1)
+    share = (
+        (queues.below @ (case.totals[:, None] * case.instance.demands)) / case.instance.pool
+    ).max(axis=1)
     slack = np.where(waits, share - parts, np.inf)
     v = int(slack.argmin())
     witness = (
-        f"queue {queues.paths[v]!r} has a dominant share of {amount(share[v])} together, and its weights promise "
+        f"queue {queues.paths[v]!r} has a dominant share of {amount(share[v])} together, and its "
+        "weights promise "
         f"{amount(parts[v])}"
     )
-    return Finding.of_margin(slack[v], witness, "each queue has at least what the weights on its way up promise")
+    return Finding.of_margin(
+        slack[v], witness, "each queue has at least what the weights on its way up promise"
+    )
 
 
 @_on_tree
@@ -136,7 +159,9 @@ def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
         f"{case.name(n)} would run {more} more tasks with what {case.name(m)} of the same queue "
         f"{queues.paths[queues.of[n]]!r} has, per weight"
     )
-    return Finding.of_margin(slack, witness, "nobody would rather have what another of its queue has")
+    return Finding.of_margin(
+        slack, witness, "nobody would rather have what another of its queue has"
+    )
 
 
 @_on_tree
@@ -155,7 +180,9 @@ def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
         return Finding.vacuous("no queue has two users")
     for _ in range(case.tries // 2):
         group = groups[rng.integers(len(groups))]
-        liars = rng.choice(group, size=rng.integers(2, min(COALITION, len(group)) + 1), replace=False)
+        liars = rng.choice(
+            group, size=rng.integers(2, min(COALITION, len(group)) + 1), replace=False
+        )
         told = changed(demands, liars, [nearby(demands[n], rng) for n in liars])
         if not all(may_claim(case.instance, n, told[n]) for n in liars):
             continue

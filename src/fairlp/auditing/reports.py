@@ -50,9 +50,10 @@ def own_use(true: np.ndarray, claimed: np.ndarray) -> float:
 def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, given: np.ndarray) -> float:
     """Return how many of its own tasks a liar runs with what ``given`` claimed tasks (by server, shape (K,)) are given.
 
-    A claimed task takes the claimed amounts; where rates are given, so many times these that the user, alone on the
-    server, runs its rate: a rate is what a user can do, whatever it claims, so that twice the demand is the same claim.
-    Under time division it is then given time, in which it runs its own tasks.
+    A claimed task takes the claimed amounts; where rates are given, so many times these that the
+    user, alone on the server, runs its rate: a rate is what a user can do, whatever it claims, so
+    that twice the demand is the same claim. Under time division it is then given time, in which it
+    runs its own tasks.
     """
     instance, true = case.instance, case.instance.demands[user]
     use = np.full(len(given), own_use(true, claimed))
@@ -71,7 +72,9 @@ def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
     """Whether a demand can be claimed: where rates say that a user runs tasks, there is what it claims to need."""
     if instance.rates is None:
         return True
-    return bool((tasks_alone(claimed[None], instance.capacities)[0] > 0)[instance.rates[user] > 0].all())
+    return bool(
+        (tasks_alone(claimed[None], instance.capacities)[0] > 0)[instance.rates[user] > 0].all()
+    )
 
 
 def in_words(instance: Instance, demand: np.ndarray) -> str:
@@ -82,8 +85,14 @@ def in_words(instance: Instance, demand: np.ndarray) -> str:
 
 def none_found(tries: int, instance: Instance) -> Finding:
     """Return the finding of a search that came to nothing."""
-    rates = "" if instance.rates is None else "; lies about the given rates are not tried: they count as known"
-    return Finding(None, 0.0, f"no lie that pays was found in {tries} tries, which proves nothing{rates}")
+    rates = (
+        ""
+        if instance.rates is None
+        else "; lies about the given rates are not tried: they count as known"
+    )
+    return Finding(
+        None, 0.0, f"no lie that pays was found in {tries} tries, which proves nothing{rates}"
+    )
 
 
 NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
@@ -109,7 +118,8 @@ def population_monotonic(case: AuditCase) -> Finding:
         if change[n] < worst:
             worst = change[n]
             witness = (
-                f"without {case.name(leaver)}, {case.name(stay[n])} would run {amount(after[n])} tasks instead of "
+                f"without {case.name(leaver)}, {case.name(stay[n])} would run {amount(after[n])} "
+                "tasks instead of "
                 f"{amount(case.totals[stay[n]])}"
             )
     if worst == np.inf:
@@ -120,15 +130,19 @@ def population_monotonic(case: AuditCase) -> Finding:
 def strategy_proof(case: AuditCase) -> Finding:
     """No lie about demands, eligibility or the number of tasks pays. A search: never "holds", only "none found".
 
-    Lies about given rates are not tried: a rate is what a user can do, whatever it claims (see ``own_tasks``).
-    Structured lies first (scaled, swapped, padded demands; servers left out), then a local search around the best ones,
-    seeded. A liar is handed the amounts that its claimed tasks need, on the servers that it claimed, and runs its own
-    tasks with them where it can. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
+    Lies about given rates are not tried: a rate is what a user can do, whatever it claims (see
+    ``own_tasks``). Structured lies first (scaled, swapped, padded demands; servers left out), then
+    a local search around the best ones, seeded. A liar is handed the amounts that its claimed tasks
+    need, on the servers that it claimed, and runs its own tasks with them where it can. Margin:
+    −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
     """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
-    tried = [(_gain(case, *lie), *lie) for lie in islice(_structured(case.instance, rng), case.tries // 2)]
+    tried = [
+        (_gain(case, *lie), *lie)
+        for lie in islice(_structured(case.instance, rng), case.tries // 2)
+    ]
     if not tried:
         return Finding.vacuous("there is no other demand or server to claim")
     for _ in range(case.tries - len(tried)):
@@ -142,18 +156,31 @@ def strategy_proof(case: AuditCase) -> Finding:
     lie = _lying(case.instance, user, demand, eligible)
     where = "" if (eligible == case.instance.eligible[user]).all() else " and of where it may run"
     more = amount(best_gain * case.alone[user])
-    witness = f"{case.name(user)} would run {more} more tasks of its own {in_words(case.instance, demand)}{where}"
+    witness = (
+        f"{case.name(user)} would run {more} more tasks of its own "
+        f"{in_words(case.instance, demand)}{where}"
+    )
     return Finding(False, -best_gain, witness, misreport=lie)
 
 
-def _structured(instance: Instance, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def _structured(
+    instance: Instance, rng: np.random.Generator
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield lies that have paid somewhere: one resource scaled, another user's demand, fewer servers."""
     users = rng.permutation(len(instance.users)).tolist()
     per_user = []
     for n in users:
         true, where = instance.demands[n], instance.eligible[n]
-        demands = [changed(true, r, true.max() * factor) for factor in PADS for r in np.flatnonzero(true == 0)]
-        demands += [changed(true, r, true[r] * factor) for factor in FACTORS for r in np.flatnonzero(true > 0)]
+        demands = [
+            changed(true, r, true.max() * factor)
+            for factor in PADS
+            for r in np.flatnonzero(true == 0)
+        ]
+        demands += [
+            changed(true, r, true[r] * factor)
+            for factor in FACTORS
+            for r in np.flatnonzero(true > 0)
+        ]
         demands += [*np.delete(instance.demands, n, axis=0)]
         lies = [(demand, where) for demand in demands]
         if where.sum() > 1:

@@ -26,9 +26,11 @@ from . import audit
 from .properties import PROPERTIES, Property, known
 from .reports import changed
 
-#: Of instances with a tree, the part in which many leaves are blocked: one server, all resources, zero demands.
+#: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,
+#: zero demands.
 _BLOCKED = 0.7
-#: Of the others, the part with task limits, and a limit as a part of what is due to the user, from and to.
+#: Of the others, the part with task limits, and a limit as a part of what is due to the user, from
+#: and to.
 _LIMITED, _OF_THEIR_DUE = 0.3, (0.25, 1.0)
 
 
@@ -47,7 +49,8 @@ class Search:
     lies : int
         Lies tried on each instance, for strategy-proofness.
     shrink : bool
-        Simplify what was found: fewer users, servers, resources; no weights, limits, constraints; smaller integers.
+        Simplify what was found: fewer users, servers, resources; no weights, limits, constraints;
+        smaller integers.
     options : mapping
         Options of the mechanism.
     generator : callable or None
@@ -86,13 +89,17 @@ class Search:
     def violation(self, mechanism: str, property: str) -> Instance | None:
         """Return an instance that breaks the property, None when none was found, which proves nothing.
 
-        ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the violation.
+        ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the
+        violation.
         """
         row, wanted = find_mechanism(mechanism), known(property)
         how = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
         fewest = _asked(wanted).fewest_users
         if self.users < fewest:
-            raise InstanceError(f"{wanted!r} is asked of {fewest} users or more, and the search has users={self.users}")
+            raise InstanceError(
+                f"{wanted!r} is asked of {fewest} users or more, and the search has "
+                f"users={self.users}"
+            )
         rng = np.random.default_rng(self.seed)
         tried = fit = 0
         errors: list[str] = []
@@ -102,16 +109,24 @@ class Search:
                 if _breaks(instance, row, wanted, how, errors):
                     found = self._shrunk(instance, row, wanted, how) if self.shrink else instance
                     users = pd.Index(letters(len(found.users)), dtype=object)
-                    return found.derived(users=Index("n", users, "user"), name=f"{mechanism} breaks {property}")
+                    return found.derived(
+                        users=Index("n", users, "user"), name=f"{mechanism} breaks {property}"
+                    )
                 tried, fit = tried + 1, fit + (row.undefined(instance) is None)
                 done()
         if tried < self.tries:
             self.warn(f"looked at {tried} of {self.tries} instances")
         if errors:
-            words = f"{mechanism!r} failed on {len(errors)} of {fit} instances in its domain: {errors[0]}"
+            words = (
+                f"{mechanism!r} failed on {len(errors)} of {fit} instances in its domain: "
+                f"{errors[0]}"
+            )
             warnings.warn(words, FairlpWarning, stacklevel=4)
         if not fit:
-            words = f"0 of {tried} instances were in the domain of {mechanism!r}; a generator may draw such"
+            words = (
+                f"0 of {tried} instances were in the domain of {mechanism!r}; a generator may draw "
+                "such"
+            )
             warnings.warn(words, FairlpWarning, stacklevel=4)
         return None
 
@@ -130,9 +145,15 @@ class Search:
 
     def warn(self, what: str) -> None:
         """Say what was done until the time was up."""
-        warnings.warn(f"the time limit of {self.time_limit:g} s ended the search: {what}", FairlpWarning, stacklevel=5)
+        warnings.warn(
+            f"the time limit of {self.time_limit:g} s ended the search: {what}",
+            FairlpWarning,
+            stacklevel=5,
+        )
 
-    def _shrunk(self, instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> Instance:
+    def _shrunk(
+        self, instance: Instance, row: Mechanism, name: str, how: dict[str, Any]
+    ) -> Instance:
         """Return the simplest instance that single steps of simplification reach in time."""
         while True:
             for simpler in _simpler(instance):
@@ -147,7 +168,11 @@ class Search:
 
 
 def _breaks(
-    instance: Instance, row: Mechanism, name: str, how: dict[str, Any], errors: list[str] | None = None
+    instance: Instance,
+    row: Mechanism,
+    name: str,
+    how: dict[str, Any],
+    errors: list[str] | None = None,
 ) -> bool:
     """Whether the mechanism is defined for the instance and clearly breaks the property there.
 
@@ -194,7 +219,9 @@ def random_instance(
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
         options["eligible"] = eligible
-    limited = row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else _LIMITED))
+    limited = row.limits == "always" or (
+        row.limits == "any" and rng.random() < (0.5 if blocked else _LIMITED)
+    )
     if RATES in row.domain:
         there = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
         options["rates"] = there * rng.integers(0, 5, (n, k))
@@ -209,13 +236,16 @@ def random_instance(
         needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
     instance = Instance.from_arrays(demands, capacities, **options)
-    return instance.derived(task_limits=_binding_limits(rng, instance, row)) if limited else instance
+    return (
+        instance.derived(task_limits=_binding_limits(rng, instance, row)) if limited else instance
+    )
 
 
 def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism) -> np.ndarray:
     """Return task limits of half of the users (of one at least), about a half of what each would get.
 
-    That is told by an equal part, by weight, of what the user could run alone; some limits are below and some above.
+    That is told by an equal part, by weight, of what the user could run alone; some limits are
+    below and some above.
     """
     weights = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
     due = instance.gamma().sum(axis=1) * weights / weights.sum()
@@ -234,7 +264,9 @@ def _asked(name: str) -> Property:
     return PROPERTIES.get(name, PROPERTIES["Pareto-optimal"])
 
 
-def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool) -> Any:
+def random_tree(
+    rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool
+) -> Any:
     """Return a random tree over users: three queues at most two deep, with weights; perhaps guarantees and caps."""
     paths = ["", "a", "b", "a/c"]
     queue = [paths[k] for k in rng.integers(0, len(paths), users)]
@@ -244,7 +276,9 @@ def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.n
         queues[path]["cap"] = {f"resource{r + 1}": int(rng.integers(1, pool[r] + 1))}
         other = paths[int(rng.integers(1, len(paths)))]
         if other != path:
-            queues[other]["guarantee"] = {f"resource{k + 1}": int(pool[k] // 4) for k in range(resources)}
+            queues[other]["guarantee"] = {
+                f"resource{k + 1}": int(pool[k] // 4) for k in range(resources)
+            }
     return {"queue": queue, "queues": queues}
 
 
@@ -256,7 +290,9 @@ def _add_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int
         given |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
 
 
-def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
+def _dominating(
+    demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None
+) -> np.ndarray:
     """Return demands of the first resource that make it everyone's dominant one wherever it can run."""
     needed = demands[:, None, :] * quotients(capacities[:, [0]], capacities)
     runs = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)

@@ -35,5 +35,8 @@ def broken_promises(found: pd.DataFrame) -> list[str]:
             where.append(f"on {row['broken']} of {row['audited']} instances audited now")
         if where:
             condition = f" if {row['condition']}" if row["condition"] else ""
-            said.append(f"{mechanism} breaks {wanted!r}, promised by {row['source']}{condition}: {' and '.join(where)}")
+            said.append(
+                f"{mechanism} breaks {wanted!r}, promised by {row['source']}{condition}: "
+                f"{' and '.join(where)}"
+            )
     return said

@@ -1,6 +1,7 @@
 """The command line ``fairlp``; what it does and its exit codes are in ``docs/command-line.md``.
 
-Nothing heavy is imported before a command needs it, so that help, version and shell completion come at once.
+Nothing heavy is imported before a command needs it, so that help, version and shell completion come
+at once.
 """
 
 from __future__ import annotations

@@ -97,7 +97,12 @@ class _Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the names and first sentences of the commands, whole."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(MOST_LETTERS)) for name, one in self.commands.items()])
+            formatter.write_dl(
+                [
+                    (name, one.get_short_help_str(MOST_LETTERS))
+                    for name, one in self.commands.items()
+                ]
+            )
 
     def make_context(self, *given: Any, **more: Any) -> Any:
         with _short_usage():
@@ -154,12 +159,13 @@ app = typer.Typer(
 def command(name: str | None = None) -> Callable[[_Function], _Function]:
     """Return a decorator that registers a command; options that belong together may be one parameter, a dataclass.
 
-    A field of such a group is written as a parameter of a command would be: its name, an ``Annotated`` type, its
-    default. In the signature that typer reads, the fields stand in the place of their group; all are passed by name,
-    so that an argument may follow an option. A group may check its fields in ``__post_init__``.
+    A field of such a group is written as a parameter of a command would be: its name, an
+    ``Annotated`` type, its default. In the signature that typer reads, the fields stand in the
+    place of their group; all are passed by name, so that an argument may follow an option. A group
+    may check its fields in ``__post_init__``.
 
-    In every path ``~`` is the folder of its user. A shell does so only at the beginning of a word: not in
-    ``--output=~/x.json``, and not in quotes.
+    In every path ``~`` is the folder of its user. A shell does so only at the beginning of a word:
+    not in ``--output=~/x.json``, and not in quotes.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -184,7 +190,9 @@ def command(name: str | None = None) -> Callable[[_Function], _Function]:
 def flattened(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that takes the fields of its groups of options one by one."""
     own = inspect.signature(function, eval_str=True).parameters
-    groups: dict[str, Any] = {name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)}
+    groups: dict[str, Any] = {
+        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+    }
     parameters = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, one in own.items()
@@ -193,7 +201,9 @@ def flattened(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def with_groups(**given: Any) -> None:
-        given = {name: home(value) if isinstance(value, Path) else value for name, value in given.items()}
+        given = {
+            name: home(value) if isinstance(value, Path) else value for name, value in given.items()
+        }
         _keep_what_is_read(given)
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
@@ -208,7 +218,10 @@ def flattened(function: Callable[..., None]) -> Callable[..., None]:
 def _fields(group: type[Any]) -> list[inspect.Parameter]:
     """Return the fields of a group as parameters; a field's type is known where its class was written."""
     hints = get_type_hints(group, include_extras=True)
-    return [each.replace(annotation=hints[each.name]) for each in inspect.signature(group).parameters.values()]
+    return [
+        each.replace(annotation=hints[each.name])
+        for each in inspect.signature(group).parameters.values()
+    ]
 
 
 def _version(wanted: bool) -> None:
@@ -232,7 +245,9 @@ def main() -> None:
     import_late()
     _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter must not end the program
+        if hasattr(
+            stream, "reconfigure"
+        ):  # a terminal that lacks a letter must not end the program
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="fairlp")
@@ -246,7 +261,11 @@ def main() -> None:
         if whose:  # it is the caller's own function that raised it
             tell("error", f"{type(error).__name__}, {whose[-1]}: {error}")
             raise SystemExit(ExitCode.INPUT) from None
-        tell("error", f"unexpected {type(error).__name__}; this is a bug in fairlp, please report it with the above")
+        tell(
+            "error",
+            f"unexpected {type(error).__name__}; this is a bug in fairlp, please report it with "
+            "the above",
+        )
         raise SystemExit(ExitCode.BUG) from None
 
 
@@ -255,7 +274,10 @@ class _Closed(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Raise: what is printed would be lost."""
-        raise OSError(errno.EBADF, "standard output is closed, so that the answer has no place; write it with -o FILE")
+        raise OSError(
+            errno.EBADF,
+            "standard output is closed, so that the answer has no place; write it with -o FILE",
+        )
 
 
 def _open_standard_streams() -> None:
@@ -273,13 +295,16 @@ def _keep_what_is_read(given: dict[str, Any]) -> None:
     """Raise where an answer would replace a file that the command reads, by itself or in a folder."""
     paths = {name: home(value) for name, value in given.items() if isinstance(value, str | Path)}
     paths = {name: path for name, path in paths.items() if os.path.exists(path)}
-    files = {name: path for name, path in paths.items() if name in _WRITTEN and os.path.isfile(path)}
+    files = {
+        name: path for name, path in paths.items() if name in _WRITTEN and os.path.isfile(path)
+    }
     read = [path for name, path in paths.items() if name not in _WRITTEN]
     for name, file in files.items():
         folders = () if file.suffix in _SHOWN else file.resolve().parents
         if any(os.path.samefile(path, one) for path in read for one in (file, *folders)):
             raise FileFormatError(
-                f"{str(file)!r} is what this command reads, and its answer would replace it; choose another "
+                f"{str(file)!r} is what this command reads, and its answer would replace it; "
+                "choose another "
                 f"file for --{name.replace('_', '-')}"
             )
 
@@ -304,7 +329,10 @@ def bounded(message: str) -> str:
     if len(message) <= MOST_LETTERS:
         return message
     head, tail = MOST_LETTERS * 3 // 4, MOST_LETTERS // 4
-    return f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … {message[-tail:]}"
+    return (
+        f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … "
+        f"{message[-tail:]}"
+    )
 
 
 @contextmanager
@@ -321,6 +349,9 @@ def _explain(error: Exception, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     if isinstance(error, OSError) and not isinstance(error, FairlpError) and error.strerror:
-        tell("error", f"{error.strerror}: {error.filename}" if error.filename is not None else error.strerror)
+        tell(
+            "error",
+            f"{error.strerror}: {error.filename}" if error.filename is not None else error.strerror,
+        )
     else:
         tell("error", str(error) or type(error).__name__)

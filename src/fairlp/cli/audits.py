@@ -37,13 +37,15 @@ class QuestionOptions:
     """The options that say what is asked of an allocation."""
 
     properties: Annotated[
-        Repeated, Option("--property", "-p", metavar="NAME", help="Only this property. May be repeated.")
+        Repeated,
+        Option("--property", "-p", metavar="NAME", help="Only this property. May be repeated."),
     ] = None
-    division: Annotated[Literal["rdm", "tdm"] | None, Option(help="Servers divide their resources, or their time.")] = (
-        None
-    )
+    division: Annotated[
+        Literal["rdm", "tdm"] | None, Option(help="Servers divide their resources, or their time.")
+    ] = None
     whole_tasks: Annotated[
-        bool | None, Option("--whole-tasks/--divisible", help="Whether parts of tasks are worth nothing.")
+        bool | None,
+        Option("--whole-tasks/--divisible", help="Whether parts of tasks are worth nothing."),
     ] = None
     tries: Annotated[int, Option(min=1, help="Lies to try, for strategy-proofness.")] = 200
     seed: Annotated[int, Option(help="Seed of that search.")] = 0
@@ -61,7 +63,10 @@ def audit(
         ),
     ] = None,
     mechanism: Annotated[
-        str | None, mechanism_option("Audit what this mechanism does; of a dump, what is fair (see fairlp report).")
+        str | None,
+        mechanism_option(
+            "Audit what this mechanism does; of a dump, what is fair (see fairlp report)."
+        ),
     ] = None,
     scheduler: SchedulerOption = None,
     question: QuestionOptions,
@@ -74,8 +79,9 @@ def audit(
 ) -> None:
     """Which promises does an allocation keep, and who is hurt, by how much.
 
-    Of what a scheduler's tools print also who has what beside what is fair, what each waits for and who holds it. The
-    exit code is 1 when a property that was asked for by --property is broken, and 0 otherwise.
+    Of what a scheduler's tools print also who has what beside what is fair, what each waits for and
+    who holds it. The exit code is 1 when a property that was asked for by --property is broken, and
+    0 otherwise.
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
@@ -86,7 +92,9 @@ def audit(
     if shares and not subject.scheduler:
         raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
     if allocation is not None and method != MethodOptions():
-        raise typer.BadParameter("--allocation FILE is there already; --method, --solver and such compute one")
+        raise typer.BadParameter(
+            "--allocation FILE is there already; --method, --solver and such compute one"
+        )
     from ..operations.reports.facts import left_out_of
     from ..operations.reports.share_comparison import ShareComparison
 
@@ -121,7 +129,9 @@ def _audit_data(comparison: ShareComparison | None, chosen: pd.DataFrame) -> Any
     }
 
 
-def _audited(subject: Subject, path: str, allocation: Path | None, mechanism: str | None) -> tuple[str, Any]:
+def _audited(
+    subject: Subject, path: str, allocation: Path | None, mechanism: str | None
+) -> tuple[str, Any]:
     """Return the name of what is audited, and its tasks (None: what the mechanism of that name does)."""
     if subject.scheduler:
         if allocation is not None:
@@ -130,7 +140,9 @@ def _audited(subject: Subject, path: str, allocation: Path | None, mechanism: st
     if allocation is None and mechanism is not None:
         return mechanism, None
     if allocation is None or mechanism is not None:
-        raise typer.BadParameter(f"{path} is an instance: give either --allocation FILE or --mechanism NAME")
+        raise typer.BadParameter(
+            f"{path} is an instance: give either --allocation FILE or --mechanism NAME"
+        )
     from ..models.files.tables import read_tasks
 
     return allocation.name, read_tasks(allocation, subject.instance)
@@ -189,7 +201,11 @@ class SearchOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Return those that were given, as Python takes them."""
-        given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+        given = {
+            one.name: value
+            for one in fields(self)
+            if (value := getattr(self, one.name)) != one.default
+        }
         if self.generator is not None:
             from ..mechanisms.own import load_function
 
@@ -200,9 +216,12 @@ class SearchOptions:
 @command()
 def promises(
     *,
-    audits: Annotated[int, Option(min=0, help="Random instances to audit for each promise, now.")] = 0,
+    audits: Annotated[
+        int, Option(min=0, help="Random instances to audit for each promise, now.")
+    ] = 0,
     mechanisms: Annotated[
-        Repeated, mechanism_option("Only these: names with commas between them, or repeated.", "NAMES")
+        Repeated,
+        mechanism_option("Only these: names with commas between them, or repeated.", "NAMES"),
     ] = None,
     search: SearchOptions,
     report: ReportOptions,
@@ -218,7 +237,10 @@ def promises(
 
     shown = in_words(found).reset_index().set_index("mechanism")
     title = "Promises; fairlp counterexample MECHANISM PROPERTY shows an instance that ships"
-    report.deliver([TitledTable(title, shown), *broken_promises(found)], found.reset_index().set_index("mechanism"))
+    report.deliver(
+        [TitledTable(title, shown), *broken_promises(found)],
+        found.reset_index().set_index("mechanism"),
+    )
     if (found["broken"] > 0).any():
         raise typer.Exit(ExitCode.NO)
 
@@ -238,13 +260,19 @@ class SizeOptions(SearchOptions):
 @command()
 def counterexample(
     *,
-    mechanism: Annotated[str, Argument(metavar="MECHANISM", callback=own_mechanism, autocompletion=complete_mechanism)],
+    mechanism: Annotated[
+        str,
+        Argument(metavar="MECHANISM", callback=own_mechanism, autocompletion=complete_mechanism),
+    ],
     wanted: Annotated[str, Argument(metavar="PROPERTY")],
-    search: Annotated[bool, Option("--search", help="Search for one, instead of the one that ships.")] = False,
+    search: Annotated[
+        bool, Option("--search", help="Search for one, instead of the one that ships.")
+    ] = False,
     size: SizeOptions,
     option: ExtraOption = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write the instance (.json or .yaml) there.")
+        Path | None,
+        Option("--output", "-o", metavar="FILE", help="Write the instance (.json or .yaml) there."),
     ] = None,
 ) -> None:
     """Show the smallest instance on which a mechanism breaks a property: one that ships, or found by a search.
@@ -266,7 +294,9 @@ def counterexample(
         print_text([f"none found in {size.tries} instances{most}, which proves nothing"])
         raise typer.Exit(ExitCode.NO)
     findings = run(found, allocate(found, mechanism, **options), wanted, options=options)
-    print_text([*map(TitledTable, ("users", "servers"), found.to_frames()), findings["witness"].iloc[0]])
+    print_text(
+        [*map(TitledTable, ("users", "servers"), found.to_frames()), findings["witness"].iloc[0]]
+    )
     if output is not None:
         for path in found.write(output):
             wrote(path)

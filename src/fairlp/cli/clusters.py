@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from ..operations.reports.subject import Subject
 
 #: What may be said of a queue, and whether it is by resource.
-_OF_A_QUEUE = {"weight": False, "tasks": False, "like": False, "guarantee": True, "cap": True, "demand": True}
+_OF_A_QUEUE = {
+    "weight": False,
+    "tasks": False,
+    "like": False,
+    "guarantee": True,
+    "cap": True,
+    "demand": True,
+}
 _SHARES = ("share", "fair_share", "guarantee", "cap", "borrowed", "before", "after", "change")
 
 
@@ -58,9 +65,14 @@ PathArgument = Annotated[
         "as for allocate.",
     ),
 ]
-SchedulerOption = Annotated[str | None, Option(metavar="NAME", help="Who wrote the dump, where its files do not tell.")]
+SchedulerOption = Annotated[
+    str | None, Option(metavar="NAME", help="Who wrote the dump, where its files do not tell.")
+]
 FairOption = Annotated[
-    str | None, mechanism_option("What is fair: by default h-drf-counted where users stand in queues, else DRF.")
+    str | None,
+    mechanism_option(
+        "What is fair: by default h-drf-counted where users stand in queues, else DRF."
+    ),
 ]
 
 
@@ -70,14 +82,21 @@ class AboutOptions:
 
     weight: Annotated[
         Repeated,
-        Option(metavar="NAME=NUMBER", help="Another weight of a queue or user. May be repeated, as --exclude."),
+        Option(
+            metavar="NAME=NUMBER",
+            help="Another weight of a queue or user. May be repeated, as --exclude.",
+        ),
     ] = None
     exclude: Annotated[
         Repeated,
-        Option(metavar="NAME", help="Leave out a queue or user, such as a namespace of the system; its use counts."),
+        Option(
+            metavar="NAME",
+            help="Leave out a queue or user, such as a namespace of the system; its use counts.",
+        ),
     ] = None
     since: Annotated[
-        str | None, Option(metavar="PATH", help="An earlier dump: who moved since, and who still waits?")
+        str | None,
+        Option(metavar="PATH", help="An earlier dump: who moved since, and who still waits?"),
     ] = None
 
     def subjects(self, path: str, scheduler: str | None) -> tuple[Subject, Subject | None]:
@@ -86,7 +105,9 @@ class AboutOptions:
 
         exclude = self.exclude or ()
         now = reported(load_subject(path, scheduler), read_pairs(self.weight, "--weight"), exclude)
-        return now, None if self.since is None else load_subject(self.since, scheduler).without(exclude, there=False)
+        return now, None if self.since is None else load_subject(self.since, scheduler).without(
+            exclude, there=False
+        )
 
 
 @command()
@@ -94,7 +115,10 @@ def report(
     *,
     path: PathArgument,
     output: Annotated[
-        Path, Option("--output", "-o", metavar="FILE", help="Where the page goes; it replaces what is there.")
+        Path,
+        Option(
+            "--output", "-o", metavar="FILE", help="Where the page goes; it replaces what is there."
+        ),
     ] = Path("report.html"),
     mechanism: FairOption = None,
     compare: Annotated[
@@ -106,7 +130,11 @@ def report(
     ] = None,
     about: AboutOptions,
     exit_code: Annotated[
-        bool, Option("--exit-code", help="Exit with 1 where somebody is short of a whole task of its fair share.")
+        bool,
+        Option(
+            "--exit-code",
+            help="Exit with 1 where somebody is short of a whole task of its fair share.",
+        ),
     ] = False,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
@@ -176,7 +204,9 @@ def what_if(
     path: PathArgument,
     edits: EditOptions,
     mechanism: FairOption = None,
-    by: Annotated[Literal["user", "queue"] | None, Option(help="By default queues, where there are any.")] = None,
+    by: Annotated[
+        Literal["user", "queue"] | None, Option(help="By default queues, where there are any.")
+    ] = None,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
     report: ReportOptions,
@@ -190,15 +220,22 @@ def what_if(
 
     found = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
 
-    shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(index={"": "(root)"})
-    lines = ["shares are dominant shares of the cluster as it is, in percent; the largest changes first"]
+    shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(
+        index={"": "(root)"}
+    )
+    lines = [
+        "shares are dominant shares of the cluster as it is, in percent; the largest changes first"
+    ]
     if "would_go" in found:
         go = found["would_go"][(found["would_go"] > 0) & (found.index != "")]
         names = ", ".join(
-            f"{label} ({count:,.0f})" for label, count in go.sort_values(ascending=False).iloc[:10].items()
+            f"{label} ({count:,.0f})"
+            for label, count in go.sort_values(ascending=False).iloc[:10].items()
         )
         lines.append(f"running tasks that would go: {names or 'none'}")
-    report.deliver([*lines, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found)
+    report.deliver(
+        [*lines, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found
+    )
 
 
 def _queue(text: str) -> tuple[str, dict[str, Any]]:
@@ -213,8 +250,12 @@ def _queue(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = part.partition("=")
         key, dot, resource = key.strip().partition(".")
         if not equals or _OF_A_QUEUE.get(key) is not bool(dot):
-            known = ", ".join(f"{name}{'.RESOURCE' if by else ''}" for name, by in _OF_A_QUEUE.items())
-            raise typer.BadParameter(f"{part!r}; expected KEY=VALUE with one of {known}", param_hint="'--queue'")
+            known = ", ".join(
+                f"{name}{'.RESOURCE' if by else ''}" for name, by in _OF_A_QUEUE.items()
+            )
+            raise typer.BadParameter(
+                f"{part!r}; expected KEY=VALUE with one of {known}", param_hint="'--queue'"
+            )
         if dot:
             said.setdefault(key, {})[resource] = read_number(value, "--queue")
         else:
@@ -236,7 +277,12 @@ def shares_text(comparison: ShareComparison) -> Text:
     if comparison.instance.queues is not None:
         queues = comparison.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
         yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
-    yield TitledTable("By user, those first who are owed most", for_people(owed_first(comparison), units), SHOWN, hint)
+    yield TitledTable(
+        "By user, those first who are owed most",
+        for_people(owed_first(comparison), units),
+        SHOWN,
+        hint,
+    )
     lost, odd = subject.homeless, len(subject.not_understood)
     if len(lost):
         yield f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take"
@@ -258,7 +304,9 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
     if "blocked_by" in shown:
         from ..operations.reports.sections import amounts
 
-        of = [(units or {}).get(str(what).removeprefix("cap of "), "") for what in shown["blocked_by"]]
+        of = [
+            (units or {}).get(str(what).removeprefix("cap of "), "") for what in shown["blocked_by"]
+        ]
         for name in ("held_by", "beyond_fair"):
             shown[name] = [amounts(held, unit) for held, unit in zip(shown[name], of, strict=True)]
     for name in shown.columns:
@@ -266,7 +314,11 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
             shown[name] = shown[name].map(lambda share: cell(100 * share))
         elif shown[name].dtype.kind == "f":
             shown[name] = shown[name].map(cell)
-    told = [name for name in shown.columns if name in _SHARES[:2] or not shown[name].isin(["", "–", 0, "0"]).all()]
+    told = [
+        name
+        for name in shown.columns
+        if name in _SHARES[:2] or not shown[name].isin(["", "–", 0, "0"]).all()
+    ]
     return shown[told]
 
 
@@ -275,5 +327,8 @@ def for_csv(table: pd.DataFrame) -> pd.DataFrame:
     found = table.copy()
     for name in ("held_by", "beyond_fair"):
         if name in found:
-            found[name] = [", ".join(f"{who} ({amount!r})" for who, amount in held.items()) for held in found[name]]
+            found[name] = [
+                ", ".join(f"{who} ({amount!r})" for who, amount in held.items())
+                for held in found[name]
+            ]
     return found

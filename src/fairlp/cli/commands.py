@@ -51,7 +51,8 @@ def allocate(
     instance: InstanceArgument,
     mechanism: MechanismOption = "drfh",
     table: Annotated[
-        AllocationTable | None, Option(help="Only this table, whole; --csv writes users without it.")
+        AllocationTable | None,
+        Option(help="Only this table, whole; --csv writes users without it."),
     ] = None,
     level: Annotated[
         int | None, Option(min=0, help="Of --table queues: only those so deep (1: below the root).")
@@ -73,7 +74,9 @@ def allocate(
     Example: fairlp allocate wang-figure-1 -m drfh
     """
     if report.format == "json" and table is not None:
-        raise typer.BadParameter("--table is for text and --csv; JSON holds users, tasks and utilization")
+        raise typer.BadParameter(
+            "--table is for text and --csv; JSON holds users, tasks and utilization"
+        )
     if level is not None and table != "queues":
         raise typer.BadParameter("--level is of --table queues")
     check_folder(proof)
@@ -102,12 +105,14 @@ def compare(
     instance: InstanceArgument,
     mechanism: MechanismsOption = None,
     value: Annotated[
-        ComparisonTable | None, Option(help="Only this table, whole; --csv writes tasks without it.")
+        ComparisonTable | None,
+        Option(help="Only this table, whole; --csv writes tasks without it."),
     ] = None,
     methods: Annotated[
         bool,
         Option(
-            "--methods", help="Compare every exact method of one mechanism with its LP; exit code 1 if one differs."
+            "--methods",
+            help="Compare every exact method of one mechanism with its LP; exit code 1 if one differs.",
         ),
     ] = False,
     method: MethodOptions,
@@ -121,7 +126,9 @@ def compare(
     names = given_names(mechanism)
     if methods:
         if value is not None or report.plot is not None:
-            raise typer.BadParameter("--value and --plot are for several mechanisms, not for --methods")
+            raise typer.BadParameter(
+                "--value and --plot are for several mechanisms, not for --methods"
+            )
         _compare_methods(instance, names or ["drfh"], arguments, report)
         return
     from ..api import comparison_table
@@ -152,7 +159,9 @@ def compare(
     report.save(lambda: plots.plot_comparison(found))
 
 
-def _compared(given: Any, names: list[str] | None, *, quiet: bool, **how: Any) -> tuple[dict[str, Any], dict[str, str]]:
+def _compared(
+    given: Any, names: list[str] | None, *, quiet: bool, **how: Any
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the allocations, and the reasons of the mechanisms that were left out (asked for or not)."""
     from ..api import allocate_all
     from ..mechanisms.table import TABLE, find
@@ -166,19 +175,27 @@ def _compared(given: Any, names: list[str] | None, *, quiet: bool, **how: Any) -
     return found, {name: reason for name, reason in reasons.items() if reason}
 
 
-def _compare_methods(instance: str, names: list[str], arguments: dict[str, Any], report: DrawnReportOptions) -> None:
+def _compare_methods(
+    instance: str, names: list[str], arguments: dict[str, Any], report: DrawnReportOptions
+) -> None:
     """Compare every exact method of a mechanism with the linear program, user by user."""
     by_default = MethodOptions().arguments()
-    fixed = {name: arguments.pop(name) for name in ("method", "merge", "oversized") if name in arguments}
+    fixed = {
+        name: arguments.pop(name) for name in ("method", "merge", "oversized") if name in arguments
+    }
     if len(names) > 1 or any(by_default.get(name) != value for name, value in fixed.items()):
-        raise typer.BadParameter("--methods runs all methods of one mechanism; leave out --method, --no-merge and such")
+        raise typer.BadParameter(
+            "--methods runs all methods of one mechanism; leave out --method, --no-merge and such"
+        )
     from ..mechanisms.validation import validate
 
     found = validate(load_instance(instance), names[0], **arguments)
     wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]
 
     verdict = f"disagree: {', '.join(wrong)}" if wrong else "all methods agree"
-    report.deliver([TitledTable(f"{names[0]}: methods against the linear program", found), verdict], found)
+    report.deliver(
+        [TitledTable(f"{names[0]}: methods against the linear program", found), verdict], found
+    )
     if wrong:
         raise typer.Exit(ExitCode.NO)
 
@@ -224,7 +241,10 @@ def frontier(
     def data() -> dict[str, Any]:
         return {"table": records(found.table), "markers": records(found.markers), "failed": failed}
 
-    tables = [TitledTable("α-fair allocations", found.table), TitledTable("Beside them", found.markers)]
+    tables = [
+        TitledTable("α-fair allocations", found.table),
+        TitledTable("Beside them", found.markers),
+    ]
     report.deliver([*tables, *reasons], found.table, data)
     report.save(found.plot)
 
@@ -234,13 +254,17 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'") from None
+        raise typer.BadParameter(
+            f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'"
+        ) from None
 
 
 # An allocation for people.
 
 
-def allocation_table(allocation: Allocation, which: AllocationTable, level: int | None = None) -> pd.DataFrame:
+def allocation_table(
+    allocation: Allocation, which: AllocationTable, level: int | None = None
+) -> pd.DataFrame:
     """Return one table of an allocation; that of queues at one level, or of all of them."""
     if which == "users":
         return allocation.summary()
@@ -249,7 +273,8 @@ def allocation_table(allocation: Allocation, which: AllocationTable, level: int 
     found: pd.DataFrame | None = getattr(allocation, which)
     if found is None:
         raise NotDefinedError(
-            f"method {allocation.method!r} of {allocation.mechanism!r} gives no {which}; --method lp does"
+            f"method {allocation.method!r} of {allocation.mechanism!r} gives no {which}; --method "
+            "lp does"
         )
     if which == "rounds" and "users" in found:
         found = found.assign(users=found["users"].map(cell))
@@ -265,13 +290,19 @@ def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
     how = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
     about = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")
     yield f"{about}; method {how}\n"
-    yield TitledTable("Users", allocation.summary(), SHOWN, "--table users prints all, --csv and --json write all")
+    yield TitledTable(
+        "Users", allocation.summary(), SHOWN, "--table users prints all, --csv and --json write all"
+    )
     if instance.queues is not None:
         named = allocation.by_queue().rename(index={"": "(root)"})
-        yield TitledTable("Queues, each with all below it", named, SHOWN, "--table queues prints all")
+        yield TitledTable(
+            "Queues, each with all below it", named, SHOWN, "--table queues prints all"
+        )
     yield TitledTable("The whole cluster", _pool(allocation))
     if allocation.prices is not None and len(dear := _dearest(allocation.prices, instance)):
-        yield TitledTable("Most expensive capacities (price: at most what one more unit adds to the level)", dear)
+        yield TitledTable(
+            "Most expensive capacities (price: at most what one more unit adds to the level)", dear
+        )
     notes = [("note", note) for note in allocation.notes if note not in said]
     yield from (f"{label:<9} {text}" for label, text in [*_facts(allocation), *notes])
 
@@ -298,7 +329,10 @@ def _dearest(prices: pd.DataFrame, instance: Instance) -> pd.DataFrame:
 
     flat = prices.to_numpy().ravel()
     dearest = [int(k) for k in (-flat).argsort(kind="stable")[:_PRICES_SHOWN] if flat[k] > 0]
-    rows = [(instance.servers[k // prices.shape[1]], instance.resources[k % prices.shape[1]], flat[k]) for k in dearest]
+    rows = [
+        (instance.servers[k // prices.shape[1]], instance.resources[k % prices.shape[1]], flat[k])
+        for k in dearest
+    ]
     found = pd.DataFrame(rows, columns=["server", "resource", "price"]).set_index("server")
     return found.assign(per=_units(instance, found["resource"])) if instance.units else found
 
@@ -312,19 +346,31 @@ def _facts(allocation: Allocation) -> list[tuple[str, str]]:
     facts = []
     rounds = allocation.rounds
     if rounds is not None and len(rounds):
-        low, high = (cell(float(rounds["level"].iloc[k])) for k in (0, -1)) if "level" in rounds else ("", "")
+        low, high = (
+            (cell(float(rounds["level"].iloc[k])) for k in (0, -1))
+            if "level" in rounds
+            else ("", "")
+        )
         level = f", level {low}" if low == high else f", levels {low} to {high}"
         facts.append(("rounds", f"{len(rounds)}{level if low else ''}"))
     facts.append(("verified", verification(allocation)[1]))
     if allocation.times:
-        facts.append(("times", ", ".join(f"{phase} {seconds:.3g} s" for phase, seconds in allocation.times.items())))
+        facts.append(
+            (
+                "times",
+                ", ".join(
+                    f"{phase} {seconds:.3g} s" for phase, seconds in allocation.times.items()
+                ),
+            )
+        )
     return facts
 
 
 def verification(allocation: Allocation) -> tuple[bool, str]:
     """Return whether an allocation passes all that is checked of it, and what that is, in one line.
 
-    Where the method says that something is unproved, and the mechanism has a proof of its own, that decides.
+    Where the method says that something is unproved, and the mechanism has a proof of its own, that
+    decides.
     """
     figures = f"largest violation of a capacity or limit {allocation.residual:.3g}"
     unproved = getattr(allocation, "unproved", "")  # users who arrive have no programs
@@ -336,8 +382,15 @@ def verification(allocation: Allocation) -> tuple[bool, str]:
     elif proof is not None and proof.holds:
         figures += f"; {proof.message}"
     elif not unproved:
-        figures += "; no linear program, so no duality gap (fairlp compare --methods compares with one)"
-    too_far = bool(unproved) and proof is None and allocation.gap is not None and not allocation.gap <= VERIFIED
+        figures += (
+            "; no linear program, so no duality gap (fairlp compare --methods compares with one)"
+        )
+    too_far = (
+        bool(unproved)
+        and proof is None
+        and allocation.gap is not None
+        and not allocation.gap <= VERIFIED
+    )
     if too_far or not allocation.residual <= VERIFIED:
         return False, f"NO: {figures}; expected at most {VERIFIED:.3g}"
     if proof is not None and not proof.holds:

@@ -59,8 +59,12 @@ Text = Iterable["str | TitledTable | Callable[[Console], None]"]
 class ReportOptions:
     """The options of a command that prints an answer, or writes it to a file."""
 
-    as_json: Annotated[bool, Option("--json", help="Print JSON and nothing else, numbers in full.")] = False
-    as_csv: Annotated[bool, Option("--csv", help="Print CSV and nothing else, numbers in full.")] = False
+    as_json: Annotated[
+        bool, Option("--json", help="Print JSON and nothing else, numbers in full.")
+    ] = False
+    as_csv: Annotated[
+        bool, Option("--csv", help="Print CSV and nothing else, numbers in full.")
+    ] = False
     output: Annotated[
         Path | None,
         Option(
@@ -76,7 +80,9 @@ class ReportOptions:
             raise typer.BadParameter("--json and --csv exclude each other")
         check_folder(self.output)
         if self.output is not None and self.output.is_dir():
-            raise FileFormatError(f"cannot write {str(self.output)!r}: it is a folder; expected a file")
+            raise FileFormatError(
+                f"cannot write {str(self.output)!r}: it is a folder; expected a file"
+            )
 
     @property
     def format(self) -> Literal["text", "json", "csv"]:
@@ -91,7 +97,10 @@ class ReportOptions:
         self.deliver([TitledTable(title, frame)], frame)
 
     def deliver(
-        self, text: Text, frame: pd.DataFrame | Callable[[], pd.DataFrame], data: Callable[[], Any] | None = None
+        self,
+        text: Text,
+        frame: pd.DataFrame | Callable[[], pd.DataFrame],
+        data: Callable[[], Any] | None = None,
     ) -> None:
         """Write one of text, frame (CSV) and data (JSON; by default the rows of the frame); a file is then named."""
         made = frame if callable(frame) else lambda: frame
@@ -118,7 +127,9 @@ class ReportOptions:
 class DrawnReportOptions(ReportOptions):
     """The options of a command whose answer may be drawn too."""
 
-    plot: Annotated[Path | None, Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None
+    plot: Annotated[
+        Path | None, Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,7 +151,9 @@ class DrawnReportOptions(ReportOptions):
 def check_folder(path: Path | None) -> None:
     """Raise when the folder that a file is to be written to is not there, before any work is done."""
     if path is not None and not path.parent.is_dir():
-        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+        raise FileFormatError(
+            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}"
+        )
 
 
 def wrote(path: Path) -> None:
@@ -170,7 +183,9 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table, each with its label under the name of the index."""
     plain = frame.reset_index()
     columns = [str(column) for column in plain.columns]
-    return [dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
+    return [
+        dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -233,14 +248,28 @@ def _print(text: str) -> None:
 
 
 def _writes_unicode() -> bool:
-    return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
+    return (
+        (getattr(sys.stdout, "encoding", None) or "utf-8")
+        .lower()
+        .replace("-", "")
+        .startswith("utf")
+    )
 
 
-def report_table(console: Console, title: str, frame: pd.DataFrame, shown: int | None, hint: str) -> None:
+def report_table(
+    console: Console, title: str, frame: pd.DataFrame, shown: int | None, hint: str
+) -> None:
     """Print the first rows of a table (by default all), and how many more there are and how to get them."""
     numbers = {k for k, dtype in enumerate(frame.dtypes, 1) if dtype.kind in "iufc"}
     rows = frame.iloc[:shown].itertuples(name=None)
-    report_rows(console, title, [frame.index.name, *frame.columns], rows, numbers, folded=console.is_terminal)
+    report_rows(
+        console,
+        title,
+        [frame.index.name, *frame.columns],
+        rows,
+        numbers,
+        folded=console.is_terminal,
+    )
     if shown is not None and len(frame) > shown:
         console.print(f"… and {len(frame) - shown} more ({hint})")
     console.print()
@@ -259,18 +288,28 @@ def report_rows(
 
     ``numbers`` are the columns of numbers, which are aligned right.
     """
-    cells = [[_header(name) for name in names], *([visible(str(label)), *map(cell, values)] for label, *values in rows)]
+    cells = [
+        [_header(name) for name in names],
+        *([visible(str(label)), *map(cell, values)] for label, *values in rows),
+    ]
     console.print(title if folded else cut(title, console.width), style="bold")
     parts = fitted(cells, numbers, console.width)
     for at, widths in enumerate(parts):
         if at:
             console.print()
         console.print(_drawn(cells, widths, numbers, folded))
-    if not folded and any(len(row[k]) > width for row in cells for widths in parts for k, width in widths.items()):
-        console.print(f"… cut to {console.width} columns: --json and --csv print all, COLUMNS sets another width")
+    if not folded and any(
+        len(row[k]) > width for row in cells for widths in parts for k, width in widths.items()
+    ):
+        console.print(
+            f"… cut to {console.width} columns: --json and --csv print all, COLUMNS sets another "
+            "width"
+        )
 
 
-def _drawn(cells: Sequence[Sequence[str]], widths: dict[int, int], numbers: Collection[int], folded: bool) -> Table:
+def _drawn(
+    cells: Sequence[Sequence[str]], widths: dict[int, int], numbers: Collection[int], folded: bool
+) -> Table:
     """Return some columns of a table, each at most so wide: longer words are folded, or cut."""
     from rich import box
     from rich.table import Table
@@ -279,13 +318,22 @@ def _drawn(cells: Sequence[Sequence[str]], widths: dict[int, int], numbers: Coll
     heads, *rows = cells
     for k, width in widths.items():
         name = heads[k] if folded else cut_within(heads[k], width)
-        made.add_column(name, justify="right" if k in numbers else "left", max_width=width, overflow="fold")
+        made.add_column(
+            name, justify="right" if k in numbers else "left", max_width=width, overflow="fold"
+        )
     for row in rows:
-        made.add_row(*(row[k] if folded else (cut if k else cut_within)(row[k], width) for k, width in widths.items()))
+        made.add_row(
+            *(
+                row[k] if folded else (cut if k else cut_within)(row[k], width)
+                for k, width in widths.items()
+            )
+        )
     return made
 
 
-def fitted(cells: Sequence[Sequence[str]], numbers: Collection[int], width: int) -> list[dict[int, int]]:
+def fitted(
+    cells: Sequence[Sequence[str]], numbers: Collection[int], width: int
+) -> list[dict[int, int]]:
     """Return column → width, for as many parts as it takes to fit; each begins with the label, numbers are whole.
 
     >>> fitted([["user", "tasks", "why"], ["ann", "12", 30 * "long "]], {1}, 40)
@@ -293,7 +341,9 @@ def fitted(cells: Sequence[Sequence[str]], numbers: Collection[int], width: int)
     """
     columns = [[len(text) for text in column] for column in zip(*cells, strict=True)]
     whole = [max(column) for column in columns]
-    figures = [max(column[1:], default=0) if k in numbers else 0 for k, column in enumerate(columns)]
+    figures = [
+        max(column[1:], default=0) if k in numbers else 0 for k, column in enumerate(columns)
+    ]
 
     def at_most(most: int) -> list[int]:
         return [max(min(length, most), least) for length, least in zip(whole, figures, strict=True)]

@@ -25,7 +25,8 @@ Completions = list[tuple[str, str]]
 Repeated = list[str] | None
 
 _NODES = "openb_node_list_all_node.csv"
-#: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name their GPU models).
+#: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name
+#: their GPU models).
 _TASKS = ("openb_pod_list_gpuspec33.csv", "openb_pod_list_default.csv")
 
 
@@ -54,7 +55,8 @@ def load_instance(text: str) -> Instance:
     if any(text.casefold() == name.casefold() for name in EXAMPLES):
         return load(text)
     raise UnknownNameError(
-        f"there is no file or folder {text!r}, and no worked example of that name; {nearest(text, EXAMPLES)}"
+        f"there is no file or folder {text!r}, and no worked example of that name; "
+        f"{nearest(text, EXAMPLES)}"
     )
 
 
@@ -64,7 +66,8 @@ def _alibaba(folder: Path) -> Instance:
     there = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
     if not there:
         raise FileFormatError(
-            f"{str(folder)!r} has {_NODES} but no openb_pod_list_*.csv; expected {' or '.join(_TASKS)}"
+            f"{str(folder)!r} has {_NODES} but no openb_pod_list_*.csv; expected "
+            f"{' or '.join(_TASKS)}"
         )
     tasks = next((name for name in _TASKS if name in there), there[0])
     return read_alibaba_gpu(folder / _NODES, folder / tasks)
@@ -91,9 +94,13 @@ def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, 
         name, equals, text = pair.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'")
+            raise typer.BadParameter(
+                f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'"
+            )
         own = name.startswith("extra.")
-        where, key = (extra, name.removeprefix("extra.")) if own else (found, name.replace("-", "_"))
+        where, key = (
+            (extra, name.removeprefix("extra.")) if own else (found, name.replace("-", "_"))
+        )
         if key in where:
             raise typer.BadParameter(f"{name!r} is given twice", param_hint="'--option'")
         where[key] = _value(text.strip())
@@ -102,7 +109,9 @@ def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, 
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text.lower() if text.lower() in ("true", "false", "null", "none") else text)
+        return json.loads(
+            text.lower() if text.lower() in ("true", "false", "null", "none") else text
+        )
     except ValueError:
         return None if text.lower() == "none" else text
 
@@ -117,7 +126,9 @@ def read_pairs(pairs: Repeated, option: str, read: Callable[[str], Any] = float)
     for pair in pairs or ():
         name, _, value = pair.partition("=") if read is str else pair.rpartition("=")
         if not name.strip() or not value.strip():
-            raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint=f"'{option}'")
+            raise typer.BadParameter(
+                f"{pair!r} is not of the form NAME=VALUE", param_hint=f"'{option}'"
+            )
         found[name.strip()] = read_number(value.strip(), option, read)
     return found
 
@@ -128,7 +139,9 @@ def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> A
         return read(text)
     except ValueError:
         whole = "whole " if read is int else ""
-        raise typer.BadParameter(f"{text!r} is no {whole}number", param_hint=f"'{option}'") from None
+        raise typer.BadParameter(
+            f"{text!r} is no {whole}number", param_hint=f"'{option}'"
+        ) from None
 
 
 def given_names(given: Repeated) -> list[str] | None:
@@ -204,7 +217,11 @@ def complete_example(incomplete: str) -> Completions:
     """Return the worked examples that begin so, with their first lines."""
     from ..examples import table
 
-    return [(str(name), str(about)) for name, about in table()["about"].items() if str(name).startswith(incomplete)]
+    return [
+        (str(name), str(about))
+        for name, about in table()["about"].items()
+        if str(name).startswith(incomplete)
+    ]
 
 
 def complete_instance(incomplete: str) -> Completions:
@@ -227,7 +244,12 @@ def complete_instance(incomplete: str) -> Completions:
 def mechanism_option(what: str, metavar: str = "NAME") -> Any:
     """Return the option that names a mechanism, or several; ``what`` is its help."""
     return Option(
-        "--mechanism", "-m", metavar=metavar, callback=own_mechanism, autocompletion=complete_mechanism, help=what
+        "--mechanism",
+        "-m",
+        metavar=metavar,
+        callback=own_mechanism,
+        autocompletion=complete_mechanism,
+        help=what,
     )
 
 
@@ -241,11 +263,16 @@ InstanceArgument = Annotated[
     ),
 ]
 MechanismOption = Annotated[
-    str, mechanism_option("See: fairlp mechanisms; your own: package.module:function or file.py:function.")
+    str,
+    mechanism_option(
+        "See: fairlp mechanisms; your own: package.module:function or file.py:function."
+    ),
 ]
 MechanismsOption = Annotated[
     Repeated,
-    mechanism_option("Names with commas between them, or repeated; by default all that are defined.", "NAMES"),
+    mechanism_option(
+        "Names with commas between them, or repeated; by default all that are defined.", "NAMES"
+    ),
 ]
 SolverOption = Annotated[
     str,
@@ -268,7 +295,9 @@ ExtraOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, Option(min=0, help="Of everything that is drawn.")]
-ProgressFlag = Annotated[bool | None, Option("--progress/--no-progress", help="By default in a terminal only.")]
+ProgressFlag = Annotated[
+    bool | None, Option("--progress/--no-progress", help="By default in a terminal only.")
+]
 
 
 @dataclass(frozen=True)
@@ -276,12 +305,16 @@ class MethodOptions:
     """The options that say how a mechanism is computed."""
 
     method: Annotated[
-        str, Option(metavar="NAME", help="auto (the fastest that is exact), lp, or another of its own.")
+        str,
+        Option(metavar="NAME", help="auto (the fastest that is exact), lp, or another of its own."),
     ] = "auto"
     solver: SolverOption = "highs"
     merge: Annotated[
         bool,
-        Option("--merge/--no-merge", help="Merge identical servers and proportional users (exact) before an LP."),
+        Option(
+            "--merge/--no-merge",
+            help="Merge identical servers and proportional users (exact) before an LP.",
+        ),
     ] = True
     oversized: Annotated[
         Literal["divide", "drop", "error"] | None,
@@ -295,11 +328,18 @@ class MethodOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Return them as ``fairlp.allocate`` takes them."""
-        named = {"method": self.method, "solver": self.solver, "merge": self.merge, "oversized": self.oversized}
+        named = {
+            "method": self.method,
+            "solver": self.solver,
+            "merge": self.merge,
+            "oversized": self.oversized,
+        }
         more = read_options(self.option, self.time_limit)
         for name in more:
             if name in named:
-                raise typer.BadParameter(f"{name!r} is an option of its own: --{name}", param_hint="'--option'")
+                raise typer.BadParameter(
+                    f"{name!r} is an option of its own: --{name}", param_hint="'--option'"
+                )
         if self.oversized is None:
             del named["oversized"]
         return {**named, **more}

@@ -58,7 +58,12 @@ def export(
     mechanism: MechanismOption = "drfh",
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FILE", help=".mps, .lp, either with .gz, or .nl; without it, print it."),
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=".mps, .lp, either with .gz, or .nl; without it, print it.",
+        ),
     ] = None,
     latex: Annotated[bool, Option("--latex", help="Print it as LaTeX, for a paper.")] = False,
     profile: Annotated[
@@ -66,10 +71,15 @@ def export(
         Option(help="MPS only: portable (default) is read alike by all, native has indicators."),
     ] = None,
     labels: Annotated[
-        bool, Option("--labels/--no-labels", help="Names from labels (capacity.server3.cpu), or numbers (r7).")
+        bool,
+        Option(
+            "--labels/--no-labels",
+            help="Names from labels (capacity.server3.cpu), or numbers (r7).",
+        ),
     ] = True,
     option: Annotated[
-        Repeated, Option(metavar="NAME=VALUE", help="An option of the formulation. May be repeated.")
+        Repeated,
+        Option(metavar="NAME=VALUE", help="An option of the formulation. May be repeated."),
     ] = None,
 ) -> None:
     """Print a mechanism's model as mathematics, or write it for other solvers, as MPS or LP.
@@ -120,8 +130,8 @@ def solve(
 ) -> None:
     """Solve a model file of anywhere, by one solver or several, and check the answer without believing them.
 
-    Without an optimum, the reason is told in the file's own names, and the exit code is 1; so it is when solvers
-    disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
+    Without an optimum, the reason is told in the file's own names, and the exit code is 1; so it is
+    when solvers disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
     """
     from ..models.files.programs import read_program
     from ..models.programs import backends
@@ -151,14 +161,18 @@ def solve(
         raise typer.Exit(ExitCode.NO)
 
 
-def _answers(program: Program, names: list[str], keywords: dict[str, Any]) -> tuple[dict[str, Solution], pd.DataFrame]:
+def _answers(
+    program: Program, names: list[str], keywords: dict[str, Any]
+) -> tuple[dict[str, Solution], pd.DataFrame]:
     """Return the solutions by solver, and a row for each; of several solvers, one that fails is a row too."""
     import pandas as pd
 
     from ..models.programs import backends
     from ..models.programs.solution import Options
 
-    chosen = [backends.backend(name) for name in names]  # a name that is wrong ends it before any work
+    chosen = [
+        backends.backend(name) for name in names
+    ]  # a name that is wrong ends it before any work
     found: dict[str, Solution] = {}
     rows: dict[str, dict[str, Any]] = {}
     for name, back_end in zip(names, chosen, strict=True):
@@ -172,8 +186,18 @@ def _answers(program: Program, names: list[str], keywords: dict[str, Any]) -> tu
             rows[name] = {"status": f"failed: {error}"}
             continue
         rows[name] = {**_figures(found[name]), "seconds": perf_counter() - begin}
-    columns = ["status", "objective", "primal residual", "dual residual", "gap", "proved", "seconds"]
-    return found, pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("solver")
+    columns = [
+        "status",
+        "objective",
+        "primal residual",
+        "dual residual",
+        "gap",
+        "proved",
+        "seconds",
+    ]
+    return found, pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
+        "solver"
+    )
 
 
 def _figures(solution: Solution) -> dict[str, Any]:
@@ -188,7 +212,11 @@ def _figures(solution: Solution) -> dict[str, Any]:
         "primal residual": certificate.primal_residual,
         "dual residual": certificate.dual_residual,
         "gap": certificate.gap,
-        "proved": "yes" if certificate.is_optimal else "by the solver's word" if solution.unproved else "no",
+        "proved": "yes"
+        if certificate.is_optimal
+        else "by the solver's word"
+        if solution.unproved
+        else "no",
     }
 
 
@@ -227,7 +255,9 @@ def mechanisms(
             help="Only these; without any: all.",
         ),
     ] = None,
-    bibtex: Annotated[bool, Option("--bibtex", help="Print BibTeX entries of their papers instead.")] = False,
+    bibtex: Annotated[
+        bool, Option("--bibtex", help="Print BibTeX entries of their papers instead.")
+    ] = False,
     report: ReportOptions,
 ) -> None:
     """List the mechanisms: source, methods, what they are defined for, what they promise, or their papers.
@@ -242,7 +272,9 @@ def mechanisms(
             raise typer.BadParameter("--bibtex is printed; leave out --json, --csv and -o")
         from ..mechanisms.literature import REFERENCES
 
-        entries = [row.bibtex for row in chosen] if chosen else [paper.bibtex for paper in REFERENCES]
+        entries = (
+            [row.bibtex for row in chosen] if chosen else [paper.bibtex for paper in REFERENCES]
+        )
         say("\n\n".join(dict.fromkeys("\n\n".join(entries).split("\n\n"))))
         return
     rows = listed()
@@ -250,7 +282,13 @@ def mechanisms(
 
     def words(console: Console) -> None:
         heads = ["mechanism", *next(iter(rows.values()))]
-        report_rows(console, "Mechanisms", heads, [[name, *row.values()] for name, row in rows.items()], folded=True)
+        report_rows(
+            console,
+            "Mechanisms",
+            heads,
+            [[name, *row.values()] for name, row in rows.items()],
+            folded=True,
+        )
         console.print()
 
     def frame() -> pd.DataFrame:
@@ -258,7 +296,9 @@ def mechanisms(
 
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mechanism")
 
-    report.deliver([words], frame, lambda: [{"mechanism": name, **row} for name, row in rows.items()])
+    report.deliver(
+        [words], frame, lambda: [{"mechanism": name, **row} for name, row in rows.items()]
+    )
 
 
 @command()
@@ -274,14 +314,18 @@ def solvers(
         ),
     ] = None,
     check: Annotated[
-        bool, Option("--check", help="Run the programs with known answers on them (without names: all installed).")
+        bool,
+        Option(
+            "--check",
+            help="Run the programs with known answers on them (without names: all installed).",
+        ),
     ] = False,
     report: ReportOptions,
 ) -> None:
     """List the solvers: whether they are installed, what they can do, how to get them; or check them.
 
-    --check judges an answer by the optimality conditions, not by the solver's word. The exit code is 1 when a solver
-    fails.
+    --check judges an answer by the optimality conditions, not by the solver's word. The exit code
+    is 1 when a solver fails.
 
     Example: fairlp solvers highs scipy --check
     """
@@ -303,12 +347,18 @@ def _check(names: list[str] | None, report: ReportOptions) -> None:
     from ..conformance import matrix, summary
 
     table = matrix(names)
-    counts = {name: summary(table[[name]].rename(columns={name: "outcome"})) for name in table.columns}
+    counts = {
+        name: summary(table[[name]].rename(columns={name: "outcome"})) for name in table.columns
+    }
 
     text = [TitledTable("Cases by outcome", pd.DataFrame(counts).T.rename_axis("solver"))]
     open_cases = table[(table.isin(["failed", "undecided"])).any(axis=1)]
     if not open_cases.empty:
-        text.append(TitledTable("Cases that a solver failed or left undecided", open_cases.T.rename_axis("solver")))
+        text.append(
+            TitledTable(
+                "Cases that a solver failed or left undecided", open_cases.T.rename_axis("solver")
+            )
+        )
     report.deliver(text, table)
     if table.isin(["failed"]).any(axis=None):
         raise typer.Exit(ExitCode.NO)
@@ -327,7 +377,9 @@ def example(
     ] = None,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FILE", help=".json, .yaml or a folder; by default NAME.yaml."),
+        Option(
+            "--output", "-o", metavar="FILE", help=".json, .yaml or a folder; by default NAME.yaml."
+        ),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace what is there.")] = False,
 ) -> None:
@@ -344,7 +396,9 @@ def example(
     check_folder(target)
     empty_folder = target.is_dir() and not any(target.iterdir())
     if target.exists() and not force and not empty_folder:
-        raise FileFormatError(f"{str(target)!r} exists already; choose another name with -o, or pass --force")
+        raise FileFormatError(
+            f"{str(target)!r} exists already; choose another name with -o, or pass --force"
+        )
     if made is None:
         from ..research.study import Study
 

@@ -81,10 +81,14 @@ class JobOptions:
         path = home(self.jobs)
         if path.exists():
             if drawn:
-                raise typer.BadParameter(f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}")
+                raise typer.BadParameter(
+                    f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}"
+                )
             return generators.alibaba(path) if _is_trace(path) else Workload.read_csv(path)
         if self.jobs != _DRAWN:
-            raise FileFormatError(f"there is no file {self.jobs!r}; expected a CSV file of jobs, or {_DRAWN!r}")
+            raise FileFormatError(
+                f"there is no file {self.jobs!r}; expected a CSV file of jobs, or {_DRAWN!r}"
+            )
         known = list(inspect.signature(generators.synthetic).parameters)
         for name in drawn:
             require_known(name, known, f"synthetic jobs have no option {name!r}")
@@ -110,7 +114,8 @@ class PolicyOptions:
             callback=own_mechanism,
             autocompletion=complete_policy,
             help="best-fit (default), first-fit, slots; or a mechanism for divisible tasks: drfh, tsf, psdsf-rdm, "
-            "psdsf-rdm-distributed, … Your own: module:function or file.py:function. May be repeated, to compare.",
+            "psdsf-rdm-distributed, … Your own: module:function or file.py:function. May be "
+            "repeated, to compare.",
         ),
     ] = None
     until: Annotated[
@@ -147,7 +152,9 @@ class PolicyOptions:
             require_known(name, policies(), f"no policy is called {name!r}")
         options = read_options(self.option)
         if options and all(name in POLICIES for name in names):
-            raise typer.BadParameter(f"--option is for divisible tasks, and {', '.join(names)} runs whole ones")
+            raise typer.BadParameter(
+                f"--option is for divisible tasks, and {', '.join(names)} runs whole ones"
+            )
         return {name: {} if name in POLICIES else options for name in names}
 
 
@@ -165,7 +172,9 @@ class FolderOptions:
 
     def __post_init__(self) -> None:
         if self.tables is not None and self.tables.exists() and not self.tables.is_dir():
-            raise FileFormatError(f"{str(self.tables)!r} is a file; expected a folder, which may be a new one")
+            raise FileFormatError(
+                f"{str(self.tables)!r} is a file; expected a folder, which may be a new one"
+            )
 
     def save(self, policy: str, result: SimulationResult) -> None:
         """Write the tables of one policy where that was asked for."""
@@ -193,7 +202,10 @@ def simulate(
     options = runs.options()  # a name that is wrong ends it before the first policy is simulated
     servers, workload = load_instance(cluster), jobs.drawn_or_read()
     users = {str(user): user for user in workload.users}  # labels may be numbers
-    weights = {users.get(user, user): weight for user, weight in read_pairs(runs.weight, "--weight").items()}
+    weights = {
+        users.get(user, user): weight
+        for user, weight in read_pairs(runs.weight, "--weight").items()
+    }
     jobs.save(workload)
     results = {}
     for policy, own in options.items():

@@ -14,8 +14,26 @@ from typer import Argument, Option
 
 from .. import plots
 from .app import ExitCode, command, tell
-from .output import DrawnReportOptions, ReportOptions, Text, TitledTable, check_folder, records, say, wrote
-from .parameters import ProgressFlag, Repeated, SeedOption, begun, complete_solver, given_names, own_solver, read_pairs
+from .output import (
+    DrawnReportOptions,
+    ReportOptions,
+    Text,
+    TitledTable,
+    check_folder,
+    records,
+    say,
+    wrote,
+)
+from .parameters import (
+    ProgressFlag,
+    Repeated,
+    SeedOption,
+    begun,
+    complete_solver,
+    given_names,
+    own_solver,
+    read_pairs,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +47,15 @@ if TYPE_CHECKING:
 class WorkerOptions:
     """The options that say who does the runs."""
 
-    workers: Annotated[int | None, Option(help="Processes (1 without it); -1 for all cores.")] = None
-    backend: Annotated[str | None, Option(metavar="NAME", help="Of joblib: loky (default), threading, …")] = None
-    scheduler: Annotated[str | None, Option(metavar="ADDRESS", help="Run on this Dask cluster.")] = None
+    workers: Annotated[int | None, Option(help="Processes (1 without it); -1 for all cores.")] = (
+        None
+    )
+    backend: Annotated[
+        str | None, Option(metavar="NAME", help="Of joblib: loky (default), threading, …")
+    ] = None
+    scheduler: Annotated[
+        str | None, Option(metavar="ADDRESS", help="Run on this Dask cluster.")
+    ] = None
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.backend not in (None, "dask"):
@@ -54,7 +78,11 @@ class StudyOptions:
     """The options that say how a study is run."""
 
     results: Annotated[
-        Path | None, Option(metavar="FILE", help="Where runs are kept: .parquet; by default named as the study's file.")
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Where runs are kept: .parquet; by default named as the study's file.",
+        ),
     ] = None
     runs: Annotated[int | None, Option(min=1, help="So many of each point instead.")] = None
     allow_code: Annotated[
@@ -66,7 +94,8 @@ class StudyOptions:
         ),
     ] = False
     on_error: Annotated[
-        Literal["raise", "record"], Option(help="A run that fails ends the study, or is a row with its message.")
+        Literal["raise", "record"],
+        Option(help="A run that fails ends the study, or is a row with its message."),
     ] = "raise"
 
     def result(self, file: Path, workers: WorkerOptions, progress: bool | None) -> Result:
@@ -89,11 +118,15 @@ class StudyOptions:
 def study(
     *,
     file: Annotated[
-        Path | None, Argument(metavar="FILE", help="A study in .yaml or .json, or results in .parquet.")
+        Path | None,
+        Argument(metavar="FILE", help="A study in .yaml or .json, or results in .parquet."),
     ] = None,
-    listed: Annotated[bool, Option("--list", help="List the generators and statistics that a study may name.")] = False,
+    listed: Annotated[
+        bool, Option("--list", help="List the generators and statistics that a study may name.")
+    ] = False,
     table: Annotated[
-        Literal["figures", "runs"], Option(help="Figures over the runs of each point, or every run.")
+        Literal["figures", "runs"],
+        Option(help="Figures over the runs of each point, or every run."),
     ] = "figures",
     options: StudyOptions,
     workers: WorkerOptions,
@@ -102,20 +135,27 @@ def study(
 ) -> None:
     """Run a Monte Carlo study and show what came of it; what was run before is not run again.
 
-    Results in .parquet are shown as they are. The exit code is 1 when runs failed and were recorded.
+    Results in .parquet are shown as they are. The exit code is 1 when runs failed and were
+    recorded.
 
     Example: fairlp study study.yaml --workers 2
     """
     if (file is None) is not listed:
-        raise typer.BadParameter("give a FILE, or --list; fairlp example study writes a study to start from")
+        raise typer.BadParameter(
+            "give a FILE, or --list; fairlp example study writes a study to start from"
+        )
     if report.output is not None and report.output.suffix.lower() == ".parquet":
-        raise typer.BadParameter("-o FILE is for the table that is shown; --results FILE.parquet keeps the runs")
+        raise typer.BadParameter(
+            "-o FILE is for the table that is shown; --results FILE.parquet keeps the runs"
+        )
     if file is None:
         report.table(_functions(), "What a study may name")
         return
     if file.suffix.lower() == ".parquet":
         if options != StudyOptions() or workers != WorkerOptions():
-            raise typer.BadParameter(f"{str(file)!r} has results already; --runs, --workers and such are for a study")
+            raise typer.BadParameter(
+                f"{str(file)!r} has results already; --runs, --workers and such are for a study"
+            )
         from ..research.study import Result
 
         result = Result.read(file)
@@ -146,7 +186,9 @@ def _functions() -> pd.DataFrame:
     from ..research.study import generators, statistics
 
     kinds = {"generator": generators.table(), "statistic": statistics.table()}
-    found: pd.DataFrame = pd.concat([frame.rename_axis("name").assign(kind=kind) for kind, frame in kinds.items()])
+    found: pd.DataFrame = pd.concat(
+        [frame.rename_axis("name").assign(kind=kind) for kind, frame in kinds.items()]
+    )
     return found
 
 
@@ -172,12 +214,13 @@ def _points_text(result: Result) -> Text:
 class DrawOptions:
     """The options that say how much is drawn, from which seed, and where runs are kept."""
 
-    scale: Annotated[Literal["reduced", "paper"], Option(help="Seconds for all, or as much as the papers drew.")] = (
-        "reduced"
-    )
+    scale: Annotated[
+        Literal["reduced", "paper"], Option(help="Seconds for all, or as much as the papers drew.")
+    ] = "reduced"
     seed: SeedOption = 0
     folder: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Keep runs of studies there, and go on with them.")
+        Path | None,
+        Option(metavar="FOLDER", help="Keep runs of studies there, and go on with them."),
     ] = None
 
 
@@ -187,15 +230,18 @@ def reproduce(
     paper: Annotated[
         str | None,
         Argument(
-            metavar="PAPER", help="000 to 005, a name such as wang-2014, or a .py file or folder/ of yours; else all."
+            metavar="PAPER",
+            help="000 to 005, a name such as wang-2014, or a .py file or folder/ of yours; else all.",
         ),
     ] = None,
     item: Annotated[
-        str | None, Argument(metavar="ITEM", help='As the paper calls it, such as "Figure 3"; else all.')
+        str | None,
+        Argument(metavar="ITEM", help='As the paper calls it, such as "Figure 3"; else all.'),
     ] = None,
     drawn: DrawOptions,
     write: Annotated[
-        Path | None, Option(metavar="FILE", help="Also write a page (.md, with figures) or a badge (.svg).")
+        Path | None,
+        Option(metavar="FILE", help="Also write a page (.md, with figures) or a badge (.svg)."),
     ] = None,
     workers: WorkerOptions,
     progress: ProgressFlag = None,
@@ -230,11 +276,17 @@ def _ledger_text(ledger: Ledger) -> Text:
         return
     (row,) = ledger
     rows = {
-        one.name: {"paper": one.paper, "ours": one.ours, "agrees": "–" if one.agrees is None else one.agrees}
+        one.name: {
+            "paper": one.paper,
+            "ours": one.ours,
+            "agrees": "–" if one.agrees is None else one.agrees,
+        }
         for one in row.answer.numbers
     }
     if rows:
-        yield TitledTable("Numbers", pd.DataFrame.from_dict(rows, orient="index").rename_axis("number"))
+        yield TitledTable(
+            "Numbers", pd.DataFrame.from_dict(rows, orient="index").rename_axis("number")
+        )
     if row.answer.witness:
         yield f"instance: {row.answer.witness}"
 
@@ -289,15 +341,20 @@ class RunOptions:
             help="Run these: with commas between them, or repeated; all: those that are here; your own: module:Class.",
         ),
     ] = None
-    time_limit: Annotated[float, Option(metavar="SECONDS", min=0.001, help="For each solver and program.")] = 60.0
+    time_limit: Annotated[
+        float, Option(metavar="SECONDS", min=0.001, help="For each solver and program.")
+    ] = 60.0
     memory: Annotated[
-        float | None, Option(metavar="GIB", min=0.1, help="For each process; by default half of what there is.")
+        float | None,
+        Option(metavar="GIB", min=0.1, help="For each process; by default half of what there is."),
     ] = None
     repeat: Annotated[int, Option(min=1, help="Solve so often, and take the least time.")] = 1
 
     def __post_init__(self) -> None:
         if self.solvers is None and (self.time_limit, self.memory, self.repeat) != (60.0, None, 1):
-            raise typer.BadParameter("--time-limit, --memory and --repeat are of runs; say --solvers NAMES")
+            raise typer.BadParameter(
+                "--time-limit, --memory and --repeat are of runs; say --solvers NAMES"
+            )
 
 
 @command()
@@ -305,17 +362,24 @@ def library(
     *,
     entries: EntryOptions,
     write: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Write them as files with labels, and an index with their optima.")
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="Write them as files with labels, and an index with their optima.",
+        ),
     ] = None,
-    suffix: Annotated[Literal[".mps", ".mps.gz"], Option(help="Of the files that are written.")] = ".mps",
+    suffix: Annotated[
+        Literal[".mps", ".mps.gz"], Option(help="Of the files that are written.")
+    ] = ".mps",
     runs: RunOptions,
     progress: ProgressFlag = None,
     report: DrawnReportOptions,
 ) -> None:
     """List the benchmark instances, write them as MPS, or run solvers on them and print a performance profile.
 
-    The list says how large each is, why it is hard, and the optimum where there is a closed form. Of solvers, each runs
-    in a process of its own, and only answers that are proved count; Ctrl-C keeps what is done.
+    The list says how large each is, why it is hard, and the optimum where there is a closed form.
+    Of solvers, each runs in a process of its own, and only answers that are proved count; Ctrl-C
+    keeps what is done.
 
     Example: fairlp library --solvers highs,scip --only ties,zeros
     """
@@ -323,7 +387,9 @@ def library(
         raise typer.BadParameter("--plot draws the profile of solvers; say --solvers NAMES")
     if write is not None:
         if runs.solvers is not None or report != DrawnReportOptions():
-            raise typer.BadParameter("--write FOLDER prints what it wrote; leave out --solvers, --json, --csv and -o")
+            raise typer.BadParameter(
+                "--write FOLDER prints what it wrote; leave out --solvers, --json, --csv and -o"
+            )
         _write_entries(entries, write, suffix, progress)
     elif runs.solvers is not None:
         _run_solvers(entries, runs, progress, report)
@@ -368,7 +434,9 @@ def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: b
         say(f"wrote {folder / file}")
 
 
-def _run_solvers(entries: EntryOptions, runs: RunOptions, progress: bool | None, report: DrawnReportOptions) -> None:
+def _run_solvers(
+    entries: EntryOptions, runs: RunOptions, progress: bool | None, report: DrawnReportOptions
+) -> None:
     from ..models.programs.backends import available_backends
     from ..research.library import run
     from ..research.library.entry import chosen
@@ -392,7 +460,9 @@ def _run_solvers(entries: EntryOptions, runs: RunOptions, progress: bool | None,
     report.deliver(_profiles_text(found), found.table, found.to_dict)
     report.save(lambda: plots.plot_profile(found.profile().ratios))
     if not found.complete:
-        tell("error", f"interrupted; {len(found.rows)} of {len(names) * len(made)} answers are kept")
+        tell(
+            "error", f"interrupted; {len(found.rows)} of {len(names) * len(made)} answers are kept"
+        )
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
@@ -401,8 +471,12 @@ def _profiles_text(found: Results) -> Text:
     kinds = list(dict.fromkeys(row.kind for row in found.rows))
     for kind in kinds if len(kinds) > 1 else ():
         count = len(found.times(kind))
-        yield TitledTable(f"Performance profile, {kind} ({count} programs)", found.profile(kind).table())
-    yield TitledTable(f"Performance profile, all {len(found.times())} programs", found.profile().table())
+        yield TitledTable(
+            f"Performance profile, {kind} ({count} programs)", found.profile(kind).table()
+        )
+    yield TitledTable(
+        f"Performance profile, all {len(found.times())} programs", found.profile().table()
+    )
     table = found.table()
     refused = table.loc[~table["accepted"].astype(bool), ["verdict", "status", "message"]]
     if len(refused):

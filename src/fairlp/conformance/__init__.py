@@ -38,8 +38,8 @@ def check(backend: backends.AnySolver, cases: Iterable[Case] | None = None) -> p
     Returns
     -------
     DataFrame
-        Indexed by case: ``outcome`` ("passed"; "failed": the answer is wrong; "undecided": honest, but no answer;
-        "unable": the back end does not claim to do this), ``detail``, ``seconds``.
+        Indexed by case: ``outcome`` ("passed"; "failed": the answer is wrong; "undecided": honest,
+        but no answer; "unable": the back end does not claim to do this), ``detail``, ``seconds``.
     """
     chosen = backends.backend(backend)
     rows = {}
@@ -64,9 +64,9 @@ def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
     """
     if names is None:
         names = backends.available_backends()
-    return pd.DataFrame({str(backends.spelt(name)): check(name)["outcome"] for name in names}).rename_axis(
-        "solver", axis=1
-    )
+    return pd.DataFrame(
+        {str(backends.spelt(name)): check(name)["outcome"] for name in names}
+    ).rename_axis("solver", axis=1)
 
 
 def _try(backend: Backend, case: Case) -> tuple[str, str]:
@@ -91,7 +91,11 @@ def _judge(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
     if case.answer in ("infeasible", "unbounded"):
         return _judge_hopeless(backend, case, solution)
     if case.answer == "limit" and not status.is_optimal:
-        if status.termination not in (Termination.TIME_LIMIT, Termination.ITERATION_LIMIT, Termination.INTERRUPTED):
+        if status.termination not in (
+            Termination.TIME_LIMIT,
+            Termination.ITERATION_LIMIT,
+            Termination.INTERRUPTED,
+        ):
             return "failed", f"stopped by a limit, but says {status}"
         return _consistent(solution)
     if not status.is_optimal:
@@ -126,7 +130,10 @@ def _judge_hopeless(backend: Backend, case: Case, solution: Solution) -> tuple[s
     status = solution.status
     right = {"infeasible": Termination.INFEASIBLE, "unbounded": Termination.UNBOUNDED}[case.answer]
     if status.termination not in (right, Termination.INFEASIBLE_OR_UNBOUNDED):
-        wrong = status.is_optimal or status.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
+        wrong = status.is_optimal or status.termination in (
+            Termination.INFEASIBLE,
+            Termination.UNBOUNDED,
+        )
         return ("failed" if wrong else "undecided"), f"{case.answer}, but says {status}"
     if case.answer == "infeasible" and solution.x is not None:
         return "failed", "infeasible, and yet there is a point"
@@ -151,7 +158,10 @@ def _consistent(solution: Solution) -> tuple[str, str]:
             except NoSolutionError:
                 continue
             return "failed", f"{name} of an absent solution can be read"
-    elif solution.status.termination is not Termination.UNBOUNDED and not solution.verify().is_feasible:
+    elif (
+        solution.status.termination is not Termination.UNBOUNDED
+        and not solution.verify().is_feasible
+    ):
         return "failed", "the point is called feasible, and is not"
     return "passed", str(solution.status)
 

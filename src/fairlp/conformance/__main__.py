@@ -14,7 +14,10 @@ _BY_TANGENTS = (Capability.LOG, Capability.POWER)
 
 def capability_rows() -> list[str]:
     """Return the table of declared capabilities as Markdown; t: logarithms and powers by tangents, a series of LPs."""
-    rows = ["| solver | " + " | ".join(c.value for c in Capability) + " |", "| --- |" + " :-: |" * len(Capability)]
+    rows = [
+        "| solver | " + " | ".join(c.value for c in Capability) + " |",
+        "| --- |" + " :-: |" * len(Capability),
+    ]
     for name in backends.backend_names():
         able = backends.find_backend(name).capabilities
         marks = ["✓" if c in able else "t" if c in _BY_TANGENTS else "" for c in Capability]
@@ -24,7 +27,10 @@ def capability_rows() -> list[str]:
 
 def outcome_rows(names: list[str]) -> list[str]:
     """Run the suite and return the table of outcomes as Markdown."""
-    rows = ["| solver | version | passed | failed | undecided | unable | seconds |", "| --- | --- |" + " --: |" * 5]
+    rows = [
+        "| solver | version | passed | failed | undecided | unable | seconds |",
+        "| --- | --- |" + " --: |" * 5,
+    ]
     for name in names:
         found = backends.find_backend(name)
         if not found.available()[0]:
@@ -40,4 +46,6 @@ def outcome_rows(names: list[str]) -> list[str]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print("\n".join([*capability_rows(), "", *outcome_rows(sys.argv[1:] or backends.backend_names())]))
+    print(
+        "\n".join([*capability_rows(), "", *outcome_rows(sys.argv[1:] or backends.backend_names())])
+    )

@@ -86,25 +86,49 @@ def linear_cases() -> list[Case]:
         (linear("range, upper side active", ones, [(1, ones, 3)]), 3),
         (linear("range, lower side active", ones, [(1, ones, 3)], sense="min"), 1),
         (linear("range below zero", [1], [(-5, [2], -3)], [free], sense="min"), -2.5),
-        (linear("free variables", [1, 1], [(-4, [1, -1], 2), (-INF, [1, 2], 7)], [free, free]), 16 / 3),
+        (
+            linear("free variables", [1, 1], [(-4, [1, -1], 2), (-INF, [1, 2], 7)], [free, free]),
+            16 / 3,
+        ),
         (linear("fixed variables", [5, 1], [(-INF, ones, 10)], [(3, 3), box]), 22),
-        (linear("negative lower bounds", [1, 1], [(-3, ones, INF)], [(-2, 5), (-4, -1)], sense="min"), -3),
+        (
+            linear(
+                "negative lower bounds", [1, 1], [(-3, ones, INF)], [(-2, 5), (-4, -1)], sense="min"
+            ),
+            -3,
+        ),
         (linear("negative upper, no lower", [1], [(-INF, [1], 9)], [(-INF, -4)]), -4),
         (linear("constant in the objective", [1], [(-INF, [2], 8)], offset=100.5), 104.5),
         (linear("constant in a minimum", [1], [(3, [2], INF)], sense="min", offset=-7), -5.5),
         (linear("empty objective", [0, 0], [(2, ones, 3)]), 0),
-        (linear("empty rows and columns", [1, 0, -1], [(-1, [0, 0, 0], 1), (-INF, [1, 0, 0], 2)]), 2),
-        (linear("an empty column that wants its bound", [1, 4], [(-INF, [1, 0], 2)], [box, (1, 3)]), 14),
+        (
+            linear(
+                "empty rows and columns", [1, 0, -1], [(-1, [0, 0, 0], 1), (-INF, [1, 0, 0], 2)]
+            ),
+            2,
+        ),
+        (
+            linear(
+                "an empty column that wants its bound", [1, 4], [(-INF, [1, 0], 2)], [box, (1, 3)]
+            ),
+            14,
+        ),
         (linear("bounds only", [2, -1], (), [(0, 3), (-1, 9)]), 7),
         (
-            linear("degenerate", [1, 1], [(-INF, [1, 0], 1), (-INF, [0, 1], 1), (-INF, ones, 2), (-INF, [2, 1], 3)]),
+            linear(
+                "degenerate",
+                [1, 1],
+                [(-INF, [1, 0], 1), (-INF, [0, 1], 1), (-INF, ones, 2), (-INF, [2, 1], 3)],
+            ),
             2,
         ),
         (linear("dual degenerate", [1, 1, 1], [(-INF, [1, 1, 1], 5)], [(0, 4)] * 3), 5),
         (linear("duplicate rows", [2], [(-INF, [3], 6)] * 3), 4),
         (
             linear(
-                "bad scaling", [1e-6, 1e3], [(-INF, [1e-6, 0], 2e3), (-INF, [1e-3, 1e6], 4e9), (-INF, [0, 1e9], 1e9)]
+                "bad scaling",
+                [1e-6, 1e3],
+                [(-INF, [1e-6, 0], 2e3), (-INF, [1e-3, 1e6], 4e9), (-INF, [0, 1e9], 1e9)],
             ),
             3e3,
         ),
@@ -124,7 +148,10 @@ def fair_cases() -> list[Case]:
         "C-DRFH": (max_min.drfh, examples.khamse_ashari_figure_1(), 12 / 46),
         "TSF": (max_min.tsf, examples.khamse_ashari_figure_1(), 1 / 3),
     }
-    return [Case(name, form(instance).compile(), "optimal", value) for name, (form, instance, value) in known.items()]
+    return [
+        Case(name, form(instance).compile(), "optimal", value)
+        for name, (form, instance, value) in known.items()
+    ]
 
 
 def hopeless_cases() -> list[Case]:
@@ -150,8 +177,21 @@ def integer_cases() -> list[Case]:
     weights, box = [5, 7, 4, 3], (0.0, 1.0)
     solved = [
         (linear("knapsack", [8, 11, 6, 4], [(-INF, weights, 14)], [box] * 4, integer=range(4)), 21),
-        (linear("general integers", [3, 2], [(-INF, [2, 1], 7.5), (-INF, [1, 3], 9.5)], integer=[0, 1]), 11),
-        (linear("integers below zero", [1], [(-7.5, [2], INF)], [(-9, 9)], sense="min", integer=[0]), -3),
+        (
+            linear(
+                "general integers",
+                [3, 2],
+                [(-INF, [2, 1], 7.5), (-INF, [1, 3], 9.5)],
+                integer=[0, 1],
+            ),
+            11,
+        ),
+        (
+            linear(
+                "integers below zero", [1], [(-7.5, [2], INF)], [(-9, 9)], sense="min", integer=[0]
+            ),
+            -3,
+        ),
         (linear("mixed", [1, 1], [(-INF, [2, 2], 5)], [(0, 9), (0, 0.25)], integer=[0]), 2.25),
     ]
     none = linear("no whole number fits", [1], [(1, [3], 2)], [(0, 9)], integer=[0])
@@ -190,7 +230,12 @@ def log_cases() -> list[Case]:
         # with a price of 2 for each unit, x[n] = w[n]/2, half the cake
         Case("logs and a linear part", shares(1, 2.0, 0.0), "optimal", cake - 6 * math.log(2) - 6),
         # x + 1 in the logarithm: x + 1 = 9·w/6, so x = ½, 2, 3½
-        Case("logs of a sum with a constant", shares(1, 0.0, 1.0), "optimal", cake + 6 * math.log(1.5)),
+        Case(
+            "logs of a sum with a constant",
+            shares(1, 0.0, 1.0),
+            "optimal",
+            cake + 6 * math.log(1.5),
+        ),
         Case("logs: a market", market(), "optimal", 2 * math.log(3)),
     ]
 

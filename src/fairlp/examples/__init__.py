@@ -41,8 +41,8 @@ from .pools import (
     wang_figure_4,
 )
 
-#: Configurations of Google's servers: CPU and memory relative to the largest server, and how many there are
-#: (Wang, Li and Liang, Table I, from the 2011 cluster trace).
+#: Configurations of Google's servers: CPU and memory relative to the largest server, and how many
+#: there are (Wang, Li and Liang, Table I, from the 2011 cluster trace).
 GOOGLE_SERVERS = pools.GOOGLE_SERVERS
 
 EXAMPLES: dict[str, Callable[..., Instance]] = {
@@ -110,7 +110,10 @@ def table() -> pd.DataFrame:
     DataFrame
         One column, ``about``.
     """
-    lines = {name: (inspect.getdoc(function) or "").splitlines()[0] for name, function in EXAMPLES.items()}
+    lines = {
+        name: (inspect.getdoc(function) or "").splitlines()[0]
+        for name, function in EXAMPLES.items()
+    }
     return pd.DataFrame({"about": lines}).rename_axis("example")
 
 

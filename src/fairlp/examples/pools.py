@@ -12,8 +12,8 @@ from ..models.instances.instance import Instance
 
 # Wang, Li and Liang: several kinds of servers, and Google's published table of them.
 
-#: Configurations of Google's servers: CPU and memory relative to the largest server, and how many there are
-#: (Wang, Li and Liang, Table I, from the 2011 cluster trace).
+#: Configurations of Google's servers: CPU and memory relative to the largest server, and how many
+#: there are (Wang, Li and Liang, Table I, from the 2011 cluster trace).
 GOOGLE_SERVERS = (
     (0.50, 0.50, 6732),
     (0.50, 0.25, 3863),
@@ -56,7 +56,8 @@ def google_servers() -> pd.DataFrame:
         By server: ``cpu``, ``memory`` (relative to the largest) and ``count``.
     """
     rows = [
-        {"server": f"google{k}", "cpu": c, "memory": m, "count": q} for k, (c, m, q) in enumerate(GOOGLE_SERVERS, 1)
+        {"server": f"google{k}", "cpu": c, "memory": m, "count": q}
+        for k, (c, m, q) in enumerate(GOOGLE_SERVERS, 1)
     ]
     return pd.DataFrame(rows).set_index("server")
 
@@ -67,7 +68,8 @@ def google_cluster(users: int = 100, seed: int = 0, one_by_one: bool = False) ->
     Parameters
     ----------
     users : int
-        Number of users; each demands between 0.01 and 0.1 of the largest server's CPU and memory per task.
+        Number of users; each demands between 0.01 and 0.1 of the largest server's CPU and memory
+        per task.
     seed : int
     one_by_one : bool
         Give each server a row of its own instead of a count.
@@ -82,7 +84,11 @@ def google_cluster(users: int = 100, seed: int = 0, one_by_one: bool = False) ->
     capacities, counts = table[["cpu", "memory"]].to_numpy(), table["count"].to_numpy()
     names = list(table.index)
     if one_by_one:
-        names = [f"{name}-{k}" for name, count in zip(names, counts, strict=True) for k in range(1, count + 1)]
+        names = [
+            f"{name}-{k}"
+            for name, count in zip(names, counts, strict=True)
+            for k in range(1, count + 1)
+        ]
         capacities, counts = np.repeat(capacities, counts, axis=0), np.ones(counts.sum(), dtype=int)
     demands = rng.uniform(0.01, 0.1, (users, 2)).round(4)
     return Instance.from_arrays(
@@ -99,7 +105,8 @@ def google_cluster(users: int = 100, seed: int = 0, one_by_one: bool = False) ->
 def wang_figure_4(seed: int = 0) -> Instance:
     """Wang, Li and Liang, Fig. 4: 100 servers drawn from Google's table, tasks (0.2, 0.3), (0.5, 0.1), (0.1, 0.3).
 
-    Draws are repeated until the pool is near the paper's (52.75 CPU, 51.32 memory); it is not to the digit.
+    Draws are repeated until the pool is near the paper's (52.75 CPU, 51.32 memory); it is not to
+    the digit.
 
     Parameters
     ----------
@@ -160,7 +167,12 @@ def cycles() -> Instance:
         3 users, 1 server; a cycle is 10, 5 and 2 tasks.
     """
     return Instance.from_arrays(
-        [[2], [4], [10]], [[35]], users=["A", "B", "C"], servers=["pool"], resources=["units"], name="cycles"
+        [[2], [4], [10]],
+        [[35]],
+        users=["A", "B", "C"],
+        servers=["pool"],
+        resources=["units"],
+        name="cycles",
     )
 
 
@@ -174,7 +186,9 @@ def parkes_zero_demands() -> Instance:
     Instance
         3 users, 1 server.
     """
-    return _pool([[2, 1], [0, 1], [2, 0]], [2, 2], users=["A", "B", "C"], name="parkes-zero-demands")
+    return _pool(
+        [[2, 1], [0, 1], [2, 0]], [2, 2], users=["A", "B", "C"], name="parkes-zero-demands"
+    )
 
 
 def epsilon(resources: int = 3, small: float = 1e-3) -> Instance:
@@ -237,7 +251,8 @@ def _arriving(demands: np.ndarray, name: str) -> Instance:
 def bhattacharya_starvation() -> Instance:
     """Bhattacharya et al., SoCC 2013: 60 CPUs and 60 GPUs, queue n2 with a (CPU) and b (GPU) beside n1 (GPU).
 
-    Hierarchical DRF gives n1 and b half of the GPUs each and a all CPUs; a naive tree of shares starves b.
+    Hierarchical DRF gives n1 and b half of the GPUs each and a all CPUs; a naive tree of shares
+    starves b.
 
     Returns
     -------
@@ -251,7 +266,8 @@ def bhattacharya_starvation() -> Instance:
 def bhattacharya_blocked() -> Instance:
     """Bhattacharya et al., SoCC 2013: CPUs for n1, n2 and n3's first user, GPUs for its second one and n4.
 
-    Hierarchical DRF shares each in equal parts; counting what a blocked user has would take from its sibling.
+    Hierarchical DRF shares each in equal parts; counting what a blocked user has would take from
+    its sibling.
 
     Returns
     -------
@@ -269,13 +285,21 @@ def _ghodsi(capacity: list[float], name: str) -> Instance:
 
 
 def _pool(demands: list[list[float]], capacity: list[float], **more: Any) -> Instance:
-    return Instance.from_arrays(demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **more)
+    return Instance.from_arrays(
+        demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **more
+    )
 
 
 def _queued(demands: object, users: list[str], queue: list[str | None], name: str) -> Instance:
     resources = ["cpu", "gpu"]
     return Instance.from_arrays(
-        demands, [[60, 60]], users=users, servers=["pool"], resources=resources, queue=queue, name=name
+        demands,
+        [[60, 60]],
+        users=users,
+        servers=["pool"],
+        resources=resources,
+        queue=queue,
+        name=name,
     )
 
 
@@ -308,15 +332,18 @@ def khamse_ashari_section_3a() -> Instance:
     Instance
         4 users, 2 servers.
     """
-    return _khamse_ashari([[1.5, 1, 10], [1, 2, 10], [0.5, 1, 0], [1, 0.5, 0]], "khamse-ashari-section-3a")
+    return _khamse_ashari(
+        [[1.5, 1, 10], [1, 2, 10], [0.5, 1, 0], [1, 0.5, 0]], "khamse-ashari-section-3a"
+    )
 
 
 def khamse_ashari_figure_4() -> Instance:
     """Khamse-Ashari et al., Fig. 4: two users share three wireless channels; PS-DSF 1500 and 1000 kb/s.
 
-    A task is 1 kb/s, and rates are given: what a channel carries for each user alone. The rates stand only in the
-    figure; these agree with what the text says of the result: the first channel goes to the first user, the third to
-    the second, and they share the time of the second channel equally.
+    A task is 1 kb/s, and rates are given: what a channel carries for each user alone. The rates
+    stand only in the figure; these agree with what the text says of the result: the first channel
+    goes to the first user, the third to the second, and they share the time of the second channel
+    equally.
 
     Returns
     -------
@@ -337,7 +364,8 @@ def khamse_ashari_figure_4() -> Instance:
 def khamse_ashari_table_3() -> Instance:
     """Khamse-Ashari et al., §V: server classes A–D (8, 68, 33, 11), users 3 and 4 on C and D only.
 
-    The demands are not printed in the paper; these give its Table III exactly. TSF: 205, 107.5, 58.33, 35.55 tasks.
+    The demands are not printed in the paper; these give its Table III exactly. TSF: 205, 107.5,
+    58.33, 35.55 tasks.
 
     Returns
     -------
@@ -364,7 +392,9 @@ def two_servers() -> Instance:
     Instance
         2 users, 2 servers; no paper's.
     """
-    return Instance.from_arrays([[2, 1], [1, 2]], [[20, 30], [30, 20]], resources=["cpu", "memory"], name="two-servers")
+    return Instance.from_arrays(
+        [[2, 1], [1, 2]], [[20, 30], [30, 20]], resources=["cpu", "memory"], name="two-servers"
+    )
 
 
 def _khamse_ashari(demands: list[list[float]], name: str, **more: Any) -> Instance:
@@ -404,7 +434,9 @@ def requests(fractions: object, entitlements: object, name: str = "") -> Instanc
     """
     table = np.asarray(fractions, dtype=float)
     if table.ndim != 2 or not ((table >= 0) & (table <= 1)).all():
-        raise InstanceError("requests must be a table of fractions of capacity in [0, 1], users × resources")
+        raise InstanceError(
+            "requests must be a table of fractions of capacity in [0, 1], users × resources"
+        )
     return Instance.from_arrays(
         table,
         np.ones((1, table.shape[1])),
@@ -434,7 +466,11 @@ def dolev_section_3() -> Instance:
     Instance
         3 users, 1 server of 3 resources.
     """
-    return requests([[0.5, 0.5, 2 / 3], [0.5, 5 / 8, 0.5], [1, 1, 1 / 3]], [0.5, 0.375, 0.125], "dolev-section-3")
+    return requests(
+        [[0.5, 0.5, 2 / 3], [0.5, 5 / 8, 0.5], [1, 1, 1 / 3]],
+        [0.5, 0.375, 0.125],
+        "dolev-section-3",
+    )
 
 
 def dolev_section_4() -> Instance:

@@ -18,7 +18,8 @@ from .region import caps, guarantees, runnable_users, task_limits, where_runnabl
 
 #: Proportional fairness.
 DEFAULT = 1.0
-#: What keeps a user at its task limit may be worth, as a multiple of what the dearest of the others is: enough.
+#: What keeps a user at its task limit may be worth, as a multiple of what the dearest of the others
+#: is: enough.
 _DEAREST = 1e6
 SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
 
@@ -26,15 +27,17 @@ SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
 def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     """α-fairness (Mo and Walrand, 2000), of weighted dominant shares s[n] = x[n]/(φ[n]Γ[n]), on any servers.
 
-    Maximise Σ φ[n]·s[n]^(1−α)/(1−α), at α = 1 Σ φ[n]·log s[n]; at α = ∞ the smallest s[n] (DRFH, the first round of
-    a leximin). Whoever can run nothing has no term. Shares are counted in units of a level that all can have, which
-    changes no optimum and keeps powers within floats. Guarantees and caps of queues are rows.
+    Maximise Σ φ[n]·s[n]^(1−α)/(1−α), at α = 1 Σ φ[n]·log s[n]; at α = ∞ the smallest s[n] (DRFH,
+    the first round of a leximin). Whoever can run nothing has no term. Shares are counted in units
+    of a level that all can have, which changes no optimum and keeps powers within floats.
+    Guarantees and caps of queues are rows.
 
     Parameters
     ----------
     instance : Instance
     alpha : float
-        From 0, the largest total share, to infinity, max-min fairness; 1, the default, is proportional fairness.
+        From 0, the largest total share, to infinity, max-min fairness; 1, the default, is
+        proportional fairness.
 
     Raises
     ------
@@ -50,13 +53,18 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
 def with_held_back(instance: Instance, alpha: float, held: np.ndarray, level: float) -> Model:
     """Return the program with another unit for the shares of some users (bool, shape (N,)), to keep powers in floats.
 
-    With all their tasks they count as if they had ``level``, one above theirs: more is worth less to them, for α > 1,
-    and still more than to users of that level. So where all of them have all their tasks at its optimum, and what these
-    cost is no more than what they are worth to them, it is one of :func:`alpha_fair`.
+    With all their tasks they count as if they had ``level``, one above theirs: more is worth less
+    to them, for α > 1, and still more than to users of that level. So where all of them have all
+    their tasks at its optimum, and what these cost is no more than what they are worth to them, it
+    is one of :func:`alpha_fair`.
     """
     tasks_per_level = weights(instance) * normalisers.dominant(instance)
     unit = reference(instance)
-    return _program(instance, alpha, np.where(held, instance.task_limits / tasks_per_level * (unit / level), unit))
+    return _program(
+        instance,
+        alpha,
+        np.where(held, instance.task_limits / tasks_per_level * (unit / level), unit),
+    )
 
 
 def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
@@ -68,8 +76,12 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     own = weights(instance)
     unit = own * levels
     phi = model.parameter("phi", n, np.where(able, own, 0.0), "weight of n (0: no term)")
-    level = model.parameter("l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference")
-    d = model.parameter("d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one")
+    level = model.parameter(
+        "l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference"
+    )
+    d = model.parameter(
+        "d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one"
+    )
     available = instance.total_capacities / instance.pool
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
@@ -85,7 +97,9 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     return model
 
 
-def _limits_of_queues(model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0) -> None:
+def _limits_of_queues(
+    model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0
+) -> None:
     """Add the rows ``guarantee`` and ``cap``, where queues have them; ``total`` is what n has, in units of tasks."""
     kept = floors(instance)
     if kept.any():
@@ -129,14 +143,18 @@ def reference(instance: Instance) -> float:
 def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     """Return the linear program whose prices bound how far levels (shape (N,)) are from the optimum.
 
-    Maximise Σ w[n]·s[n] over all feasible s, w[n] being what one more unit of s[n] is worth at these levels: the first
-    order of the mean level. At α = ∞ it is DRFH's own, the smallest level.
+    Maximise Σ w[n]·s[n] over all feasible s, w[n] being what one more unit of s[n] is worth at
+    these levels: the first order of the mean level. At α = ∞ it is DRFH's own, the smallest level.
     """
     if alpha == np.inf:
         return max_min.drfh(instance)
     n = instance.users
     able = runnable_users(instance)
-    model = Model("alpha-fairness, first-order condition", "optimality of a concave program", (n, instance.servers))
+    model = Model(
+        "alpha-fairness, first-order condition",
+        "optimality of a concave program",
+        (n, instance.servers),
+    )
     phi = weights(instance)
     unit = phi * normalisers.dominant(instance)
     logs = np.log(np.where(able & (levels > 0), levels, 1.0))
@@ -144,7 +162,9 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     lowest = logs[free if free.any() else able].min()
     with np.errstate(over="ignore"):
         slope = np.where(able, phi * np.minimum(np.exp(-alpha * (logs - lowest)), _DEAREST), 0.0)
-    worth = model.parameter("w", n, np.where(able, slope / unit, 0.0), "what one more task of n is worth")
+    worth = model.parameter(
+        "w", n, np.where(able, slope / unit, 0.0), "what one more task of n is worth"
+    )
     d, c = region.demands(model, instance), region.capacities(model, instance)
     where = where_runs(model, instance, instance.runnable() & able[:, None])
     x = model.variable("x", n, instance.servers, where=where, doc="tasks of n on i")
@@ -167,7 +187,8 @@ def checked(alpha: Any) -> float:
         return float("inf")
     if isinstance(alpha, bool) or not isinstance(alpha, Real) or not float(alpha) >= 0:
         raise InstanceError(
-            f"alpha is {alpha!r}; expected a number from 0 (the largest total share) by 1 (proportional fairness) to "
+            f"alpha is {alpha!r}; expected a number from 0 (the largest total share) by 1 "
+            "(proportional fairness) to "
             "infinity (max-min fairness)"
         )
     return float(alpha)

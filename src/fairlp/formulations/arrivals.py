@@ -1,7 +1,8 @@
 """Dynamic fair division: the linear program of one step, for users who arrive one by one and never leave.
 
-Each function takes the users who are present, in order of arrival (the newest last), and what they have so far. The
-optimal M is unique, the optimal x is not: the mechanisms' shares are max(φ[n]·M, what n has) (Lemma 1 of Li et al.).
+Each function takes the users who are present, in order of arrival (the newest last), and what they
+have so far. The optimal M is unique, the optimal x is not: the mechanisms' shares are max(φ[n]·M,
+what n has) (Lemma 1 of Li et al.).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from . import normalisers
 def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Model:
     """Dynamic DRF (Kash, Procaccia and Shah, JAIR 2014; as LP (1) of Li et al., 2019): the program of one step.
 
-    Maximise the smallest weighted dominant share; nobody loses, and only a fraction of every resource is given out.
+    Maximise the smallest weighted dominant share; nobody loses, and only a fraction of every
+    resource is given out.
 
     Parameters
     ----------
@@ -29,7 +31,9 @@ def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Mode
         Fraction of every resource that the step may give out: k/n with n users of weight 1.
     """
     model, used, _ = _step("dynamic DRF", "Li et al., 2019, LP (1)", present, before)
-    a = model.parameter("a", (), available, "fraction of every resource that this step may give out, k/n")
+    a = model.parameter(
+        "a", (), available, "fraction of every resource that this step may give out, k/n"
+    )
     model.constraint("capacity", used <= a)
     return model
 
@@ -37,8 +41,9 @@ def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Mode
 def cautious_lp(present: Instance, before: np.ndarray, available: float, expected: float) -> Model:
     """Cautious LP (named by Li et al., 2019, §5, after Kash, Procaccia and Shah, JAIR 2014): the program of one step.
 
-    This is our reading; the original text was not at hand. Nobody may get so much that users still to come, who may
-    need every resource as much as their dominant one, could not be brought to the same share.
+    This is our reading; the original text was not at hand. Nobody may get so much that users still
+    to come, who may need every resource as much as their dominant one, could not be brought to the
+    same share.
 
     Parameters
     ----------
@@ -51,19 +56,26 @@ def cautious_lp(present: Instance, before: np.ndarray, available: float, expecte
     expected : float
         Sum of the weights of the users still to come, n − k with weights of 1.
     """
-    model, used, level = _step("cautious LP", "our reading of Kash, Procaccia and Shah, JAIR 2014", present, before)
+    model, used, level = _step(
+        "cautious LP", "our reading of Kash, Procaccia and Shah, JAIR 2014", present, before
+    )
     a = model.parameter("a", (), available, "all of a resource, 1")
     e = model.parameter("e", (), expected, "users still to come (the sum of their weights), n − k")
     model.constraint("capacity", used + e * level <= a)
     return model
 
 
-def _step(name: str, source: str, present: Instance, before: np.ndarray) -> tuple[Model, Expression, Variable]:
+def _step(
+    name: str, source: str, present: Instance, before: np.ndarray
+) -> tuple[Model, Expression, Variable]:
     """Return what both programs share, the use of each resource, and the level M."""
     n, r = present.users, present.resources
     model = Model(f"{name}, step {len(n)}", source, (n, r))
     d = model.parameter(
-        "d_hat", (n, r), normalisers.normalised_demands(present), "what n takes of r, relative to its dominant"
+        "d_hat",
+        (n, r),
+        normalisers.normalised_demands(present),
+        "what n takes of r, relative to its dominant",
     )
     phi = model.parameter("phi", n, present.user_weights, "weight of n")
     gamma = model.parameter("Gamma", n, normalisers.dominant(present), "tasks n could run alone")
@@ -72,7 +84,9 @@ def _step(name: str, source: str, present: Instance, before: np.ndarray) -> tupl
     model.constraint("fairness", x >= phi * level)
     old = np.arange(len(n)) < len(n) - 1
     if old.any():
-        had = model.parameter("x_before", n, np.where(old, before, 0.0), "dominant share of n after the step before")
+        had = model.parameter(
+            "x_before", n, np.where(old, before, 0.0), "dominant share of n after the step before"
+        )
         model.constraint("irrevocable", x >= had, where=old)
     model.define("tasks", gamma * x)
     model.maximize(level)

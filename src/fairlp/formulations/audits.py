@@ -25,9 +25,9 @@ def pareto(
 ) -> Model:
     """Pareto optimality of an allocation: the largest gain of all users together when nobody loses.
 
-    Maximise Σ_n (y[n] − x[n])/Γ[n] subject to feasibility and y[n] ≥ x[n], with Γ[n] = Σ_i γ[n,i]. The allocation is
-    Pareto-optimal if and only if the optimum is 0 (up to the rounding by which x itself may be infeasible: floors are
-    lowered by ``FEASIBILITY``, relative).
+    Maximise Σ_n (y[n] − x[n])/Γ[n] subject to feasibility and y[n] ≥ x[n], with Γ[n] = Σ_i γ[n,i].
+    The allocation is Pareto-optimal if and only if the optimum is 0 (up to the rounding by which x
+    itself may be infeasible: floors are lowered by ``FEASIBILITY``, relative).
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def pareto(
     whole : bool
         Tasks are whole: an integer program.
     held : ndarray, shape (N, K), optional
-        Tasks of an allocation that takes more than there is: what it takes of a server counts as there, so that the
-        question is whether somebody could gain with that.
+        Tasks of an allocation that takes more than there is: what it takes of a server counts as
+        there, so that the question is whether somebody could gain with that.
     """
     if held is not None:
         instance = instance.derived(task_limits=np.maximum(instance.task_limits, totals))
@@ -48,10 +48,19 @@ def pareto(
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
     alone = gamma.sum(axis=1)
-    y = model.variable("y", n, i, where=region.where_runs(model, instance, runs), integer=whole, doc="tasks of n on i")
+    y = model.variable(
+        "y",
+        n,
+        i,
+        where=region.where_runs(model, instance, runs),
+        integer=whole,
+        doc="tasks of n on i",
+    )
     feasible_region(model, instance, y, division, held)
     able = runs.any(axis=1) & (totals > 0)
-    floor = model.parameter("x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation")
+    floor = model.parameter(
+        "x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation"
+    )
     if able.any():
         model.constraint("nobody_loses", y.sum(i) >= floor, where=able)
     per_alone = model.parameter("w", n, inverse(alone), "1/Γ[n], Γ[n] the tasks n could run alone")
@@ -60,7 +69,9 @@ def pareto(
     return model
 
 
-def feasible_region(model: Model, instance: Instance, y: Any, division: str, held: np.ndarray | None = None) -> None:
+def feasible_region(
+    model: Model, instance: Instance, y: Any, division: str, held: np.ndarray | None = None
+) -> None:
     """Add what servers can hold, by resources or by time, and the task limits."""
     n, i, r = instance.users, instance.servers, instance.resources
     gamma = instance.gamma()
@@ -70,14 +81,20 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str, hel
         time: Any = 1
         if held is not None:
             taken = np.maximum((held * inverse(gamma)).sum(axis=0), 1.0)
-            time = model.parameter("taken", i, taken, "time of server i: all of it, or what the allocation takes")
+            time = model.parameter(
+                "taken", i, taken, "time of server i: all of it, or what the allocation takes"
+            )
         model.constraint("time", (a * y).sum(n) <= time, where=runs.any(axis=0))
     else:
         c = region.capacities(model, instance)
         d = region.needs(model, instance)
         if held is not None:
-            taken = np.maximum(np.einsum("ni,nir->ir", held, server_needs(instance, gamma)), c.values)
-            c = model.parameter("taken", (i, r), taken, "capacity of i, or what the allocation takes of it")
+            taken = np.maximum(
+                np.einsum("ni,nir->ir", held, server_needs(instance, gamma)), c.values
+            )
+            c = model.parameter(
+                "taken", (i, r), taken, "capacity of i, or what the allocation takes of it"
+            )
         model.constraint("capacity", (d * y).sum(n) <= c)
         caps(model, instance, y.sum(i))
     task_limits(model, instance, y.sum(i), who=runnable_users(instance, runs))
@@ -88,7 +105,8 @@ def one_resource(
 ) -> tuple[Callable[[Instance], Model], Callable[[Instance], np.ndarray]]:
     """Return formulation and Γ of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n].
 
-    The resource is named by its label: a part of an instance may have fewer of them, at other positions.
+    The resource is named by its label: a part of an instance may have fewer of them, at other
+    positions.
     """
 
     def gamma(instance: Instance) -> np.ndarray:
@@ -97,6 +115,12 @@ def one_resource(
         return quotients(instance.pool[position], need)
 
     def formulation(instance: Instance) -> Model:
-        return max_min(instance, f"max-min of {resource}", "bottleneck fairness", gamma(instance), "tasks that use all")
+        return max_min(
+            instance,
+            f"max-min of {resource}",
+            "bottleneck fairness",
+            gamma(instance),
+            "tasks that use all",
+        )
 
     return formulation, gamma

@@ -1,8 +1,8 @@
 """No justified complaints (Dolev et al., 2012): the Eisenberg–Gale program, candidate bottlenecks, the best fair one.
 
-x[n] is the granted fraction of a request, r[n,j] the request as a fraction of the capacity of j, e[n] the entitlement.
-The fair allocations are a union of polytopes, one for each set of bottlenecks; the Eisenberg–Gale program finds one of
-them without knowing the set.
+x[n] is the granted fraction of a request, r[n,j] the request as a fraction of the capacity of j,
+e[n] the entitlement. The fair allocations are a union of polytopes, one for each set of
+bottlenecks; the Eisenberg–Gale program finds one of them without knowing the set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ Criterion = str | int | Mapping[Any, float]
 
 
 def njc(
-    instance: Instance, bottlenecks: Iterable[Any] | str | None = None, criterion: Criterion | None = None
+    instance: Instance,
+    bottlenecks: Iterable[Any] | str | None = None,
+    criterion: Criterion | None = None,
 ) -> Model:
     """NJC: the Eisenberg–Gale program; or, given bottlenecks, their linear program; or the best of all by a criterion.
 
@@ -35,43 +37,59 @@ def njc(
     instance : Instance
         One server.
     bottlenecks : iterable of str, optional
-        Resources that are to be saturated and to justify everybody's share: a linear program, feasible if there is
-        such a fair allocation.
+        Resources that are to be saturated and to justify everybody's share: a linear program,
+        feasible if there is such a fair allocation.
     criterion : str, int or mapping, optional
-        What to maximise, linear in x: ``utilization`` (mean over resources of the fraction in use), ``least-served``
-        (smallest granted fraction), a user (its granted fraction), or numbers by user. Without bottlenecks: an integer
-        program with one binary for each resource, over all fair allocations. The default with bottlenecks is
-        ``utilization``.
+        What to maximise, linear in x: ``utilization`` (mean over resources of the fraction in use),
+        ``least-served`` (smallest granted fraction), a user (its granted fraction), or numbers by
+        user. Without bottlenecks: an integer program with one binary for each resource, over all
+        fair allocations. The default with bottlenecks is ``utilization``.
     """
     requests = Requests.of(instance)
     if bottlenecks is not None:
-        return candidate(requests, chosen(requests, bottlenecks), UTILIZATION if criterion is None else criterion)
+        return candidate(
+            requests, chosen(requests, bottlenecks), UTILIZATION if criterion is None else criterion
+        )
     return eisenberg_gale(requests) if criterion is None else selection(requests, criterion)
 
 
 def eisenberg_gale(requests: Requests, left: np.ndarray | None = None) -> Model:
     """Return the program whose optimum is fair: maximise Σ e[n]·log x[n]; its capacity duals name the bottlenecks.
 
-    Stationarity, Σ_j λ[j]·x[n]·r[n,j] = e[n] for users with x[n] < 1, and Σ_j λ[j] ≤ 1 make some saturated j have
-    x[n]·r[n,j] ≥ e[n]. ``left`` is the fraction of each resource to give out (default 1), shape (R,).
+    Stationarity, Σ_j λ[j]·x[n]·r[n,j] = e[n] for users with x[n] < 1, and Σ_j λ[j] ≤ 1 make some
+    saturated j have x[n]·r[n,j] ≥ e[n]. ``left`` is the fraction of each resource to give out
+    (default 1), shape (R,).
     """
     n, j = requests.users, requests.resources.alias("j")
     model = Model("NJC, Eisenberg–Gale", f"optimum of the path of {SOURCE}, §5.4", (n, j))
     x, used = _granted(model, requests)
-    e = model.parameter("e", n, np.where(requests.asking, requests.entitlements, 0.0), "entitlement of n (0: no term)")
-    c = model.parameter("c", j, np.ones(len(j)) if left is None else left, "fraction of j to give out")
+    e = model.parameter(
+        "e",
+        n,
+        np.where(requests.asking, requests.entitlements, 0.0),
+        "entitlement of n (0: no term)",
+    )
+    c = model.parameter(
+        "c", j, np.ones(len(j)) if left is None else left, "fraction of j to give out"
+    )
     model.constraint("capacity", used <= c)
     model.maximize((e * log(x)).sum(n))
     return model
 
 
-def candidate(requests: Requests, bottlenecks: np.ndarray, criterion: Criterion = UTILIZATION) -> Model:
+def candidate(
+    requests: Requests, bottlenecks: np.ndarray, criterion: Criterion = UTILIZATION
+) -> Model:
     """Return the linear program of a set of bottlenecks (bool, shape (R,)): saturated, and everybody's share is just.
 
-    Σ_n x[n]·r[n,j] = 1 for the bottlenecks, ≤ 1 for the others; x[n] ≥ min(1, e[n]/max r[n,j] over the bottlenecks).
+    Σ_n x[n]·r[n,j] = 1 for the bottlenecks, ≤ 1 for the others; x[n] ≥ min(1, e[n]/max r[n,j] over
+    the bottlenecks).
     """
     n, j = requests.users, requests.resources.alias("j")
-    names = ", ".join(str(name) for name, is_one in zip(j, bottlenecks, strict=True) if is_one) or "none"
+    names = (
+        ", ".join(str(name) for name, is_one in zip(j, bottlenecks, strict=True) if is_one)
+        or "none"
+    )
     model = Model(f"NJC, bottlenecks {names}", f"{SOURCE}, §5.2", (n, j))
     x, used = _granted(model, requests)
     if not bottlenecks.all():
@@ -79,7 +97,9 @@ def candidate(requests: Requests, bottlenecks: np.ndarray, criterion: Criterion 
     if bottlenecks.any():
         model.constraint("bottleneck", used == 1, where=bottlenecks)
     just = requests.thresholds(bottlenecks)
-    least = model.parameter("a", n, just, "min(1, e[n] / largest r[n,j] of a bottleneck): no complaint from here on")
+    least = model.parameter(
+        "a", n, just, "min(1, e[n] / largest r[n,j] of a bottleneck): no complaint from here on"
+    )
     model.constraint("fairness", x >= least)
     model.maximize(_objective(model, requests, x, criterion))
     return model
@@ -88,20 +108,30 @@ def candidate(requests: Requests, bottlenecks: np.ndarray, criterion: Criterion 
 def selection(requests: Requests, criterion: Criterion) -> Model:
     """Return the integer program of the best fair allocation: one binary for each resource, 1 if it justifies shares.
 
-    With a[n,k] = min(1, e[n]/r[n,k]), and 1 for k = none: if no bottleneck has a smaller a[n,j] than k, n needs a[n,k].
-    This one row for each k says all (it is the projection of one binary for each user and resource), so users need
-    no binaries.
+    With a[n,k] = min(1, e[n]/r[n,k]), and 1 for k = none: if no bottleneck has a smaller a[n,j]
+    than k, n needs a[n,k]. This one row for each k says all (it is the projection of one binary for
+    each user and resource), so users need no binaries.
     """
     n, j = requests.users, requests.resources.alias("j")
-    model = Model("NJC, best fair allocation", f"selection among all solutions, {SOURCE}, §5.5", (n, j))
+    model = Model(
+        "NJC, best fair allocation", f"selection among all solutions, {SOURCE}, §5.5", (n, j)
+    )
     x, used = _granted(model, requests)
     able = requests.contended
-    z = model.variable("z", j, upper=able.astype(float), integer=True, doc="1: j is saturated and justifies shares")
+    z = model.variable(
+        "z", j, upper=able.astype(float), integer=True, doc="1: j is saturated and justifies shares"
+    )
     k = Index("k", [*j, free_name("none of them", list(j))], "bottleneck, or none")
-    just = np.column_stack([requests.thresholds(row) for row in np.eye(len(j), dtype=bool)] + [np.ones(len(n))])
-    a = model.parameter("a", (n, k), just, "min(1, e[n]/r[n,k]): what n needs if k justifies its share; 1 for none")
+    just = np.column_stack(
+        [requests.thresholds(row) for row in np.eye(len(j), dtype=bool)] + [np.ones(len(n))]
+    )
+    a = model.parameter(
+        "a", (n, k), just, "min(1, e[n]/r[n,k]): what n needs if k justifies its share; 1 for none"
+    )
     gain = np.maximum(just[:, :, None] - just[:, None, :-1], 0.0)
-    less = model.parameter("b", (n, k, j), gain, "max(0, a[n,k] − a[n,j]): how much less n needs if j justifies it")
+    less = model.parameter(
+        "b", (n, k, j), gain, "max(0, a[n,k] − a[n,j]): how much less n needs if j justifies it"
+    )
     model.constraint("capacity", used <= 1)
     model.constraint("bottleneck", used >= z)
     model.constraint("fairness", x + (less * z).sum(j) >= a)
@@ -112,15 +142,21 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
 def better(requests: Requests, x: np.ndarray) -> Model:
     """Return the linear program that bounds how far x (shape (N,)) is from the Eisenberg–Gale optimum.
 
-    Maximise Σ e[n]·y[n]/x[n] over what is feasible: x is optimal if that is no more than Σ e[n]. What it exceeds it by
-    bounds the gap, since the logarithm is concave.
+    Maximise Σ e[n]·y[n]/x[n] over what is feasible: x is optimal if that is no more than Σ e[n].
+    What it exceeds it by bounds the gap, since the logarithm is concave.
     """
-    model = Model("NJC, first-order condition", "optimality of a concave program", (requests.users, requests.resources))
+    model = Model(
+        "NJC, first-order condition",
+        "optimality of a concave program",
+        (requests.users, requests.resources),
+    )
     y, used = _granted(model, requests)
     model.constraint("capacity", used <= 1)
     priced = requests.asking & (requests.entitlements > 0)
     slope = np.divide(requests.entitlements, x, out=np.zeros(len(x)), where=priced)
-    model.maximize((model.parameter("s", requests.users, slope, "e[n]/x[n]") * y).sum(requests.users))
+    model.maximize(
+        (model.parameter("s", requests.users, slope, "e[n]/x[n]") * y).sum(requests.users)
+    )
     return model
 
 
@@ -128,7 +164,11 @@ def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
     """Return named resources as bool, shape (R,); a text may hold several, separated by commas."""
     known = list(requests.resources)
     if isinstance(bottlenecks, str):
-        bottlenecks = [bottlenecks] if bottlenecks in known else [name.strip() for name in bottlenecks.split(",")]
+        bottlenecks = (
+            [bottlenecks]
+            if bottlenecks in known
+            else [name.strip() for name in bottlenecks.split(",")]
+        )
     elif not isinstance(bottlenecks, Iterable):
         bottlenecks = [bottlenecks]
     mask = np.zeros(len(known), dtype=bool)
@@ -148,9 +188,13 @@ def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
     named = criterion if isinstance(criterion, Mapping) else {criterion: 1.0}
     for user, value in named.items():
         if user not in requests.users:
-            raise UnknownNameError(f"criterion: {user!r} is no user; {nearest(user, [*CRITERIA, *users])}")
+            raise UnknownNameError(
+                f"criterion: {user!r} is no user; {nearest(user, [*CRITERIA, *users])}"
+            )
         if not np.isfinite(value):
-            raise InstanceError(f"criterion: the number of user {user!r} is {value}; expected a finite one")
+            raise InstanceError(
+                f"criterion: the number of user {user!r} is {value}; expected a finite one"
+            )
         worth[users.index(user)] = value
     return worth
 
@@ -166,8 +210,12 @@ def value(requests: Requests, criterion: Criterion, x: np.ndarray) -> float:
 def _granted(model: Model, requests: Requests) -> tuple[Variable, Expression]:
     """Return x and the use of each resource, with the tasks that x means."""
     n, j = model.indices[:2]
-    r = model.parameter("r", (n, j), requests.fractions, "what n asks for of j, as a fraction of its capacity")
-    tasks = model.parameter("T", n, requests.tasks, "tasks n asks for: its limit, or what it could run alone")
+    r = model.parameter(
+        "r", (n, j), requests.fractions, "what n asks for of j, as a fraction of its capacity"
+    )
+    tasks = model.parameter(
+        "T", n, requests.tasks, "tasks n asks for: its limit, or what it could run alone"
+    )
     fixed = np.where(requests.asking, 0.0, 1.0)
     upper = np.where(requests.limited, 1.0, np.inf)
     x = model.variable("x", n, lower=fixed, upper=upper, doc="granted fraction of what n asks for")
@@ -184,5 +232,7 @@ def _objective(model: Model, requests: Requests, x: Variable, criterion: Criteri
         model.constraint("least", x >= t, where=requests.asking)
         return t
     named = criterion if isinstance(criterion, str | int) else "the numbers given"
-    meaning = f"what x[n] is worth: {named}" + (" (mean fraction of a resource)" if criterion == UTILIZATION else "")
+    meaning = f"what x[n] is worth: {named}" + (
+        " (mean fraction of a resource)" if criterion == UTILIZATION else ""
+    )
     return (model.parameter("v", n, worth, meaning) * x).sum(n)

@@ -1,8 +1,8 @@
 """Gavel's max-min policy: jobs share the time of kinds of accelerators, and a job runs on one kind at a time.
 
-A user is a job m, a row of servers a kind of accelerator j. A job takes its demands at once while it runs, such as
-s[m] GPUs, and its rate is γ[m,j]: its throughput per server of the row, T[m,j] over the servers that it takes. Its
-tasks are its effective throughput, Σ_j T[m,j]·X[m,j].
+A user is a job m, a row of servers a kind of accelerator j. A job takes its demands at once while
+it runs, such as s[m] GPUs, and its rate is γ[m,j]: its throughput per server of the row, T[m,j]
+over the servers that it takes. Its tasks are its effective throughput, Σ_j T[m,j]·X[m,j].
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def throughputs(instance: Instance) -> np.ndarray:
 def gavel(instance: Instance) -> Model:
     """Gavel's max-min fairness (Narayanan et al., OSDI 2020, §4.1): maximise the lowest normalised throughput.
 
-    The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of all kinds,
-    Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j T[m,j]·X[m,j]/(φ[m]·Γ[m]). The
-    model prints m and j as users n and servers i, and T as v.
+    The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of
+    all kinds, Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j
+    T[m,j]·X[m,j]/(φ[m]·Γ[m]). The model prints m and j as users n and servers i, and T as v.
     """
     m, j, r = instance.users, instance.servers, instance.resources
     model = Model("Gavel", f"{SOURCE}, §4.1", (m, j, r))
@@ -42,13 +42,17 @@ def gavel(instance: Instance) -> Model:
     throughput = model.parameter("v", (m, j), speed, "tasks of n in a unit of time on i")
     phi = model.parameter("phi", m, instance.user_weights, "weight of n")
     alone = containerized(instance)
-    gamma = model.parameter("Gamma", m, np.where(alone > 0, alone, 1.0), "tasks that all servers could run of n")
+    gamma = model.parameter(
+        "Gamma", m, np.where(alone > 0, alone, 1.0), "tasks that all servers could run of n"
+    )
     runs = model.subset("E", (m, j), speed > 0, "n may run on i, where it has a throughput")
     x = model.variable("X", m, j, where=runs, doc="part of its time that n runs on i")
     model.constraint("capacity", (d * x).sum(m) <= c)
     model.constraint("time", x.sum(j) <= 1)
     task_limits(model, instance, (throughput * x).sum(j), "limit of n (its throughput)")
-    t = model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc="lowest level")
+    t = model.variable(
+        "t", upper=None if runnable_users(instance).any() else 0.0, doc="lowest level"
+    )
     able = where_runnable(model, instance)
     rows = model.constraint("fairness", (throughput * x).sum(j) >= phi * gamma * t, where=able)
     model.define("tasks", throughput * x)
@@ -59,5 +63,7 @@ def gavel(instance: Instance) -> Model:
 def one_kind_at_a_time(model: Model, instance: Instance, tasks: Expression) -> None:
     """Add the rows ``time`` to a model with tasks over users and servers: a job has no more than all its time."""
     m, j = instance.users, instance.servers
-    time = model.parameter("a", (m, j), inverse(throughputs(instance)), "time of n for one of its tasks on i")
+    time = model.parameter(
+        "a", (m, j), inverse(throughputs(instance)), "time of n for one of its tasks on i"
+    )
     model.constraint("time", (time * tasks).sum(j) <= 1)

@@ -38,7 +38,8 @@ def h_drf(instance: Instance, count: str = "total") -> Model:
 def h_drf_counted(instance: Instance, count: str = "total") -> Model:
     """H-DRF with satisfied leaves counted; the first round, in which nobody has all its tasks yet.
 
-    After it rates are those of the tree of active leaves, with the tasks of satisfied leaves as part of their queues.
+    After it rates are those of the tree of active leaves, with the tasks of satisfied leaves as
+    part of their queues.
     """
     return _first_round("H-DRF, satisfied leaves counted", instance, count)
 
@@ -48,7 +49,9 @@ def _first_round(name: str, instance: Instance, count: str) -> Model:
     model = Model(name, _SOURCE, (instance.users, instance.servers, instance.resources))
     rate = rates_on_tree(instance)(runnable_users(instance)) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
-    return in_global_shares(model, instance, ("rho", rate, meaning), "units that the root gives out", count)
+    return in_global_shares(
+        model, instance, ("rho", rate, meaning), "units that the root gives out", count
+    )
 
 
 def at_level_1(instance: Instance) -> np.ndarray:
@@ -60,9 +63,13 @@ def at_level_1(instance: Instance) -> np.ndarray:
 
 def collapsed_drfh(instance: Instance, count: str = "total") -> Model:
     """DRFH on the tree made flat: a leaf's weight is the product of its parts on its way up."""
-    model = Model("H-DRF, collapsed", f"{_SOURCE}, §3", (instance.users, instance.servers, instance.resources))
+    model = Model(
+        "H-DRF, collapsed", f"{_SOURCE}, §3", (instance.users, instance.servers, instance.resources)
+    )
     meaning = "product of the parts of n and the queues above it, each among its siblings"
-    return in_global_shares(model, instance, ("phi", collapsed(instance), meaning), "smallest weighted share", count)
+    return in_global_shares(
+        model, instance, ("phi", collapsed(instance), meaning), "smallest weighted share", count
+    )
 
 
 def collapsed_at_level_1(instance: Instance) -> np.ndarray:
@@ -73,16 +80,20 @@ def collapsed_at_level_1(instance: Instance) -> np.ndarray:
 def collapsed(instance: Instance) -> np.ndarray:
     """Return the weight of each user on a flat tree: the product of its part of each queue on its way up.
 
-    The part of a queue, or user, is its weight divided by those of its siblings together, itself included; queues
-    without anybody who can run are no siblings.
+    The part of a queue, or user, is its weight divided by those of its siblings together, itself
+    included; queues without anybody who can run are no siblings.
     """
     weights, able = instance.user_weights, runnable_users(instance)
     parts, inside = parts_of_queues(instance.tree, weights, able)
     of = instance.tree.of
-    return np.asarray(np.where(able, parts[of] * weights / np.where(inside > 0, inside, 1.0)[of], weights))
+    return np.asarray(
+        np.where(able, parts[of] * weights / np.where(inside > 0, inside, 1.0)[of], weights)
+    )
 
 
-def parts_of_queues(queues: Queues, weights: np.ndarray, able: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def parts_of_queues(
+    queues: Queues, weights: np.ndarray, able: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the part of the root that each queue's weights promise, and the weights of its children together.
 
     Queues without anybody who can run, and users who cannot, are nobody's siblings.
@@ -91,7 +102,9 @@ def parts_of_queues(queues: Queues, weights: np.ndarray, able: np.ndarray) -> tu
     own = np.where(there, queues.weights, 0.0)
     own[0] = 0.0  # the root is nobody's sibling
     inside = np.bincount(queues.parents, weights=own, minlength=len(queues))
-    inside = inside + np.bincount(queues.of, weights=np.where(able, weights, 0.0), minlength=len(queues))
+    inside = inside + np.bincount(
+        queues.of, weights=np.where(able, weights, 0.0), minlength=len(queues)
+    )
     parts = there.astype(float)
     for v in range(1, len(queues)):  # parents come first
         if there[v]:

@@ -1,8 +1,9 @@
 """What Kueue promises (KEP-1714), divisible: nominal quotas first, then equal dominant resource shares of what is lent.
 
-:func:`nominal_first` is a leximin over queues of what their nominal quotas come to; :func:`kueue` shares what is left
-above those floors. The arithmetic of shares along the tree is in :mod:`fairlp.models.trees.quotas`. Users of these
-programs are lanes: one for each user and choice of flavors. What users have is in dominant shares of the pool.
+:func:`nominal_first` is a leximin over queues of what their nominal quotas come to; :func:`kueue`
+shares what is left above those floors. The arithmetic of shares along the tree is in
+:mod:`fairlp.models.trees.quotas`. Users of these programs are lanes: one for each user and choice
+of flavors. What users have is in dominant shares of the pool.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ SOURCE = "Kueue, KEP-1714"
 def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
     """Kueue's fair sharing: quotas with borrowing and lending along cohorts, above nominal floors; the first round.
 
-    After it lanes rise at the rates of the tree of quotas: dominant resource shares, from the root down.
+    After it lanes rise at the rates of the tree of quotas: dominant resource shares, from the root
+    down.
 
     Parameters
     ----------
@@ -34,16 +36,23 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
     lanes : Lanes
         Of the instance; identical servers may be merged.
     floors : ndarray, shape (Q,)
-        Dominant shares of the pool that the users whose nominal quota is that of a queue have together at least.
+        Dominant shares of the pool that the users whose nominal quota is that of a queue have
+        together at least.
     """
     books = Books.opened(instance, lanes, "Kueue's fair sharing")
     model, small = books.model, lanes.instance
     g = books.on_servers()
-    t = model.variable("t", upper=None if runnable_users(small).any() else 0.0, doc="level of the first round")
-    fairness = model.constraint("fairness", g.sum(small.servers) >= t, where=where_runnable(model, small))
+    t = model.variable(
+        "t", upper=None if runnable_users(small).any() else 0.0, doc="level of the first round"
+    )
+    fairness = model.constraint(
+        "fairness", g.sum(small.servers) >= t, where=where_runnable(model, small)
+    )
     books.limit(g.sum(small.servers))
     quota_rows(model, QuotaTree(instance, lanes), small, books.use * g.sum(small.servers))
-    floor = model.parameter("F", books.owners, floors[books.at], "dominant shares that the nominal quota of o comes to")
+    floor = model.parameter(
+        "F", books.owners, floors[books.at], "dominant shares that the nominal quota of o comes to"
+    )
     model.constraint("floor", books.sums(g.sum(small.servers)) >= floor)
     model.leximin(fairness, t)
     return model
@@ -66,7 +75,9 @@ def nominal_first(instance: Instance, lanes: Lanes, due: np.ndarray) -> Model:
     model, has = books.model, books.on_servers().sum(lanes.instance.servers)
     t = model.variable("t", doc="smallest part of what quotas allow")
     books.nominal(has)
-    level = model.parameter("D", books.owners, due, "dominant shares that quota and demand of o allow")
+    level = model.parameter(
+        "D", books.owners, due, "dominant shares that quota and demand of o allow"
+    )
     some = model.subset("S", books.owners, due > 0, "quota and demand of o allow something")
     fairness = model.constraint("fairness", books.sums(has) >= level * t, where=some)
     model.constraint("no_more", books.sums(has) <= level)
@@ -85,7 +96,8 @@ class Books:
     at : ndarray of int
         Position of each owner.
     mine, use : Parameter
-        Whether the quota of a lane is that of an owner; and what a dominant share of a lane takes of a column.
+        Whether the quota of a lane is that of an owner; and what a dominant share of a lane takes
+        of a column.
     """
 
     model: Model
@@ -105,9 +117,13 @@ class Books:
         model = Model(name, SOURCE, (small.users, small.servers, small.resources))
         o = Index("o", queues.paths.labels[at], "queue")
         q = Index("q", quotas.names(instance.resources), "quota")
-        mine = model.parameter("M", (o, small.users), at[:, None] == nearest, "1 where the quota of n is that of o")
+        mine = model.parameter(
+            "M", (o, small.users), at[:, None] == nearest, "1 where the quota of n is that of o"
+        )
         part = lanes.use * normalisers.dominant(small)[:, None] / small.pool[quotas.resource]
-        use = model.parameter("a", (small.users, q), part, "part of the pool that a dominant share of n takes of q")
+        use = model.parameter(
+            "a", (small.users, q), part, "part of the pool that a dominant share of n takes of q"
+        )
         return cls(model, instance, lanes, o, at, mine, use)
 
     def sums(self, share: Expression) -> Expression:
@@ -119,11 +135,17 @@ class Books:
         model, small = self.model, self.lanes.instance
         n, i, r = small.users, small.servers, small.resources
         share = normalisers.normalised_demands(small)
-        d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
+        d = model.parameter(
+            "d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one"
+        )
         there = small.capacities * small.counts[:, None] / small.pool
         c = model.parameter("c", (i, r), there, "capacity of i, as a fraction of the pool")
-        gamma = model.parameter("Gamma", n, normalisers.dominant(small), "tasks n could run alone on the pool")
-        g = model.variable("g", n, i, where=where_runs(model, small), doc="dominant share of n on i")
+        gamma = model.parameter(
+            "Gamma", n, normalisers.dominant(small), "tasks n could run alone on the pool"
+        )
+        g = model.variable(
+            "g", n, i, where=where_runs(model, small), doc="dominant share of n on i"
+        )
         model.constraint("capacity", (d * g).sum(n) <= c)
         model.define("tasks", gamma * g)
         model.define("capacity_unit", model.parameter("C", r, small.pool, "capacity of the pool"))
@@ -135,7 +157,9 @@ class Books:
         listed = quotas.listed[self.at]
         some = self.model.subset("O", (self.owners, q), listed, "o lists q")
         own = np.where(listed, quotas.amounts[0, self.at], 0.0) / small.pool[quotas.resource]
-        most = self.model.parameter("N", (self.owners, q), own, "nominal quota of o, as part of the pool")
+        most = self.model.parameter(
+            "N", (self.owners, q), own, "nominal quota of o, as part of the pool"
+        )
         used = self.sums(self.use * share)
         self.model.constraint("nominal", used <= most, over=(self.owners, q), where=some)
         self.model.define("has", self.sums(share))
@@ -151,7 +175,9 @@ class Books:
             return region.task_limits(self.model, small, share, LIMIT, unit=alone)
         m, finite = self.instance.users.alias("m"), np.isfinite(limits)
         one = (np.arange(len(limits))[:, None] == self.lanes.user) * alone
-        tasks = self.model.parameter("W", (m, small.users), one, "tasks of m in a dominant share of its lane n")
+        tasks = self.model.parameter(
+            "W", (m, small.users), one, "tasks of m in a dominant share of its lane n"
+        )
         given = self.model.parameter("T", m, np.where(finite, limits, 0.0), "tasks that m has")
         some = self.model.subset("L", m, finite, "the number of tasks that m has is given")
         self.model.constraint("limit", (tasks * share).sum(small.users) <= given, where=some)
@@ -177,16 +203,22 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     k = Index("k", queues.paths.labels[said], "queue")
     j, q = k.alias("j"), Index("q", quotas.names(small.resources), "quota")
     inside = np.arange(len(said))[:, None]
-    stands = model.parameter("Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k")
+    stands = model.parameter(
+        "Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k"
+    )
     below = (inside == place[queues.parents[said]]) & (said > 0)
-    child = model.parameter("H", (k, j), below, "1 where k is next above j of the queues with quotas")
+    child = model.parameter(
+        "H", (k, j), below, "1 where k is next above j of the queues with quotas"
+    )
     kept = model.parameter("K", (k, q), tree.kept[said] / pool, "what k keeps for itself")
     used = model.variable("U", k, q, doc="what is in use in k, as part of the pool")
     taken = model.variable("e", k, q, doc="what k takes of what its parent has")
     model.constraint("usage", used == (stands * consumed).sum(n) + (child * taken[j, q]).sum(j))
     model.constraint("taken", taken >= used - kept)
     finite = np.isfinite(tree.limits[said])
-    most = model.parameter("S", (k, q), np.where(finite, tree.limits[said], 0.0) / pool, "what k may use at most")
+    most = model.parameter(
+        "S", (k, q), np.where(finite, tree.limits[said], 0.0) / pool, "what k may use at most"
+    )
     some = model.subset("P", (k, q), finite, "k may not borrow without end")
     model.constraint("quota", used <= most, over=(k, q), where=some)
 
@@ -199,5 +231,7 @@ def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     parts = lanes.use / instance.pool[quotas.resource]
     for user, where, part in zip(lanes.user, lanes.instance.runnable(), parts, strict=True):
         use[user, where] = part
-    there = model.parameter("u", (n, i, q), use, "part of the pool that one task of n takes of q on i")
+    there = model.parameter(
+        "u", (n, i, q), use, "part of the pool that one task of n takes of q on i"
+    )
     quota_rows(model, QuotaTree(instance, lanes), instance, (there * tasks).sum(i))

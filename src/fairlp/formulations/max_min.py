@@ -1,9 +1,10 @@
 """Max-min fairness over a feasible region as a linear program: one formulation for every Γ.
 
-Each function returns the first round of the leximin: maximise the smallest level t. The rounds that follow
-(:mod:`fairlp.solvers.leximin.rounds`) change bounds and coefficients of this same model. The rows ``fairness``, its
-levels, are inequalities, which have the same optimum as the papers' equalities and stay right when a user cannot follow
-the others (zero demands, task limits, placement constraints).
+Each function returns the first round of the leximin: maximise the smallest level t. The rounds that
+follow (:mod:`fairlp.solvers.leximin.rounds`) change bounds and coefficients of this same model. The
+rows ``fairness``, its levels, are inequalities, which have the same optimum as the papers'
+equalities and stay right when a user cannot follow the others (zero demands, task limits, placement
+constraints).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def drf(instance: Instance, count: str = "total") -> Model:
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
     d = region.demands(model, instance)
     c = region.pool(model, instance)
-    tasks_per_level = _tasks_per_level(model, instance, normalisers.dominant(instance), "tasks n could run alone")
+    tasks_per_level = _tasks_per_level(
+        model, instance, normalisers.dominant(instance), "tasks n could run alone"
+    )
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
@@ -46,7 +49,9 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     n, r = instance.users, instance.resources
     model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
     scale = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
-    d = model.parameter("d_hat", (n, r), instance.demands * scale[:, None] / instance.pool, "share of r at level 1")
+    d = model.parameter(
+        "d_hat", (n, r), instance.demands * scale[:, None] / instance.pool, "share of r at level 1"
+    )
     gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     c = region.pool(model, instance)
     s = model.variable("s", n, doc="weighted dominant share of n")
@@ -66,32 +71,45 @@ def drfh(instance: Instance, count: str = "total") -> Model:
     """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share; C-DRFH with constraints."""
     name = "C-DRFH" if instance.has_constraints else "DRFH"
     model = Model(
-        name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (instance.users, instance.servers, instance.resources)
+        name,
+        "Wang, Li and Liang, INFOCOM 2014, eq. (7)",
+        (instance.users, instance.servers, instance.resources),
     )
     alone = normalisers.dominant(instance)
     weight = normalisers.tasks_at_level_1(instance, alone) / alone
     meaning = "weight of n (on the resource that binds it, with weights per resource)"
-    return in_global_shares(model, instance, ("phi", weight, meaning), "smallest weighted global dominant share", count)
+    return in_global_shares(
+        model, instance, ("phi", weight, meaning), "smallest weighted global dominant share", count
+    )
 
 
 def in_global_shares(
-    model: Model, instance: Instance, tasks_per_level: tuple[str, np.ndarray, str], level: str, count: str = "total"
+    model: Model,
+    instance: Instance,
+    tasks_per_level: tuple[str, np.ndarray, str],
+    level: str,
+    count: str = "total",
 ) -> Model:
     """Complete a model whose variables are global dominant shares on servers.
 
-    ``tasks_per_level`` is the parameter (name, values, meaning) of what a user has at t = 1, ``level`` what t is.
+    ``tasks_per_level`` is the parameter (name, values, meaning) of what a user has at t = 1,
+    ``level`` what t is.
     """
     n, i, r = instance.users, instance.servers, instance.resources
     alone = normalisers.dominant(instance)
     share = normalisers.normalised_demands(instance)
     available = instance.total_capacities / instance.pool
-    d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
+    d = model.parameter(
+        "d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one"
+    )
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
     name, values, meaning = tasks_per_level
     phi = model.parameter(name, n, values, meaning)
-    g = model.variable("g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i")
+    g = model.variable(
+        "g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i"
+    )
     t = _level(model, instance, level)
     model.constraint("capacity", (d * g).sum(n) <= c)
     able = where_runnable(model, instance)
@@ -114,13 +132,22 @@ def asset(instance: Instance, count: str = "total") -> Model:
 def cdrf(instance: Instance, count: str = "total") -> Model:
     """CDRF (Friedman, Ghodsi and Psomas, EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]); no constraints."""
     source = "Friedman, Ghodsi and Psomas, EC 2014"
-    return max_min(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone", count)
+    return max_min(
+        instance,
+        "CDRF",
+        source,
+        normalisers.containerized(instance),
+        "tasks n could run alone",
+        count,
+    )
 
 
 def tsf(instance: Instance, count: str = "total") -> Model:
     """TSF (Wang et al., SC 2016): CDRF's normaliser as if nobody were constrained, allocation under constraints."""
     note = "tasks n could run alone, were there no constraints"
-    return max_min(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count)
+    return max_min(
+        instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count
+    )
 
 
 def naive_drf(instance: Instance) -> Model:
@@ -132,18 +159,26 @@ def naive_drf(instance: Instance) -> Model:
     c = region.capacities(model, instance)
     most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
-    x = model.variable("x", n, i, where=where_runs(model, instance, gamma > 0), doc="tasks of n on i")
+    x = model.variable(
+        "x", n, i, where=where_runs(model, instance, gamma > 0), doc="tasks of n on i"
+    )
     limit = separate_limits(instance)
     someone = ((gamma > 0) & (limit > 0)).any(axis=0)
     upper = np.where(someone, np.inf, 0.0)
-    t = model.variable("t", i, upper=upper, doc="smallest weighted dominant share on i (0 where nobody can run)")
+    t = model.variable(
+        "t", i, upper=upper, doc="smallest weighted dominant share on i (0 where nobody can run)"
+    )
     model.constraint("capacity", (d * x).sum(n) <= c)
     served = model.subset("A", (n, i), (gamma > 0) & (limit > 0), "n can run on i, and has tasks")
     model.constraint("fairness", x >= phi * most * t, where=served)
     finite = np.isfinite(limit) & (gamma > 0)
     if finite.any():
-        part = model.parameter("T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers")
-        limited = model.subset("L", (n, i), finite, "n can run on i, and the number of its tasks is given")
+        part = model.parameter(
+            "T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers"
+        )
+        limited = model.subset(
+            "L", (n, i), finite, "n can run on i, and the number of its tasks is given"
+        )
         model.constraint("limit", x <= part, where=limited)
     model.define("tasks", x)
     model.maximize(t.sum(i))
@@ -159,7 +194,14 @@ def separate_limits(instance: Instance) -> np.ndarray:
     return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
 
 
-def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meaning: str, count: str = "total") -> Model:
+def max_min(
+    instance: Instance,
+    name: str,
+    source: str,
+    alone: np.ndarray,
+    meaning: str,
+    count: str = "total",
+) -> Model:
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model(name, source, (n, i, r))
@@ -178,24 +220,35 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     return model
 
 
-def in_tasks(normaliser: normalisers.Normaliser, count: str = "total") -> Callable[[Instance], Model]:
+def in_tasks(
+    normaliser: normalisers.Normaliser, count: str = "total"
+) -> Callable[[Instance], Model]:
     """Return Instance → the max-min program over tasks, for exact proofs, whatever unit a mechanism's own program has.
 
-    Its coefficients are the demands and capacities as they are given. Those of a program in shares are quotients,
-    rounded, and another program in rationals: users whose demands are proportional are no longer, and an optimum that
-    leaves a choice of servers leaves none.
+    Its coefficients are the demands and capacities as they are given. Those of a program in shares
+    are quotients, rounded, and another program in rationals: users whose demands are proportional
+    are no longer, and an optimum that leaves a choice of servers leaves none.
     """
     return lambda instance: max_min(
-        instance, "max-min", "in tasks", normaliser(instance), "tasks that count as a share of 1", count
+        instance,
+        "max-min",
+        "in tasks",
+        normaliser(instance),
+        "tasks that count as a share of 1",
+        count,
     )
 
 
-def _tasks_per_level(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:
+def _tasks_per_level(
+    model: Model, instance: Instance, alone: np.ndarray, meaning: str
+) -> Expression:
     """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] with the weights inside where they are given per resource."""
     n = instance.users
     if instance.weights.ndim == 2:
         weighted = normalisers.tasks_at_level_1(instance, alone)
-        return model.parameter("Gamma", n, weighted, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
+        return model.parameter(
+            "Gamma", n, weighted, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]"
+        )
     phi = model.parameter("phi", n, instance.weights, "weight of n")
     return phi * model.parameter("Gamma", n, alone, meaning)
 

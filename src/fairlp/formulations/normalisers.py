@@ -17,7 +17,8 @@ Normaliser = Callable[[Instance], np.ndarray]
 def dominant(instance: Instance) -> np.ndarray:
     """Return min over r with d[n,r] > 0 of C[r]/d[n,r]: tasks/Γ is the (global) dominant share.
 
-    C is the pool of all servers; placement and the limits of single servers are ignored (DRF, DRFH, C-DRFH).
+    C is the pool of all servers; placement and the limits of single servers are ignored (DRF, DRFH,
+    C-DRFH).
     """
     return tasks_alone(instance.demands, instance.pool[None, :])[:, 0]
 
@@ -62,7 +63,8 @@ def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.n
     if not np.isfinite(each).all():
         n = int(np.isfinite(each).argmin())
         raise InstanceError(
-            f"the tasks at level 1 of user {instance.users[n]!r}, its weight {weights[n]:g} times {gamma[n]:g}, are "
+            f"the tasks at level 1 of user {instance.users[n]!r}, its weight {weights[n]:g} times "
+            f"{gamma[n]:g}, are "
             "beyond floats; expected smaller weights (only their ratios matter)"
         )
     return each

@@ -24,8 +24,9 @@ SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
 def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) -> Model:
     """PS-DSF under time division: a market in which users of budget φ[n] buy time of servers.
 
-    Maximise Σ_n φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1. Its optimality conditions are Theorem 2: the
-    price of a server is 1/L[i], and whoever uses it has the level L[i] there, everyone else at least that.
+    Maximise Σ_n φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1. Its optimality conditions are
+    Theorem 2: the price of a server is 1/L[i], and whoever uses it has the level L[i] there,
+    everyone else at least that.
 
     Parameters
     ----------
@@ -43,11 +44,19 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     gamma = instance.gamma()
     share = time_shares(model, instance, gamma)
     phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n")
-    x = model.variable("x", n, i, where=where_runs(model, instance, (gamma > 0) & able[:, None]), doc="tasks of n on i")
+    x = model.variable(
+        "x",
+        n,
+        i,
+        where=where_runs(model, instance, (gamma > 0) & able[:, None]),
+        doc="tasks of n on i",
+    )
     some = model.subset("A", n, able, "n has tasks, and a server where it can run")
     total = model.variable("X", n, where=some, doc="tasks of n")
     model.constraint("total", total <= x.sum(i), where=some)
-    model.constraint("time", (share * x).sum(n) <= 1, where=((gamma > 0) & able[:, None]).any(axis=0))
+    model.constraint(
+        "time", (share * x).sum(n) <= 1, where=((gamma > 0) & able[:, None]).any(axis=0)
+    )
     task_limits(model, instance, x.sum(i), who=able)
     model.define("tasks", x)
     model.maximize((phi * log(total)).sum(n))
@@ -62,11 +71,15 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
     runs = gamma > 0
     share = time_shares(model, instance, gamma)
-    level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
+    level = model.parameter(
+        "s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])"
+    )
     x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     low = model.variable("L", i, doc="level of those who use i")
     if np.isfinite(instance.task_limits[able]).any():
-        raise InstanceError("Theorem 2 knows no task limits; the market (without theorem and support) does")
+        raise InstanceError(
+            "Theorem 2 knows no task limits; the market (without theorem and support) does"
+        )
     model.constraint("time", (share * x).sum(n) == 1, where=runs.any(axis=0))
     total = model.variable("X", n, doc="tasks of n")
     model.constraint("total", total == x.sum(i))
@@ -91,9 +104,10 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
 def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) -> Model:
     """PS-DSF under resource division: Theorem 1 as feasibility, with binaries for what is not given.
 
-    Every user has, on every server where it can run, a bottleneck resource: demanded, saturated, and nobody who uses it
-    there has a higher level. Given the bottlenecks and the support this is linear; a binary stands for each guess that
-    is not given. Maximises the tasks in all, as fractions of what each user could run alone.
+    Every user has, on every server where it can run, a bottleneck resource: demanded, saturated,
+    and nobody who uses it there has a higher level. Given the bottlenecks and the support this is
+    linear; a binary stands for each guess that is not given. Maximises the tasks in all, as
+    fractions of what each user could run alone.
 
     Parameters
     ----------
@@ -117,17 +131,23 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     model = Model("PS-DSF (resources), Theorem 1", f"{SOURCE}, Theorem 1", (n, i, r))
     d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
     c = region.capacities(model, instance)
-    level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
+    level = model.parameter(
+        "s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])"
+    )
     x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     total = model.variable("X", n, upper=instance.task_limits, doc="tasks of n")
     uses = model.subset("D", (n, i, r), demanded, "n may run on i, and needs r there")
-    used = model.subset("U", (i, r), demanded.any(axis=0), "somebody who may run on i needs r there")
+    used = model.subset(
+        "U", (i, r), demanded.any(axis=0), "somebody who may run on i needs r there"
+    )
     high = model.variable("H", i, r, where=used, doc="level that no user of r on i exceeds")
     model.constraint("total", total == x.sum(i))
     model.constraint("capacity", (d * x).sum(n) <= c, where=used)
     bound = model.parameter("M", (n, i), _highest(instance, gamma), "highest level of n on i")
     most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
-    ceiling = model.parameter("N", (i,), _highest(instance, gamma).max(axis=0), "highest level of anyone on i")
+    ceiling = model.parameter(
+        "N", (i,), _highest(instance, gamma).max(axis=0), "highest level of anyone on i"
+    )
     model.constraint("ceiling", high <= ceiling, where=used)
     if support is not None:
         there = _mask(support, instance) & runs
@@ -143,7 +163,9 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
         model.constraint("bottleneck", level * total >= high, where=chosen)
         model.constraint("saturated", (d * x).sum(n) >= c, where=chosen.any(axis=0))
     else:
-        b = model.variable("b", n, i, r, where=uses, binary=True, doc="1: r is the bottleneck of n on i")
+        b = model.variable(
+            "b", n, i, r, where=uses, binary=True, doc="1: r is the bottleneck of n on i"
+        )
         model.constraint("bottleneck", level * total + ceiling >= high + ceiling * b, where=uses)
         z = model.variable("z", i, r, where=used, binary=True, doc="1: r is saturated on i")
         model.constraint("saturated", (d * x).sum(n) >= c * z, where=used)
@@ -152,7 +174,13 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
         if finite.any():
             limit = np.where(finite, instance.task_limits, 0.0)
             t = model.parameter("T", n, limit, "tasks that n has")
-            e = model.variable("e", n, where=finite, binary=True, doc="1: n has all its tasks, and needs no bottleneck")
+            e = model.variable(
+                "e",
+                n,
+                where=finite,
+                binary=True,
+                doc="1: n has all its tasks, and needs no bottleneck",
+            )
             model.constraint("satisfied", total >= t * e, where=finite)
             model.constraint("somewhere", b.sum(r) + e >= 1, where=runs & finite[:, None])
         model.constraint("bottlenecked", b.sum(r) >= 1, where=runs & ~finite[:, None])
@@ -165,8 +193,9 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
 def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: str = "rdm") -> Model:
     """Definition 5 for one user: the most tasks it could have if only users of higher level gave way.
 
-    Maximise the tasks of the user subject to feasibility and y[m,i] ≥ x[m,i] for every pair whose level on i is at most
-    the user's. The allocation x is PS-DSF if and only if nobody's optimum exceeds its tasks (or it has its limit).
+    Maximise the tasks of the user subject to feasibility and y[m,i] ≥ x[m,i] for every pair whose
+    level on i is at most the user's. The allocation x is PS-DSF if and only if nobody's optimum
+    exceeds its tasks (or it has its limit).
 
     Parameters
     ----------
@@ -186,7 +215,9 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
     # equal levels differ by rounding: higher by less than the tolerance is equal
     kept = levels <= levels[position] * (1 + AGREEMENT)
-    kept &= tasks * len(n) > AGREEMENT * gamma  # what is less is next to nothing, all of it together
+    kept &= (
+        tasks * len(n) > AGREEMENT * gamma
+    )  # what is less is next to nothing, all of it together
     protected = np.where(kept, tasks, 0.0) * runs
     floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
     y = model.variable("y", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
@@ -227,21 +258,31 @@ def _mask(support: Any, instance: Instance) -> np.ndarray:
     return mask
 
 
-def _chosen(bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.ndarray) -> np.ndarray:
+def _chosen(
+    bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.ndarray
+) -> np.ndarray:
     """Return a mask over (n, i, r) of the given bottlenecks, checked."""
     if isinstance(bottlenecks, Mapping):
         bottlenecks = pd.DataFrame.from_dict(dict(bottlenecks), orient="index")
-    bottlenecks = arranged(bottlenecks, (instance.users, instance.servers), _BOTTLENECKS, InstanceError)
+    bottlenecks = arranged(
+        bottlenecks, (instance.users, instance.servers), _BOTTLENECKS, InstanceError
+    )
     if not isinstance(bottlenecks, pd.DataFrame):
         raise InstanceError(
-            f"{_BOTTLENECKS} is {bottlenecks!r}; expected a DataFrame users × servers of resources, or a mapping from "
+            f"{_BOTTLENECKS} is {bottlenecks!r}; expected a DataFrame users × servers of "
+            "resources, or a mapping from "
             "users to mappings from servers to resources"
         )
-    for labels, index in ((bottlenecks.index, instance.users), (bottlenecks.columns, instance.servers)):
+    for labels, index in (
+        (bottlenecks.index, instance.users),
+        (bottlenecks.columns, instance.servers),
+    ):
         for label in labels:  # pairs that cannot run may be left out
             if label not in index:
                 near = nearest(label, index)
-                raise InstanceError(f"{_BOTTLENECKS} names {index.name} {label!r}, which is unknown; {near}")
+                raise InstanceError(
+                    f"{_BOTTLENECKS} names {index.name} {label!r}, which is unknown; {near}"
+                )
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)
     for n, i in np.argwhere(runs):
@@ -250,11 +291,14 @@ def _chosen(bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.nd
         resource = bottlenecks.loc[user, server] if known else None
         if resource not in resources:
             raise InstanceError(
-                f"no bottleneck is given for user {user!r} on server {server!r} (given: {resource!r}); "
+                f"no bottleneck is given for user {user!r} on server {server!r} (given: "
+                f"{resource!r}); "
                 f"expected one of {resources}"
             )
         r = resources.index(resource)
         if needs[n, i, r] <= 0:
-            raise InstanceError(f"user {user!r} does not demand {resource!r}, so it is no bottleneck on {server!r}")
+            raise InstanceError(
+                f"user {user!r} does not demand {resource!r}, so it is no bottleneck on {server!r}"
+            )
         chosen[n, i, r] = True
     return chosen

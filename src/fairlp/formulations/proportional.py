@@ -15,11 +15,13 @@ from .region import runnable_users, task_limits
 def ceei(instance: Instance) -> Model:
     """CEEI: maximise the product of all users' tasks, each to the power of its entitlement; any servers.
 
-    The entitlements e[n] sum to 1: those of the instance, by default its weights divided by their sum. Whoever can run
-    nothing has no term.
+    The entitlements e[n] sum to 1: those of the instance, by default its weights divided by their
+    sum. Whoever can run nothing has no term.
     """
     model = Model(
-        "CEEI", "Eisenberg and Gale, 1959; Varian, 1974", (instance.users, instance.servers, instance.resources)
+        "CEEI",
+        "Eisenberg and Gale, 1959; Varian, 1974",
+        (instance.users, instance.servers, instance.resources),
     )
     e = np.where(runnable_users(instance), entitlements(instance), 0.0)
     weight = model.parameter("e", instance.users, e, "entitlement of n (0: no term)")
@@ -31,7 +33,8 @@ def ceei(instance: Instance) -> Model:
 def better(instance: Instance, tasks: np.ndarray) -> Model:
     """Return the linear program that bounds how far tasks by user (shape (N,)) are from the optimum.
 
-    Maximise Σ e[n]·(y[n]/tasks[n]) over all feasible y; tasks are optimal if that is no more than Σ e[n].
+    Maximise Σ e[n]·(y[n]/tasks[n]) over all feasible y; tasks are optimal if that is no more than Σ
+    e[n].
     """
     indices = (instance.users, instance.servers, instance.resources)
     model = Model("CEEI, first-order condition", "optimality of a concave program", indices)

@@ -1,6 +1,7 @@
 """What formulations of the feasible region share: who can run, what tasks need, what there is, and task limits.
 
-The rows ``capacity`` and ``time`` themselves stand in each formulation, where one reads them as in the papers.
+The rows ``capacity`` and ``time`` themselves stand in each formulation, where one reads them as in
+the papers.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.nda
 
 def where_runnable(model: Model, instance: Instance) -> Subset:
     """Return the subset A of users who can run anything, for whom alone there is a smallest level."""
-    return model.subset("A", instance.users, runnable_users(instance), "n has tasks, and a server where it can run")
+    return model.subset(
+        "A", instance.users, runnable_users(instance), "n has tasks, and a server where it can run"
+    )
 
 
 def where_runs(model: Model, instance: Instance, runs: np.ndarray | None = None) -> Subset:
@@ -44,7 +47,10 @@ def where_runs(model: Model, instance: Instance, runs: np.ndarray | None = None)
 def demands(model: Model, instance: Instance) -> Parameter:
     """Return d[n,r], the same on all servers."""
     return model.parameter(
-        "d", (instance.users, instance.resources), instance.demands, "amount of r that one task of n needs"
+        "d",
+        (instance.users, instance.resources),
+        instance.demands,
+        "amount of r that one task of n needs",
     )
 
 
@@ -61,7 +67,9 @@ def needs(model: Model, instance: Instance) -> Parameter:
         return demands(model, instance)
     indices = (instance.users, instance.servers, instance.resources)
     scaled = server_needs(instance, instance.gamma())
-    return model.parameter("d", indices, scaled, "amount of r that one task of n needs on i, at the given rates")
+    return model.parameter(
+        "d", indices, scaled, "amount of r that one task of n needs on i, at the given rates"
+    )
 
 
 def pool(model: Model, instance: Instance) -> Parameter:
@@ -78,7 +86,9 @@ def capacities(model: Model, instance: Instance) -> Parameter:
 def time_shares(model: Model, instance: Instance, gamma: np.ndarray) -> Parameter:
     """Return a[n,i] = 1/γ[n,i], the time of a server that one task takes; 0 where n cannot run."""
     indices = (instance.users, instance.servers)
-    return model.parameter("a", indices, inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+    return model.parameter(
+        "a", indices, inverse(gamma), "part of server i's time for one task: 1/γ[n,i]"
+    )
 
 
 def task_limits(
@@ -95,7 +105,9 @@ def task_limits(
     if finite.any():
         most = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
         limit = model.parameter("T", instance.users, most, meaning)
-        limited = model.subset("L", instance.users, finite, "the number of tasks that n has is given")
+        limited = model.subset(
+            "L", instance.users, finite, "the number of tasks that n has is given"
+        )
         model.constraint("limit", total <= limit, where=limited)
 
 
@@ -156,12 +168,16 @@ def guarantees(
     unit: np.ndarray | float = 1.0,
 ) -> Expression:
     """Add the rows ``guarantee``: everybody who can run has at least so many tasks. Return the parameter."""
-    kept = model.parameter("F", instance.users, tasks / unit, "tasks that queues guarantee to n (as the variable)")
+    kept = model.parameter(
+        "F", instance.users, tasks / unit, "tasks that queues guarantee to n (as the variable)"
+    )
     model.constraint("guarantee", total >= kept, where=able)
     return kept
 
 
-def caps(model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0) -> None:
+def caps(
+    model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0
+) -> None:
     """Add the rows ``cap``: all users below a queue have at most so much of a resource."""
     queues = instance.tree
     capped = np.flatnonzero(queues.capped.any(axis=1))
@@ -170,10 +186,14 @@ def caps(model: Model, instance: Instance, total: Expression, unit: np.ndarray |
     n, r = instance.users, instance.resources
     v = Index("v", queues.paths.labels[capped], "queue")
     most, some = queues.caps[capped], queues.capped[capped]
-    below = model.parameter("B", (v, n), queues.below[capped].toarray(), "1 where n stands in v or below it")
+    below = model.parameter(
+        "B", (v, n), queues.below[capped].toarray(), "1 where n stands in v or below it"
+    )
     amount = instance.demands * np.broadcast_to(np.asarray(unit, dtype=float), len(n))[:, None]
     use = model.parameter("u", (n, r), amount, "amount of r in one unit of what n has")
-    limit = model.parameter("Lambda", (v, r), np.where(some, most, 0.0), "amount of r that users below v have at most")
+    limit = model.parameter(
+        "Lambda", (v, r), np.where(some, most, 0.0), "amount of r that users below v have at most"
+    )
     there = model.subset("V", (v, r), some, "v has a cap of r")
     h = model.variable("h", n, doc="what n has on all servers")
     model.constraint("total", h == total)
@@ -183,7 +203,9 @@ def caps(model: Model, instance: Instance, total: Expression, unit: np.ndarray |
 def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
     """Return the program that asks how far guarantees miss: tasks that have no place, in dominant shares, at least."""
     n, i, r = instance.users, instance.servers, instance.resources
-    model = Model("do all guarantees fit?", "the elastic relaxation of the rows guarantee", (n, i, r))
+    model = Model(
+        "do all guarantees fit?", "the elastic relaxation of the rows guarantee", (n, i, r)
+    )
     d, c = needs(model, instance), capacities(model, instance)
     worth = model.parameter("w", n, inverse(dominant(instance)), "dominant share of one task of n")
     kept = model.parameter("F", n, tasks, "tasks that queues guarantee to n")

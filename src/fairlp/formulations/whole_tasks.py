@@ -32,13 +32,17 @@ class Settled:
 
 
 def whole_tasks(
-    instance: Instance, settled: Sequence[Settled] = (), goal: str = "level", room: np.ndarray | None = None
+    instance: Instance,
+    settled: Sequence[Settled] = (),
+    goal: str = "level",
+    room: np.ndarray | None = None,
 ) -> Model:
     """DRF with whole tasks (Ghodsi et al., discrete): maximise the smallest weighted dominant share, x integer.
 
-    Later rounds of the leximin: given the levels settled so far, maximise the smallest share above them
-    (``goal="level"``), or the number of users above the last one (``goal="count"``). ``room``, shape (R,), is the
-    capacity that tasks are held to where a solver's tolerance lets them take more than there is.
+    Later rounds of the leximin: given the levels settled so far, maximise the smallest share above
+    them (``goal="level"``), or the number of users above the last one (``goal="count"``). ``room``,
+    shape (R,), is the capacity that tasks are held to where a solver's tolerance lets them take
+    more than there is.
     """
     n, r = instance.users, instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
@@ -48,7 +52,11 @@ def whole_tasks(
     most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
     most = np.minimum(most, np.floor(instance.task_limits))
     d = region.demands(model, instance)
-    c = region.pool(model, instance) if room is None else model.parameter("c", r, room, "what tasks can use of r")
+    c = (
+        region.pool(model, instance)
+        if room is None
+        else model.parameter("c", r, room, "what tasks can use of r")
+    )
     ds = model.parameter("ds", n, share, "weighted dominant share of one task of n")
     highest = float((share * most).max(initial=0.0))
     floor = np.where(able, settled[0].least, 0.0) if settled else 0.0
@@ -72,12 +80,18 @@ def whole_tasks(
             model.maximize((weight * y).sum(k, n))
             return model
         model.constraint("leaving", y.sum(n) >= higher)
-    t = model.variable("t", upper=highest, doc="smallest weighted dominant share" + (" above" if settled else ""))
+    t = model.variable(
+        "t", upper=highest, doc="smallest weighted dominant share" + (" above" if settled else "")
+    )
     if settled:
         last = np.zeros((len(settled), len(n)))
         last[-1] = highest
-        big = model.parameter("M", (k, n), last, "largest share that anyone can reach, at the last level")
-        model.constraint("fairness", ds * x + highest >= t + (big * y).sum(k), where=able & reachable[-1])
+        big = model.parameter(
+            "M", (k, n), last, "largest share that anyone can reach, at the last level"
+        )
+        model.constraint(
+            "fairness", ds * x + highest >= t + (big * y).sum(k), where=able & reachable[-1]
+        )
         model.maximize(t)
     else:
         model.leximin(model.constraint("fairness", ds * x >= t, where=able), t)
@@ -96,7 +110,9 @@ def precomputed_drf(instance: Instance) -> Model:
     n, r = instance.users, instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
     able = whole_able(instance)
-    tasks_per_level = np.where(able, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)), 0.0)
+    tasks_per_level = np.where(
+        able, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)), 0.0
+    )
     turns = tasks_per_level / tasks_per_level[able].min() if able.any() else tasks_per_level
     d = region.demands(model, instance)
     c = region.pool(model, instance)

@@ -26,13 +26,15 @@ from ..models.programs.certificate import NO_PROOF, Proof
 from ..solvers.leximin.prices import RoundPrices
 from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
 
-# What allocations use of capacities: how far over they are, and scaled down where rounding brought them over.
+# What allocations use of capacities: how far over they are, and scaled down where rounding brought
+# them over.
 
 
 def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return tasks of which no server is over its capacity beyond the rounding of a sum, scaled down where one is.
 
-    A solver keeps capacities within its tolerance, and which digits that leaves depends on the machine's arithmetic.
+    A solver keeps capacities within its tolerance, and which digits that leaves depends on the
+    machine's arithmetic.
     """
     used = _used(instance, tasks)
     within, needs = tasks.copy(), instance.demands > 0
@@ -60,7 +62,8 @@ def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return quotients(used, capacity)
 
 
-#: (Model, Instance, tasks over users and servers) → None: adds the rows of a mechanism's own feasible region.
+#: (Model, Instance, tasks over users and servers) → None: adds the rows of a mechanism's own
+#: feasible region.
 Region = Callable[[Model, Instance, Any], object]
 
 
@@ -196,36 +199,41 @@ class Allocation(Answer):
     tasks_per_level : ndarray, shape (N,)
         Tasks at level 1: φ[n]·Γ[n]; the mechanism makes tasks / entitled as equal as it can.
     prices_array : ndarray, shape (K, R), or None
-        Capacity duals of the first round that a resource ended: at most what one more unit of capacity would add to
-        that round's level, at fixed Γ (and at least what one unit less would take; the two differ where the program is
-        degenerate).
+        Capacity duals of the first round that a resource ended: at most what one more unit of
+        capacity would add to that round's level, at fixed Γ (and at least what one unit less would
+        take; the two differ where the program is degenerate).
     times : mapping
         Seconds by phase.
     rounds : DataFrame or None
-        Rounds of the leximin: level, users frozen there, and those of them who have all their tasks (satisfied).
+        Rounds of the leximin: level, users frozen there, and those of them who have all their tasks
+        (satisfied).
     gap : float or None
         Largest relative duality gap of the rounds, where LPs gave the answer.
     picks : DataFrame or None
-        Every turn of a loop that serves task by task, where a trace was asked for: user, share before, tasks after,
-        and whether the task ran.
+        Every turn of a loop that serves task by task, where a trace was asked for: user, share
+        before, tasks after, and whether the task ran.
     certificate : object or None
-        What the method said of its answer where that is not a linear program's optimum (PS-DSF: that nobody could gain
-        on a server). :meth:`certify` does not rely on it.
+        What the method said of its answer where that is not a linear program's optimum (PS-DSF:
+        that nobody could gain on a server). :meth:`certify` does not rely on it.
     prove : callable or None
         The mechanism's own proof, (Allocation, exact) → Proof; see :meth:`certify`.
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
     unproved : str
-        What of the answer nothing proves, and why; empty where all of it is as the method promises. It is a note, too.
+        What of the answer nothing proves, and why; empty where all of it is as the method promises.
+        It is a note, too.
     parameters : mapping
         Options of the mechanism that were asked for.
     region : callable or None
-        Rows of the mechanism's own feasible region, as of :class:`~fairlp.mechanisms.mechanism.Mechanism`.
+        Rows of the mechanism's own feasible region, as of
+        :class:`~fairlp.mechanisms.mechanism.Mechanism`.
     state : Series or None
-        What a mechanism that remembers wants to know next time, by user (``karma``: credits); give it as ``state=``.
+        What a mechanism that remembers wants to know next time, by user (``karma``: credits); give
+        it as ``state=``.
     round_prices : RoundPrices or None
-        Prices of every program of the rounds, of capacities and caps: :meth:`certify` finds in them why users could not
-        have more. None where no programs were solved, or from a solver without duals.
+        Prices of every program of the rounds, of capacities and caps: :meth:`certify` finds in them
+        why users could not have more. None where no programs were solved, or from a solver without
+        duals.
     """
 
     instance: Instance
@@ -262,17 +270,25 @@ class Allocation(Answer):
     @cached_property
     def shares(self) -> pd.Series[float]:
         """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
-        return pd.Series(quotients(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
+        return pd.Series(
+            quotients(self.totals.to_numpy(), self.gamma), index=self._users, name="share"
+        )
 
     @cached_property
     def levels(self) -> pd.Series[float]:
         """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(quotients(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level")
+        return pd.Series(
+            quotients(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level"
+        )
 
     @cached_property
     def pool_utilization(self) -> pd.Series[float]:
         """Fraction of the whole cluster's capacity in use, by resource."""
-        return pd.Series(self.usage.to_numpy().sum(axis=0) / self.instance.pool, index=self._resources, name="used")
+        return pd.Series(
+            self.usage.to_numpy().sum(axis=0) / self.instance.pool,
+            index=self._resources,
+            name="used",
+        )
 
     @property
     def _users(self) -> pd.Index[Any]:
@@ -317,8 +333,8 @@ class Allocation(Answer):
     def residual(self) -> float:
         """Largest violation of a capacity, task limit, placement, sign or region, relative to the capacity or limit.
 
-        Of the mechanism's own region: the part by which all tasks must shrink to be in it. Infinite where tasks are no
-        finite numbers.
+        Of the mechanism's own region: the part by which all tasks must shrink to be in it. Infinite
+        where tasks are no finite numbers.
         """
         if not np.isfinite(self.tasks_array).all():
             return float("inf")
@@ -328,7 +344,9 @@ class Allocation(Answer):
         totals, limits = self.totals.to_numpy(), self.instance.task_limits
         finite = np.isfinite(limits)
         beyond = relative(totals[finite] - limits[finite], limits[finite])
-        worst = max(worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0)))
+        worst = max(
+            worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0))
+        )
         worst = max(worst, self.instance.tree.over_caps(totals, self.instance.demands)[0])
         if self.instance.has_constraints:
             worst = max(worst, float(self.tasks_array[~self.instance.eligible].max(initial=0.0)))
@@ -362,11 +380,12 @@ class Allocation(Answer):
     def certify(self, exact: bool = False) -> Proof:
         """Return whether the allocation is what its mechanism says, proved without the method that made it.
 
-        All is computed from the instance and these tasks; of what the method said only prices are used, and any prices
-        prove what they prove. Max-min mechanisms are proved by weak duality, round by round as their definition has it
-        (docs/audit.md), or (``exact=True``) in rationals from the bases of linear programs, without a tolerance but
-        ``AGREEMENT`` between the exact levels and these floats. The others are proved by what says that their tasks are
-        right: prices, or that nobody could gain on a server.
+        All is computed from the instance and these tasks; of what the method said only prices are
+        used, and any prices prove what they prove. Max-min mechanisms are proved by weak duality,
+        round by round as their definition has it (docs/audit.md), or (``exact=True``) in rationals
+        from the bases of linear programs, without a tolerance but ``AGREEMENT`` between the exact
+        levels and these floats. The others are proved by what says that their tasks are right:
+        prices, or that nobody could gain on a server.
 
         Parameters
         ----------
@@ -376,13 +395,15 @@ class Allocation(Answer):
         Returns
         -------
         Proof
-            True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact levels. An exact one
-            of a max-min mechanism without queues can ``write`` a proof that others check (docs/proofs.md).
+            True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact
+            levels. An exact one of a max-min mechanism without queues can ``write`` a proof that
+            others check (docs/proofs.md).
 
         Raises
         ------
         NotDefinedError
-            For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate` compares them).
+            For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate`
+            compares them).
 
         Examples
         --------
@@ -394,7 +415,10 @@ class Allocation(Answer):
         if self.prove is None:
             raise no_certificate(self.mechanism, exact)
         if not self.residual <= VERIFIED:
-            return Proof(False, f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}")
+            return Proof(
+                False,
+                f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}",
+            )
         return self.prove(self, exact)
 
     def summary(self) -> pd.DataFrame:
@@ -416,7 +440,9 @@ class Allocation(Answer):
         B       2.0  0.666667  0.666667            1
         """
         used = np.asarray((self.tasks_array > 0).sum(axis=1))
-        return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
+        return pd.DataFrame(
+            {"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used}
+        )
 
     def by_queue(self, level: int | None = None) -> pd.DataFrame:
         """Return what the users below each queue have together.
@@ -424,14 +450,14 @@ class Allocation(Answer):
         Parameters
         ----------
         level : int, optional
-            Queues at this depth (1: the root's children); a user who stands higher counts with its own queue. By
-            default all queues of the tree, each with everything below it.
+            Queues at this depth (1: the root's children); a user who stands higher counts with its
+            own queue. By default all queues of the tree, each with everything below it.
 
         Returns
         -------
         DataFrame
-            Indexed by the path of the queue (``""`` is the root): ``users``, ``tasks``, ``share`` (dominant share of
-            all that they have) and the amount of each resource.
+            Indexed by the path of the queue (``""`` is the root): ``users``, ``tasks``, ``share``
+            (dominant share of all that they have) and the amount of each resource.
 
         Raises
         ------
@@ -448,7 +474,10 @@ class Allocation(Answer):
         instance = self.instance
         queues = instance.queues
         if queues is None:
-            raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
+            raise InstanceError(
+                "the instance has no queues; give queue= (the path of each user's queue) to make "
+                "some"
+            )
         tasks = self.totals.to_numpy()
         amounts = tasks[:, None] * instance.demands
         if level is None:
@@ -456,7 +485,10 @@ class Allocation(Answer):
             there = np.arange(len(queues))
         else:
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-                raise InstanceError(f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and so on")
+                raise InstanceError(
+                    f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and "
+                    "so on"
+                )
             at = queues.at_depth(level)
             there = np.unique(at)
             below = (there[:, None] == at[None, :]).astype(float)
@@ -469,7 +501,9 @@ class Allocation(Answer):
             },
             index=pd.Index(queues.paths.labels[there], name="queue"),
         )
-        used = pd.DataFrame(has, index=table.index, columns=[str(resource) for resource in instance.resources])
+        used = pd.DataFrame(
+            has, index=table.index, columns=[str(resource) for resource in instance.resources]
+        )
         return pd.concat([table, used], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -496,24 +530,43 @@ class Allocation(Answer):
             "method": self.method,
             "solver": self.solver or None,
             "users": [
-                dict(zip(("user", "tasks", "share", "level", "tasks_per_level"), (user, *map(float, row)), strict=True))
+                dict(
+                    zip(
+                        ("user", "tasks", "share", "level", "tasks_per_level"),
+                        (user, *map(float, row)),
+                        strict=True,
+                    )
+                )
                 for user, *row in zip(
-                    inst.users, self.totals, self.shares, self.levels, self.tasks_per_level, strict=True
+                    inst.users,
+                    self.totals,
+                    self.shares,
+                    self.levels,
+                    self.tasks_per_level,
+                    strict=True,
                 )
             ],
             "tasks": [
                 {"user": inst.users[n], "server": inst.servers[i], "tasks": tasks}
-                for n, i, tasks in zip(*(part.tolist() for part in (*pairs.coords, pairs.data)), strict=True)
+                for n, i, tasks in zip(
+                    *(part.tolist() for part in (*pairs.coords, pairs.data)), strict=True
+                )
                 if tasks
             ],
             "prices": None
             if self.prices_array is None
             else [
-                {"server": inst.servers[i], "resource": inst.resources[r], "price": float(self.prices_array[i, r])}
+                {
+                    "server": inst.servers[i],
+                    "resource": inst.resources[r],
+                    "price": float(self.prices_array[i, r]),
+                }
                 for i, r in np.argwhere(self.prices_array).tolist()
             ],
             "parameters": {
-                name: value if value is None or isinstance(value, str | int | float) else {"shown": repr(value)}
+                name: value
+                if value is None or isinstance(value, str | int | float)
+                else {"shown": repr(value)}
                 for name, value in self.parameters.items()
             },
             "utilization": {str(r): float(u) for r, u in self.pool_utilization.items()},
@@ -565,29 +618,42 @@ class Allocation(Answer):
             raise FileFormatError(
                 f"this is no JSON of an Allocation ({error}); expected what to_json() wrote"
             ) from None
-        users, pairs, prices = (pd.DataFrame(data[part] or [], columns=columns) for part, columns in _COLUMNS.items())
+        users, pairs, prices = (
+            pd.DataFrame(data[part] or [], columns=columns) for part, columns in _COLUMNS.items()
+        )
         numbers = users.iloc[:, 1:].to_numpy(dtype=float)
         name, parameters, *rest = (data[part] for part in _SAID)
         for option, value in parameters.items():
             if isinstance(value, dict):
-                raise FileFormatError(f"the option {option!r} of {name} is {value['shown']}, which JSON does not hold")
+                raise FileFormatError(
+                    f"the option {option!r} of {name} is {value['shown']}, which JSON does not hold"
+                )
         if "steps" in data:
-            raise FileFormatError(f"this is an allocation of {name} over arrivals; only one of a single step is read")
+            raise FileFormatError(
+                f"this is an allocation of {name} over arrivals; only one of a single step is read"
+            )
         mechanism = find_defined(name, instance)
         gamma, tasks = mechanism.gamma(instance), _table(pairs, (instance.users, instance.servers))
         at = _places(users["user"], instance.users)
         missing = np.setdiff1d(np.arange(len(instance.users)), at)
         if missing.size:
-            raise InstanceError(f"the allocation is without user {instance.users[int(missing[0])]!r} of the instance")
+            raise InstanceError(
+                f"the allocation is without user {instance.users[int(missing[0])]!r} of the "
+                "instance"
+            )
         said = np.empty_like(numbers)
         said[at] = numbers
         totals = tasks.sum(axis=1)
-        for what, ours, theirs in (("tasks", totals, said[:, 0]), ("a share", quotients(totals, gamma), said[:, 1])):
+        for what, ours, theirs in (
+            ("tasks", totals, said[:, 0]),
+            ("a share", quotients(totals, gamma), said[:, 1]),
+        ):
             off = ~np.isclose(ours, theirs, rtol=AGREEMENT, atol=0, equal_nan=True)
             if off.any():
                 n = int(off.argmax())
                 raise InstanceError(
-                    f"user {instance.users[n]!r} has {what} of {theirs[n]:.9g} in the file, and {ours[n]:.9g} by its "
+                    f"user {instance.users[n]!r} has {what} of {theirs[n]:.9g} in the file, and "
+                    f"{ours[n]:.9g} by its "
                     "pairs and this instance; was it another instance that was shared?"
                 )
         return Allocation(
@@ -598,7 +664,9 @@ class Allocation(Answer):
             gamma,
             said[:, 2],
             rest[1] or "",
-            None if data["prices"] is None else _table(prices, (instance.servers, instance.resources)),
+            None
+            if data["prices"] is None
+            else _table(prices, (instance.servers, instance.resources)),
             rest[2],
             gap=rest[3],
             prove=mechanism.prove,
@@ -613,7 +681,10 @@ class Allocation(Answer):
     def __repr__(self) -> str:
         how = f"{self.method}, {self.solver}" if self.solver else self.method
         least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
-        return f"<{type(self).__name__} by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
+        return (
+            f"<{type(self).__name__} by {self.mechanism} ({how}): {len(self.instance.users)} "
+            f"users, {least}>"
+        )
 
 
 def _places(labels: pd.Series[Any], index: Index) -> np.ndarray:
@@ -623,7 +694,8 @@ def _places(labels: pd.Series[Any], index: Index) -> np.ndarray:
     if -1 in found:
         label = labels.iloc[found.index(-1)]
         raise InstanceError(
-            f"the allocation has {index.name} {label!r}, which the instance has not; {nearest(label, index)}"
+            f"the allocation has {index.name} {label!r}, which the instance has not; "
+            f"{nearest(label, index)}"
         )
     return np.array(found, dtype=int)
 
@@ -649,13 +721,19 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
     """Return tasks as an array of users × servers, by label where there are labels."""
     if isinstance(allocation, Allocation):
         allocation = allocation.tasks
-    allocation = aligned(allocation, (instance.users, instance.servers), "the allocation", InstanceError)
+    allocation = aligned(
+        allocation, (instance.users, instance.servers), "the allocation", InstanceError
+    )
     tasks = _numbers(allocation)
     expected = instance.shape
     if tasks.shape != expected:
-        raise InstanceError(f"the allocation has shape {tasks.shape}; expected {expected}, users × servers")
+        raise InstanceError(
+            f"the allocation has shape {tasks.shape}; expected {expected}, users × servers"
+        )
     if not np.isfinite(tasks).all():
-        raise InstanceError("the allocation has entries that are not finite; expected tasks, users × servers")
+        raise InstanceError(
+            "the allocation has entries that are not finite; expected tasks, users × servers"
+        )
     return tasks
 
 
@@ -673,9 +751,12 @@ def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
 def _numbers(given: Any) -> np.ndarray:
     if isinstance(given, str):
         raise InstanceError(
-            f"the allocation is the name {given!r}; expected tasks, such as of fairlp.allocate(instance, {given!r})"
+            f"the allocation is the name {given!r}; expected tasks, such as of "
+            f"fairlp.allocate(instance, {given!r})"
         )
     try:
         return floats(given)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InstanceError(f"the allocation is not all numbers ({error}); expected tasks, users × servers") from None
+        raise InstanceError(
+            f"the allocation is not all numbers ({error}); expected tasks, users × servers"
+        ) from None

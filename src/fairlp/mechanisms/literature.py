@@ -54,7 +54,8 @@ class Reference:
 
     def __str__(self) -> str:
         return (
-            f"{self.author.replace(' and ', ', ')}: {self.title}. {self.venue}{f', {self.year}' if self.year else ''}"
+            f"{self.author.replace(' and ', ', ')}: {self.title}. "
+            f"{self.venue}{f', {self.year}' if self.year else ''}"
         )
 
 
@@ -92,7 +93,8 @@ REFERENCES = (
     ),
     Reference(
         "dolev2012no", "ITCS 2012", "inproceedings",
-        "Danny Dolev and Dror G. Feitelson and Joseph Y. Halpern and Raz Kupferman and Nathan Linial",
+        "Danny Dolev and Dror G. Feitelson and Joseph Y. Halpern and Raz Kupferman and Nathan "
+        "Linial",
         "No Justified Complaints: On Fair Sharing of Multiple Resources",
         "3rd Innovations in Theoretical Computer Science Conference (ITCS '12)", 2012, (("pages", "68--75"),),
         doi="10.1145/2090236.2090243",
@@ -140,8 +142,10 @@ REFERENCES = (
     ),
     Reference(
         "khamseashari2017per", "ICC 2017", "inproceedings",
-        "Jalal Khamse-Ashari and Ioannis Lambadaris and George Kesidis and Bhuvan Urgaonkar and Yiqiang Zhao",
-        "Per-Server Dominant-Share Fairness (PS-DSF): A Multi-Resource Fair Allocation Mechanism for Heterogeneous "
+        "Jalal Khamse-Ashari and Ioannis Lambadaris and George Kesidis and Bhuvan Urgaonkar and "
+        "Yiqiang Zhao",
+        "Per-Server Dominant-Share Fairness (PS-DSF): A Multi-Resource Fair Allocation Mechanism "
+        "for Heterogeneous "
         "Servers",
         "IEEE International Conference on Communications (ICC)", 2017, url="https://arxiv.org/abs/1611.00404",
     ),
@@ -156,14 +160,16 @@ REFERENCES = (
     ),
     Reference(
         "narayanan2020heterogeneity", "OSDI 2020", "inproceedings",
-        "Deepak Narayanan and Keshav Santhanam and Fiodar Kazhamiaka and Amar Phanishayee and Matei Zaharia",
+        "Deepak Narayanan and Keshav Santhanam and Fiodar Kazhamiaka and Amar Phanishayee and "
+        "Matei Zaharia",
         "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads",
         "14th USENIX Symposium on Operating Systems Design and Implementation (OSDI 20)", 2020,
         url="https://www.usenix.org/conference/osdi20/presentation/narayanan-deepak",
     ),
     Reference(
         "vuppalapati2023karma", "OSDI 2023", "inproceedings",
-        "Midhul Vuppalapati and Giannis Fikioris and Rachit Agarwal and Asaf Cidon and Anurag Khandelwal and "
+        "Midhul Vuppalapati and Giannis Fikioris and Rachit Agarwal and Asaf Cidon and Anurag "
+        "Khandelwal and "
         "Éva Tardos", "Karma: Resource Allocation for Dynamic Demands",
         "17th USENIX Symposium on Operating Systems Design and Implementation (OSDI 23)", 2023,
         url="https://www.usenix.org/conference/osdi23/presentation/vuppalapati",

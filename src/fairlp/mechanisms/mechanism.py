@@ -1,7 +1,7 @@
 """What a mechanism is, and the one way from a call to an answer: ``run`` picks the method, ``finish`` makes the answer.
 
-A method is a function of a :class:`MethodCall` and returns an :class:`Outcome`; it neither clocks itself nor knows what
-an :class:`~fairlp.mechanisms.allocation.Allocation` is.
+A method is a function of a :class:`MethodCall` and returns an :class:`Outcome`; it neither clocks
+itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 import numpy as np
 import pandas as pd
 
-from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
+from ..errors import (
+    FairlpError,
+    InstanceError,
+    NotDefinedError,
+    UnknownNameError,
+    UnsupportedError,
+    named,
+    nearest,
+)
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.problem import is_extreme
 from ..models.programs.certificate import Proof
@@ -49,7 +57,8 @@ def _several_servers(instance: Instance) -> str | None:
     if instance.n_servers == 1:
         return None
     return (
-        f"it shares one server and there are {instance.n_servers} (instance.pooled() makes one of them, "
+        f"it shares one server and there are {instance.n_servers} (instance.pooled() makes one of "
+        "them, "
         "if tasks may be spread over servers)"
     )
 
@@ -57,12 +66,18 @@ def _several_servers(instance: Instance) -> str | None:
 def _constraints(instance: Instance) -> str | None:
     if not instance.has_constraints:
         return None
-    user = instance.users[int(np.argmax(np.asarray(instance.eligible.sum(axis=1)) < len(instance.servers)))]
+    user = instance.users[
+        int(np.argmax(np.asarray(instance.eligible.sum(axis=1)) < len(instance.servers)))
+    ]
     return f"it has no placement constraints, and user {user!r} may not run everywhere"
 
 
 def _rates(instance: Instance) -> str | None:
-    return None if instance.rates is None else "it works with demands and capacities, and rates are given"
+    return (
+        None
+        if instance.rates is None
+        else "it works with demands and capacities, and rates are given"
+    )
 
 
 def _limits(instance: Instance) -> str | None:
@@ -73,7 +88,11 @@ def _limits(instance: Instance) -> str | None:
 
 
 def _weights_by_resource(instance: Instance) -> str | None:
-    return None if instance.weights.ndim == 1 else "it takes one weight for each user, not one for each resource"
+    return (
+        None
+        if instance.weights.ndim == 1
+        else "it takes one weight for each user, not one for each resource"
+    )
 
 
 def _limits_of_queues(instance: Instance) -> str | None:
@@ -90,7 +109,9 @@ def _guarantees(instance: Instance) -> str | None:
     if not queues.guarantees.any():
         return None
     path = queues.paths[int(queues.guaranteed[0])]
-    return f"it serves whole tasks and knows caps of queues only, and queue {path!r} has a guarantee"
+    return (
+        f"it serves whole tasks and knows caps of queues only, and queue {path!r} has a guarantee"
+    )
 
 
 def _no_quotas(instance: Instance) -> str | None:
@@ -110,13 +131,19 @@ def _sizes(instance: Instance) -> str | None:
     if not other.any():
         return None
     first, user = instance.users[0], instance.users[int(other.argmax())]
-    return f"it shares slices of one size, and a task of user {user!r} is another than one of user {first!r}"
+    return (
+        f"it shares slices of one size, and a task of user {user!r} is another than one of user "
+        f"{first!r}"
+    )
 
 
 def _no_rates(instance: Instance) -> str | None:
     if instance.rates is not None:
         return None
-    return "it shares servers by the throughputs of jobs, and no rates are given (rates=, users × servers)"
+    return (
+        "it shares servers by the throughputs of jobs, and no rates are given (rates=, users × "
+        "servers)"
+    )
 
 
 ONE_SERVER = Domain("one server", _several_servers)
@@ -185,7 +212,9 @@ class Method:
         """Return which of these options of the mechanism the method does not take (None and False ask for nothing)."""
         if self.options is None:
             return []
-        call = [name for name, value in parameters.items() if value is not None and value is not False]
+        call = [
+            name for name, value in parameters.items() if value is not None and value is not False
+        ]
         return [name for name in call if name not in self.options]
 
 
@@ -211,11 +240,13 @@ class Mechanism:
     validate : callable or None
         Check → rows of ``validate``, in place of comparing the methods with the LP.
     prove : callable or None
-        (Allocation, exact) → Proof: whether it is what the mechanism says, proved without the method that made it.
+        (Allocation, exact) → Proof: whether it is what the mechanism says, proved without the
+        method that made it.
     at_level_1 : callable or None
         Instance → tasks of each user at level 1 (None: φΓ).
     along_tree : bool
-        Whether it shares along the tree of queues (the others know their guarantees and caps at most).
+        Whether it shares along the tree of queues (the others know their guarantees and caps at
+        most).
     compared : bool
         Whether ``compare`` takes it when it is asked for nothing in particular.
     whole_tasks : bool
@@ -227,8 +258,8 @@ class Mechanism:
     limits : {"any", "never", "always"}
         Whether its promises are meant for users with task limits.
     region : callable or None
-        (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region besides capacities,
-        limits and placement; audits ask within them.
+        (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region
+        besides capacities, limits and placement; audits ask within them.
     """
 
     name: str
@@ -285,36 +316,51 @@ class Mechanism:
         wanted = named(name, self.method_names, "method", f"mechanism {self.name!r}")
         return next(method for method in self.methods if method.name == wanted)
 
-    def fastest(self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False) -> Method:
+    def fastest(
+        self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False
+    ) -> Method:
         """Return the first method that is exact for the instance and takes these options of the mechanism.
 
-        With ``solving`` (a solver or its options were named) it is the first that puts a model before a solver.
+        With ``solving`` (a solver or its options were named) it is the first that puts a model
+        before a solver.
         """
         exact = [method for method in self.methods if method.is_exact_for(instance)]
         if solving:
             exact = [method for method in exact if method.solves]
         if not exact:
             raise UnknownNameError(
-                f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver and no solver's "
-                f"options; methods: {', '.join(self.method_names)}; options: {', '.join(self.options) or 'none'}"
+                f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver "
+                "and no solver's "
+                f"options; methods: {', '.join(self.method_names)}; options: "
+                f"{', '.join(self.options) or 'none'}"
             )
         able = [method for method in exact if not method.by_name and not method.lacks(parameters)]
         if not able:
             self.refuse(exact[0], parameters)
-        return next((method for method in able if method.pays is None or method.pays(instance)), able[0])
+        return next(
+            (method for method in able if method.pays is None or method.pays(instance)), able[0]
+        )
 
     def refuse(self, method: Method, parameters: Mapping[str, Any]) -> None:
         """Raise when these are options of the mechanism that the method lacks; name a method that has them."""
         lacking = method.lacks(parameters)
         if lacking:
             able = [other.name for other in self.methods if not other.lacks({lacking[0]: True})]
-            where = f"method={able[0]!r}" if len(able) == 1 else f"methods {' and '.join(map(repr, able))}"
-            raise UnknownNameError(f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}")
+            where = (
+                f"method={able[0]!r}"
+                if len(able) == 1
+                else f"methods {' and '.join(map(repr, able))}"
+            )
+            raise UnknownNameError(
+                f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}"
+            )
 
     def tasks_per_level(self, instance: Instance) -> np.ndarray:
         """Return the tasks of each user at level 1, shape (N,)."""
         return (
-            tasks_at_level_1(instance, self.gamma(instance)) if self.at_level_1 is None else self.at_level_1(instance)
+            tasks_at_level_1(instance, self.gamma(instance))
+            if self.at_level_1 is None
+            else self.at_level_1(instance)
         )
 
     def defined_for(self, instance: Instance) -> Mechanism:
@@ -360,17 +406,24 @@ class MethodCall:
         state = self.parameters.get("state")
         if state is None:
             return None
-        if not isinstance(state, pd.Series) or not pd.api.types.is_numeric_dtype(state) or state.empty:
+        if (
+            not isinstance(state, pd.Series)
+            or not pd.api.types.is_numeric_dtype(state)
+            or state.empty
+        ):
             raise InstanceError(
-                f"state is {type(state).__name__}; expected that of an earlier allocation, a Series of numbers by user"
+                f"state is {type(state).__name__}; expected that of an earlier allocation, a "
+                "Series of numbers by user"
             )
         if state.index.has_duplicates or not np.isfinite(state).all():
             raise InstanceError(
-                "the state has a user twice, or a number that is not finite; expected one for each user"
+                "the state has a user twice, or a number that is not finite; expected one for each "
+                "user"
             )
         if not state.index.isin(self.instance.users.labels).any():
             raise InstanceError(
-                f"the state is of other users, such as {state.index[0]!r}; expected some of the instance's, such as "
+                f"the state is of other users, such as {state.index[0]!r}; expected some of the "
+                "instance's, such as "
                 f"{self.instance.users[0]!r}"
             )
         return state
@@ -398,9 +451,9 @@ class Outcome(Protocol):
 class Tasks:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
-    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``tasks_per_level`` is φΓ by default.
-    ``uncertain`` bounds the relative error of a level: errors that grew from round to round, and what rounding
-    displaces.
+    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
+    ``tasks_per_level`` is φΓ by default. ``uncertain`` bounds the relative error of a level: errors
+    that grew from round to round, and what rounding displaces.
     """
 
     tasks: np.ndarray
@@ -449,8 +502,8 @@ class Tasks:
     def _judged(self, answer: Allocation) -> Allocation:
         """Return the answer, with what is not proved of it.
 
-        Where its certificate fails, that. Where the gap of its programs is large, or numbers of the instance are hardly
-        floats, the mechanism's own proof decides.
+        Where its certificate fails, that. Where the gap of its programs is large, or numbers of the
+        instance are hardly floats, the mechanism's own proof decides.
         """
         certified = isinstance(self.certificate, Proof)
         large_gap = not certified and self.gap is not None and not self.gap <= VERIFIED
@@ -463,17 +516,21 @@ class Tasks:
             proof = _proof(answer)
             if large_gap and (proof is None or not proof.holds):
                 reasons.append(
-                    f"its programs have a duality gap of {self.gap:.3g} (at most {VERIFIED:.3g} is expected)"
+                    f"its programs have a duality gap of {self.gap:.3g} (at most {VERIFIED:.3g} is "
+                    "expected)"
                 )
             if proof is not None and not proof.holds:
                 reasons.append(proof.message)
         if not reasons:
             return answer
-        doubt = "not proved: " + "; ".join(reason.removeprefix("not proved: ") for reason in reasons)
+        doubt = "not proved: " + "; ".join(
+            reason.removeprefix("not proved: ") for reason in reasons
+        )
         return replace(answer, unproved=doubt, notes=(*answer.notes, doubt))
 
 
-#: Whether an answer is being proved; proofs may run a mechanism again, and that answer is not proved in turn.
+#: Whether an answer is being proved; proofs may run a mechanism again, and that answer is not
+#: proved in turn.
 _IS_PROVING = ContextVar("is_proving", default=False)
 
 
@@ -496,7 +553,9 @@ def _unused_tree(call: MethodCall) -> str:
     if queues.is_flat or call.mechanism.along_tree:
         return ""
     what = (
-        "their guarantees and caps count, their weights do not" if queues.has_limits else "it does not know of queues"
+        "their guarantees and caps count, their weights do not"
+        if queues.has_limits
+        else "it does not know of queues"
     )
     return f"shared without the tree of queues: {what} ('h-drf' shares along it)"
 
@@ -512,7 +571,8 @@ def run(
 ) -> Any:
     """Share an instance by a mechanism that is defined for it; what every entry point comes to.
 
-    Parameters are those of :func:`fairlp.allocate`. Returns an Allocation, or a DynamicAllocation where users arrive.
+    Parameters are those of :func:`fairlp.allocate`. Returns an Allocation, or a DynamicAllocation
+    where users arrive.
     """
     from ..models.programs.backends import find_backend, is_default, spelt
     from ..models.programs.solution import Options
@@ -525,13 +585,16 @@ def run(
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
     if method == "auto":
-        chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or not is_default(name_of_solver))
+        chosen = mechanism.fastest(
+            instance, parameters, solving=bool(of_solver) or not is_default(name_of_solver)
+        )
     else:
         chosen = mechanism.method_called(method)
         mechanism.refuse(chosen, parameters)
         if not chosen.is_exact_for(instance):
             raise NotDefinedError(
-                f"method {chosen.name!r} of {mechanism.name!r} is not exact for this instance ({chosen.needs}); "
+                f"method {chosen.name!r} of {mechanism.name!r} is not exact for this instance "
+                f"({chosen.needs}); "
                 "use method='auto' or 'lp'"
             )
     known = {*chosen.takes, *((one.name for one in fields(Options)) if chosen.solves else ())}
@@ -543,14 +606,17 @@ def run(
             f"method {chosen.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
             f"{near} ({remedy if chosen.solves else 'solver options go with a method that uses a solver'})"
         )
-    return finish(MethodCall(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters))
+    return finish(
+        MethodCall(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters)
+    )
 
 
 def finish(call: MethodCall) -> Any:
     """Run the method, clock it, and make the answer: the only place where one is made."""
     begin = perf_counter()
     try:
-        # what is beyond floats shows in the answer, which is checked; NumPy's words about it would help nobody
+        # what is beyond floats shows in the answer, which is checked; NumPy's words about it would
+        # help nobody
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             outcome = call.method.run(call)
             seconds = perf_counter() - begin
@@ -559,7 +625,9 @@ def finish(call: MethodCall) -> Any:
             answer = outcome.answer(call, times)
             last = answer if isinstance(answer, Allocation) else answer.at(len(call.instance.users))
     except (ArithmeticError, ValueError) as error:
-        if isinstance(error, FairlpError) or not (isinstance(error, ArithmeticError) or is_extreme(call.instance)):
+        if isinstance(error, FairlpError) or not (
+            isinstance(error, ArithmeticError) or is_extreme(call.instance)
+        ):
             raise
         raise _beyond_floats(call) from error
     if not np.isfinite(last.tasks_array).all():
@@ -569,11 +637,14 @@ def finish(call: MethodCall) -> Any:
 
 def _beyond_floats(call: MethodCall) -> InstanceError:
     return InstanceError(
-        f"the numbers of this instance are too large, too small or too far apart for {call.mechanism.name!r}: sums or "
+        "the numbers of this instance are too large, too small or too far apart for "
+        f"{call.mechanism.name!r}: sums or "
         "quotients of them are no floats; give resources and weights in other units"
     )
 
 
-def through(solver: str, method: Callable[[MethodCall], Outcome]) -> Callable[[MethodCall], Outcome]:
+def through(
+    solver: str, method: Callable[[MethodCall], Outcome]
+) -> Callable[[MethodCall], Outcome]:
     """Return a method that puts its models before this solver, whatever solver was named."""
     return lambda call: method(replace(call, solver=solver))

@@ -39,7 +39,8 @@ from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
 from .validation import Check, Compared, agreement, differences
 
-# Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods against each other.
+# Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods
+# against each other.
 
 #: A back end that shares no code with the first, to compare with.
 _SECOND = {"highs": "scipy"}
@@ -48,12 +49,14 @@ _SECOND = {"highs": "scipy"}
 def prove(allocation: Allocation, exact: bool) -> Proof:
     """Return whether an allocation is what its formulation says: levels proved one by one, or in rationals.
 
-    A formulation that is solved once is proved by its certificate (exactly, from its basis), and the totals compared;
-    other totals may be as good, which the verdict says.
+    A formulation that is solved once is proved by its certificate (exactly, from its basis), and
+    the totals compared; other totals may be as good, which the verdict says.
     """
     row = find(allocation.mechanism)
     if row.formulation is None:
-        raise NotDefinedError(f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be")
+        raise NotDefinedError(
+            f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be"
+        )
     instance = allocation.instance
     model = row.formulation(instance)
     if _has_levels(model):
@@ -72,9 +75,14 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
     difference = differences(ours, expected)
     worst = int(difference.argmax())
     if difference[worst] > AGREEMENT:
-        wrong = f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum {expected[worst]:.12g}"
+        wrong = (
+            f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum "
+            f"{expected[worst]:.12g}"
+        )
         more = "" if model.levels is not None else "; other totals may be as good"
-        return Proof(False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels)
+        return Proof(
+            False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels
+        )
     message = f"optimal, proved: {verdict.message}"
     return Proof(True, message, float(difference[worst]), verdict.levels, exact=verdict.exact)
 
@@ -96,7 +104,8 @@ def compare_methods(check: Check) -> Compared:
     return rows
 
 
-# The method of somebody's own formulation: a leximin where it has levels, else one solve; and what it must say.
+# The method of somebody's own formulation: a leximin where it has levels, else one solve; and what
+# it must say.
 
 #: What the parts of a formulation are called.
 TASKS, CAPACITY = "tasks", "capacity"
@@ -135,12 +144,14 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
     """Raise unless the model says what its tasks are, over users and servers."""
     if TASKS not in model.definitions:
         raise ModelError(
-            f"the formulation of {name!r} does not say what its tasks are; add model.define('tasks', x) with a formula "
+            f"the formulation of {name!r} does not say what its tasks are; add "
+            "model.define('tasks', x) with a formula "
             "over users and servers"
         )
     if model.objective is None:
         raise ModelError(
-            f"the formulation of {name!r} does not say what is best; add model.maximize(…), model.minimize(…), or "
+            f"the formulation of {name!r} does not say what is best; add model.maximize(…), "
+            "model.minimize(…), or "
             "model.leximin(…)"
         )
     indices = model.definitions[TASKS].indices
@@ -150,7 +161,8 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
     wanted = [list(instance.users), list(instance.servers)]
     if found not in (wanted, wanted[::-1]) and not (found == wanted[:1] and servers == 1):
         raise ModelError(
-            f"the formulation of {name!r} defines 'tasks' over ({', '.join(i.symbol for i in indices)}), of sizes "
+            f"the formulation of {name!r} defines 'tasks' over "
+            f"({', '.join(i.symbol for i in indices)}), of sizes "
             f"{sizes}; expected users and servers, {users} and {servers}"
         )
 
@@ -183,7 +195,9 @@ def _prices(answer: LeximinSolution | Solution, instance: Instance) -> np.ndarra
     shape = (len(instance.servers), len(instance.resources))
     if values.size != shape[0] * shape[1]:
         return None
-    return np.asarray(np.nan_to_num(values.T if values.shape == shape[::-1] != shape else values.reshape(shape)))
+    return np.asarray(
+        np.nan_to_num(values.T if values.shape == shape[::-1] != shape else values.reshape(shape))
+    )
 
 
 def _rounds(answer: LeximinSolution, instance: Instance, tasks: np.ndarray) -> pd.DataFrame:
@@ -218,7 +232,9 @@ class OwnMechanism(Mechanism):
         """BibTeX entries of the papers of ours that its source names; else one of its title and source."""
         return (
             super().bibtex
-            or Reference(self.name, "", "misc", "", self.title, self.source or "no source was given", None).bibtex
+            or Reference(
+                self.name, "", "misc", "", self.title, self.source or "no source was given", None
+            ).bibtex
         )
 
     def __call__(self, instance: Instance, *state: Any) -> Any:
@@ -236,7 +252,10 @@ class OwnMechanism(Mechanism):
     @property
     def reference(self) -> str | None:
         """``module:function``, by which another process finds it; None where it cannot (a notebook's, a script's)."""
-        home, path = getattr(self.function, "__module__", None), getattr(self.function, "__qualname__", "")
+        home, path = (
+            getattr(self.function, "__module__", None),
+            getattr(self.function, "__qualname__", ""),
+        )
         module = sys.modules.get(home or "")
         if home == "__main__" or "." in path or getattr(module, path, None) is not self:
             return None
@@ -245,13 +264,22 @@ class OwnMechanism(Mechanism):
     @property
     def faster(self) -> dict[str, Callable[[Instance], Any]]:
         """The functions of the methods that were added, by name."""
-        return {one.name: one.run.function for one in self.methods[:-1] if isinstance(one.run, _Procedure)}
+        return {
+            one.name: one.run.function
+            for one in self.methods[:-1]
+            if isinstance(one.run, _Procedure)
+        }
 
     def __repr__(self) -> str:
         return f"<Mechanism {self.name!r}: {', '.join(self.method_names)}>"
 
     def method(
-        self, name: str, *, applies: Callable[[Instance], bool] | None = None, needs: str = "", cost: str = ""
+        self,
+        name: str,
+        *,
+        applies: Callable[[Instance], bool] | None = None,
+        needs: str = "",
+        cost: str = "",
     ) -> Callable[[Callable[[Instance], Any]], Callable[[Instance], Any]]:
         """Add a faster way to the same tasks: a decorator on a function Instance → tasks.
 
@@ -308,10 +336,17 @@ class _Procedure:
 def _and_state(found: Any, instance: Instance, name: str) -> tuple[Any, pd.Series[float]]:
     """Return the tasks and the state that a mechanism that remembers returned."""
     if not isinstance(found, tuple) or len(found) != 2:
-        raise InstanceError(f"{name!r} takes a state and returned {type(found).__name__}; expected (tasks, state)")
-    state = floats(aligned(found[1], (instance.users,), f"the state that {name!r} returned", InstanceError))
+        raise InstanceError(
+            f"{name!r} takes a state and returned {type(found).__name__}; expected (tasks, state)"
+        )
+    state = floats(
+        aligned(found[1], (instance.users,), f"the state that {name!r} returned", InstanceError)
+    )
     if state.shape != (len(instance.users),) or not np.isfinite(state).all():
-        raise InstanceError(f"{name!r} returned a state of shape {state.shape}; expected a finite number for each user")
+        raise InstanceError(
+            f"{name!r} returned a state of shape {state.shape}; expected a finite number for each "
+            "user"
+        )
     return found[0], pd.Series(state, instance.users.labels.rename("user"), name="state")
 
 
@@ -331,12 +366,13 @@ def mechanism(
     The function takes an Instance and returns either
 
     * a :class:`~fairlp.Model` (a formulation). It says what its tasks are by ``model.define("tasks", …)``, over users
-      and servers (over users, where there is one server). It is a leximin where it maximises a variable ``t`` and has
-      rows ``fairness`` of the form … ≥ w·t; otherwise it is solved once; or
+      and servers (over users, where there is one server). It is a leximin where it maximises a
+      variable ``t`` and has rows ``fairness`` of the form … ≥ w·t; otherwise it is solved once; or
     * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is one server).
 
-    A procedure with a second parameter, ``state``, remembers: it is called with the state that the last allocation
-    left (a Series of numbers by user; None for none), and returns tasks and a new one, which is ``allocation.state``.
+    A procedure with a second parameter, ``state``, remembers: it is called with the state that the
+    last allocation left (a Series of numbers by user; None for none), and returns tasks and a new
+    one, which is ``allocation.state``.
 
     Parameters
     ----------
@@ -345,24 +381,26 @@ def mechanism(
     title, source : str
         What it is, and where it was published.
     promises : iterable of str
-        Properties of :func:`fairlp.properties`, also with a condition: "envy-free if all weights are equal".
+        Properties of :func:`fairlp.properties`, also with a condition: "envy-free if all weights
+        are equal".
     domain : iterable of (Domain or callable)
         What an instance must be: functions Instance → why it is not so, or None.
     gamma : callable
-        Instance → Γ, the tasks that count as a share of 1, shape (N,); by default those of the dominant share.
+        Instance → Γ, the tasks that count as a share of 1, shape (N,); by default those of the
+        dominant share.
     whole_tasks : bool
         Whether its tasks are whole.
     region : callable, optional
-        (Model, Instance, tasks over users and servers) → None: adds rows to a model, which every allocation has to
-        keep besides capacities, task limits and placement. Audits of feasibility, waste and Pareto optimality ask
-        within them.
+        (Model, Instance, tasks over users and servers) → None: adds rows to a model, which every
+        allocation has to keep besides capacities, task limits and placement. Audits of feasibility,
+        waste and Pareto optimality ask within them.
 
     Returns
     -------
     callable
-        Function → :class:`OwnMechanism`, which is taken, as is its name, wherever a mechanism is: allocate, compare,
-        validate, audit, promises, counterexample, studies, simulation; on the command line as
-        ``-m package.module:function`` or ``-m file.py:function``.
+        Function → :class:`OwnMechanism`, which is taken, as is its name, wherever a mechanism is:
+        allocate, compare, validate, audit, promises, counterexample, studies, simulation; on the
+        command line as ``-m package.module:function`` or ``-m file.py:function``.
 
     Raises
     ------
@@ -393,17 +431,22 @@ def mechanism(
     True
     """
     if callable(name):  # the decorator without its parentheses
-        raise UnknownNameError(f"{_called(name)} has no name as a mechanism; write @fairlp.mechanism('its-name')")
+        raise UnknownNameError(
+            f"{_called(name)} has no name as a mechanism; write @fairlp.mechanism('its-name')"
+        )
     conditions = [domain] if callable(domain) or isinstance(domain, Domain) else list(domain)
     for one in conditions:
         if not callable(one) and not isinstance(one, Domain):
             raise UnknownNameError(
-                f"domain of {name!r} has {one!r}; expected functions: why an instance is not so, or None"
+                f"domain of {name!r} has {one!r}; expected functions: why an instance is not so, "
+                "or None"
             )
 
     def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
         if not callable(function):
-            raise UnknownNameError(f"mechanism {name!r} is to be a function of an Instance, not {function!r}")
+            raise UnknownNameError(
+                f"mechanism {name!r} is to be a function of an Instance, not {function!r}"
+            )
         TABLE.require_own_name(name)
         signature = inspect.signature(function)
         remembers = "state" in signature.parameters
@@ -415,7 +458,10 @@ def mechanism(
             gamma,
             (Method(UNKNOWN, _either, solves=True),),
             tuple([promises] if isinstance(promises, str) else promises),
-            tuple(one if isinstance(one, Domain) else Domain(_called(one).strip("_"), one) for one in conditions),
+            tuple(
+                one if isinstance(one, Domain) else Domain(_called(one).strip("_"), one)
+                for one in conditions
+            ),
             options=("state",) if remembers else (),
             whole_tasks=whole_tasks,
             region=region,
@@ -455,7 +501,9 @@ def _returned(function: Callable[..., Any], instance: Instance, name: str, *stat
 def tasks_of(found: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
     whole = instance.shape
-    ordered = aligned(found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError)
+    ordered = aligned(
+        found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError
+    )
     try:
         given = np.asarray(ordered, dtype=float)
     except (TypeError, ValueError):
@@ -467,13 +515,15 @@ def tasks_of(found: Any, instance: Instance, name: str) -> np.ndarray:
         given = given[:, None]
     if given.shape != whole:
         raise InstanceError(
-            f"{name!r} returned tasks of shape {given.shape}; expected {whole}: {whole[0]} users × {whole[1]} servers"
+            f"{name!r} returned tasks of shape {given.shape}; expected {whole}: {whole[0]} users × "
+            f"{whole[1]} servers"
         )
     wrong = ~(np.isfinite(given) & (given >= 0))
     if wrong.any():
         n, i = np.argwhere(wrong)[0]
         raise InstanceError(
-            f"{name!r} gave user {instance.users[n]!r} {given[n, i]:g} tasks on server {instance.servers[i]!r}; "
+            f"{name!r} gave user {instance.users[n]!r} {given[n, i]:g} tasks on server "
+            f"{instance.servers[i]!r}; "
             "expected numbers >= 0"
         )
     return given
@@ -490,7 +540,9 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
 
 def _is_model(found: Any, name: str) -> bool:
     if found is None:
-        raise ModelError(f"mechanism {name!r} returned nothing; expected a Model, or tasks (users × servers)")
+        raise ModelError(
+            f"mechanism {name!r} returned nothing; expected a Model, or tasks (users × servers)"
+        )
     return isinstance(found, Model)
 
 
@@ -517,7 +569,10 @@ class _Formulation:
     def __call__(self, instance: Instance) -> Model:
         found = _returned(self.function, instance, self.name)
         if not _is_model(found, self.name):
-            raise ModelError(f"mechanism {self.name!r} is a formulation and returned {type(found).__name__}, no Model")
+            raise ModelError(
+                f"mechanism {self.name!r} is a formulation and returned {type(found).__name__}, no "
+                "Model"
+            )
         model: Model = found
         return model
 
@@ -547,7 +602,8 @@ def _set(row: OwnMechanism, **changes: Any) -> None:
 __all__ = ["OwnMechanism", "mechanism"]
 
 
-# Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading it runs its code.
+# Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading it runs its
+# code.
 
 
 def located(name: str | Mechanism) -> Mechanism:
@@ -571,7 +627,8 @@ def load(reference: str) -> OwnMechanism:
         return there[function]
     if hasattr(module, function):
         raise UnknownNameError(
-            f"{reference!r} is no mechanism; decorate the function with @fairlp.mechanism('its-name')"
+            f"{reference!r} is no mechanism; decorate the function with "
+            "@fairlp.mechanism('its-name')"
         )
     raise UnknownNameError(f"{home!r} has no mechanism {function!r}; {_there(function, there)}")
 
@@ -588,12 +645,17 @@ def load_solver(reference: str) -> str:
     """
     home, wanted, module = module_of(reference, "solver")
     if not hasattr(module, wanted):
-        there = [name for name, value in vars(module).items() if isinstance(value, type) and hasattr(value, "solve")]
+        there = [
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, type) and hasattr(value, "solve")
+        ]
         raise UnknownNameError(f"{home!r} has no solver {wanted!r}; {_there(wanted, there)}")
     found = getattr(module, wanted)
     if inspect.isroutine(found) or inspect.ismodule(found):
         raise UnsupportedError(
-            f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of one"
+            f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of "
+            "one"
         )
     name = str(spelt(found))
     register_solver(name, found)
@@ -656,7 +718,9 @@ def _file(path: Path, what: str) -> ModuleType:
     except Exception as error:
         if sys.modules.get(path.stem) is module:
             del sys.modules[path.stem]
-        raise UnknownNameError(f"{what}: {path.name} failed: {type(error).__name__}: {error}") from error
+        raise UnknownNameError(
+            f"{what}: {path.name} failed: {type(error).__name__}: {error}"
+        ) from error
     finally:
         sys.path.remove(beside)
     return module

@@ -22,7 +22,8 @@ _COMPLAINTS = "fairlp.mechanisms.complaints.rows"
 _WHOLE_TASKS = "fairlp.mechanisms.whole_tasks.rows"
 _ARRIVALS = "fairlp.mechanisms.arrivals.rows"
 
-#: name → the module whose ``ROWS`` hold it, in the order of the documentation; it is imported when first asked for
+#: name → the module whose ``ROWS`` hold it, in the order of the documentation; it is imported when
+#: first asked for
 FAMILIES: dict[str, str] = {
     "drf": _MAX_MIN,
     "edrf": _MAX_MIN,
@@ -71,13 +72,16 @@ class _MechanismTable(Registry["Mechanism"]):
         found = super().__getitem__(name)
         if getattr(found, "name", None) != name:
             raise UnknownNameError(
-                f"the package's entry point {name!r} leads to {found!r}, which is no mechanism of that name; "
+                f"the package's entry point {name!r} leads to {found!r}, which is no mechanism of "
+                "that name; "
                 "decorate the function with @fairlp.mechanism"
             )
         return found
 
 
-TABLE = _MechanismTable("mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name])
+TABLE = _MechanismTable(
+    "mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name]
+)
 #: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
 OWN = TABLE.own
 
@@ -118,7 +122,9 @@ def find_defined(name: str | Mechanism, instance: Instance) -> Mechanism:
     reason = row.undefined(instance)
     if reason:
         others = [other.name for other in TABLE.values() if other.undefined(instance) is None]
-        raise NotDefinedError(f"{row.name} is not defined here: {reason}; defined are: {', '.join(others)}")
+        raise NotDefinedError(
+            f"{row.name} is not defined here: {reason}; defined are: {', '.join(others)}"
+        )
     return row.defined_for(instance)
 
 
@@ -131,7 +137,9 @@ def refuse_options_of_others(row: Mechanism, options: Mapping[str, Any]) -> None
     for name in set(options) - {option.name for option in fields(Options)} - set(row.options):
         owners = [other.name for other in TABLE.values() if name in other.options]
         if owners:
-            raise UnknownNameError(f"{row.name!r} has no option {name!r}; it is one of {', '.join(owners)}")
+            raise UnknownNameError(
+                f"{row.name!r} has no option {name!r}; it is one of {', '.join(owners)}"
+            )
 
 
 def listed() -> dict[str, dict[str, str]]:
@@ -163,8 +171,8 @@ def table(name: str | Mechanism | None = None) -> pd.DataFrame | Mechanism:
     Parameters
     ----------
     name : str or Mechanism, optional
-        In any case. The mechanism has ``methods``, ``promises``, ``references`` (papers, with ``doi`` and ``url``) and
-        ``bibtex``.
+        In any case. The mechanism has ``methods``, ``promises``, ``references`` (papers, with
+        ``doi`` and ``url``) and ``bibtex``.
 
     Returns
     -------

@@ -32,22 +32,36 @@ class Check:
     solver: str
     options: dict[str, Any]
 
-    def allocate(self, mechanism: str | None = None, method: str = "auto", **parameters: Any) -> Allocation:
+    def allocate(
+        self, mechanism: str | None = None, method: str = "auto", **parameters: Any
+    ) -> Allocation:
         """Run a method of this mechanism (with the options that it was asked with), or of another one."""
         row = self.mechanism if mechanism is None else find(mechanism)
         solves = method != "auto" and row.method_called(method).solves
         own = {name: value for name, value in self.options.items() if name in row.options}
         if method != "auto":
-            own = {name: value for name, value in own.items() if name not in row.method_called(method).lacks(own)}
-        of_solver = {name: value for name, value in self.options.items() if name not in self.mechanism.options}
+            own = {
+                name: value
+                for name, value in own.items()
+                if name not in row.method_called(method).lacks(own)
+            }
+        of_solver = {
+            name: value
+            for name, value in self.options.items()
+            if name not in self.mechanism.options
+        }
         options = {**own, **(of_solver if solves else {}), **parameters}
-        found: Allocation = run(row, self.instance, method=method, solver=self.solver if solves else "highs", **options)
+        found: Allocation = run(
+            row, self.instance, method=method, solver=self.solver if solves else "highs", **options
+        )
         return found
 
     def compared(self) -> pd.DataFrame:
         """Return what the mechanism's own ``validate`` finds, by method."""
         assert self.mechanism.validate is not None
-        return pd.DataFrame.from_dict(self.mechanism.validate(self), orient="index").rename_axis("method")
+        return pd.DataFrame.from_dict(self.mechanism.validate(self), orient="index").rename_axis(
+            "method"
+        )
 
 
 def validate(
@@ -67,13 +81,14 @@ def validate(
     Returns
     -------
     DataFrame
-        Indexed by method: ``agrees``, ``difference`` (largest difference of a user's tasks, relative to the larger),
-        ``user`` with that difference, ``proved`` (whether :meth:`.Allocation.certify` holds, which asks no method; None
-        for a mechanism without a certificate), ``residual`` (largest violation of a capacity or limit, relative),
-        ``seconds``. What is not proved does not agree. The reference is ``lp`` on the unmerged instance. Mechanisms
-        with whole tasks are compared with the loop over tasks and with the linear and integer programs, and say with
-        what, by how much (``below``, ``above``: tasks) and for how many users; mechanisms for users who arrive are
-        compared at every step.
+        Indexed by method: ``agrees``, ``difference`` (largest difference of a user's tasks,
+        relative to the larger), ``user`` with that difference, ``proved`` (whether
+        :meth:`.Allocation.certify` holds, which asks no method; None for a mechanism without a
+        certificate), ``residual`` (largest violation of a capacity or limit, relative),
+        ``seconds``. What is not proved does not agree. The reference is ``lp`` on the unmerged
+        instance. Mechanisms with whole tasks are compared with the loop over tasks and with the
+        linear and integer programs, and say with what, by how much (``below``, ``above``: tasks)
+        and for how many users; mechanisms for users who arrive are compared at every step.
     """
     require_instance(instance)
     row = find_defined(mechanism, instance)
@@ -81,7 +96,10 @@ def validate(
     if row.validate is not None:
         return Check(instance, row, spelt(solver), options).compared()
     reference = run(row, instance, method="lp", solver=solver, merge=False, **options)
-    runs = {"lp": reference, "lp, merged": run(row, instance, method="lp", solver=solver, **options)}
+    runs = {
+        "lp": reference,
+        "lp, merged": run(row, instance, method="lp", solver=solver, **options),
+    }
     for method in row.methods:
         if method.name != "lp" and method.is_exact_for(instance):
             own = {name: value for name, value in options.items() if name in row.options}
@@ -111,7 +129,9 @@ def agreement(instance: Instance, found: Allocation, reference: Allocation) -> d
     }
 
 
-def in_floats(allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], Proof]) -> Proof:
+def in_floats(
+    allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], Proof]
+) -> Proof:
     """Return what is proved of an allocation by a mechanism that has no proof in rationals."""
     if exact:
         raise no_certificate(allocation.mechanism, exact)

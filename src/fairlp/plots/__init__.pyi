@@ -9,7 +9,13 @@ from ..research.simulation.plots import (
     plot_user_shares,
     plot_utilization_over_time,
 )
-from .allocations import plot_allocation, plot_comparison, plot_queues, plot_shares, plot_utilization
+from .allocations import (
+    plot_allocation,
+    plot_comparison,
+    plot_queues,
+    plot_shares,
+    plot_utilization,
+)
 from .profiles import plot_convergence, plot_frontier, plot_profile, plot_tracking
 from .style import PlottingNotAvailableError
 

@@ -27,7 +27,10 @@ _CLASSES = 24
 
 def server_rows(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     """Return a label for each row of servers, each row's own number, and what the labels are."""
-    labels = [_counted(str(name), int(count)) for name, count in zip(instance.servers, instance.counts, strict=True)]
+    labels = [
+        _counted(str(name), int(count))
+        for name, count in zip(instance.servers, instance.counts, strict=True)
+    ]
     return labels, np.arange(len(labels)), "server (number of them)"
 
 
@@ -45,7 +48,9 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
         f"{label}: {_amounts(instance, int(k))}" if label in twice else label
         for label, k in zip(labels, first, strict=True)
     ]
-    amounts = any(_amounts(instance, int(k)) in label for label, k in zip(labels, first, strict=True))
+    amounts = any(
+        _amounts(instance, int(k)) in label for label, k in zip(labels, first, strict=True)
+    )
     what = "server class (number of servers)"
     if amounts:
         what += f"; amounts are {', '.join(map(str, instance.resources))}"
@@ -65,7 +70,9 @@ def _class_label(instance: Instance, row: int, rows: int) -> str:
     if rows == 1:
         return str(instance.servers[row])
     values = [
-        value for value in instance.server_attributes.iloc[row].tolist() if value == value and value not in (None, "")
+        value
+        for value in instance.server_attributes.iloc[row].tolist()
+        if value == value and value not in (None, "")
     ]
     return ", ".join(map(str, values)) or _amounts(instance, row)
 
@@ -78,34 +85,41 @@ def _counted(label: str, count: int) -> str:
     return f"{label} ({count})" if count > 1 else label
 
 
-Found: TypeAlias = "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"
+Found: TypeAlias = (
+    "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"
+)
 
-#: Users up to which all have a look of their own; of more, those with a colour are so many, and the others share one.
+#: Users up to which all have a look of their own; of more, those with a colour are so many, and the
+#: others share one.
 _ALL_USERS, _COLOURED_USERS = 13, len(style.COLOURS)
-#: A band of others that is high enough for their number, and the bars up to which there is room for it.
+#: A band of others that is high enough for their number, and the bars up to which there is room for
+#: it.
 _ROOM, _NUMBERED = 0.06, 60
 #: Users up to which shares are bars; more are curves.
 _BARS = 20
 _NOTHING = "there is nothing to draw; expected at least one mechanism with an allocation"
 
 
-def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = "class", ax: Any = None) -> Any:
+def plot_allocation(
+    allocation: Allocation, *, by: Literal["class", "server"] = "class", ax: Any = None
+) -> Any:
     """Draw how much of each server class the users take, one panel of stacked bars for each resource.
 
     Parameters
     ----------
     allocation : Allocation
     by : {"class", "server"}
-        One bar for servers with equal capacities and attributes together (the 24 largest classes; smaller ones share
-        a bar), or one for each row of servers. Numbers of servers are in parentheses.
+        One bar for servers with equal capacities and attributes together (the 24 largest classes;
+        smaller ones share a bar), or one for each row of servers. Numbers of servers are in
+        parentheses.
     ax : Axes or sequence of Axes, optional
         Where to draw, one for each resource; a new figure by default.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Heights are fractions of the capacity of the class. Of more than 13 users those nine have colours that take
-        most of some bar; the others are grey, with their number on each bar.
+        Heights are fractions of the capacity of the class. Of more than 13 users those nine have
+        colours that take most of some bar; the others are grey, with their number on each bar.
 
     Raises
     ------
@@ -125,11 +139,19 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     layers, rest = _layers(allocation, tasks, capacity)
     axes = style.panels(ax, len(instance.resources), size)
     for r, (axis, resource) in enumerate(zip(axes, map(str, instance.resources), strict=True)):
-        _stacked_bars(axis, [(user, used[:, r], look) for user, used, look in layers], capacity[:, r])
+        _stacked_bars(
+            axis, [(user, used[:, r], look) for user, used, look in layers], capacity[:, r]
+        )
         if len(rest) and size <= _NUMBERED:
-            _number_the_others(axis, tasks[rest] * instance.demands[rest, r][:, None], capacity[:, r])
+            _number_the_others(
+                axis, tasks[rest] * instance.demands[rest, r][:, None], capacity[:, r]
+            )
         unit = instance.units.get(resource)
-        axis.set(title=f"{resource} [{unit}]" if unit else resource, ylim=(0, 1.0), ylabel=style.CAPACITY_USED)
+        axis.set(
+            title=f"{resource} [{unit}]" if unit else resource,
+            ylim=(0, 1.0),
+            ylabel=style.CAPACITY_USED,
+        )
         style.name_bars(axis, labels, what)
     style.share_names(axes)
     return style.legend(axes, ax, "user", reverse=True)
@@ -141,8 +163,8 @@ def plot_shares(found: Found, *, ax: Any = None) -> Any:
     Parameters
     ----------
     found : DataFrame, Allocation, mapping of names to Allocations, or iterable of Allocations
-        A frame is that of ``compare(value="shares")``, users × mechanisms. Mechanisms that were left out (NaN, None)
-        are not drawn.
+        A frame is that of ``compare(value="shares")``, users × mechanisms. Mechanisms that were
+        left out (NaN, None) are not drawn.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -184,7 +206,9 @@ def plot_utilization(found: Found, *, ax: Any = None) -> Any:
     return style.legend([axis], ax, "mechanism")
 
 
-def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = None, **options: Any) -> Any:
+def plot_comparison(
+    found: Instance | Found, mechanisms: Sequence[str] | None = None, **options: Any
+) -> Any:
     """Draw shares and utilisation by mechanism, one above the other.
 
     Parameters
@@ -210,7 +234,8 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
         found = allocate_all(found, mechanisms, **options)
     elif mechanisms is not None or options:
         raise UnknownNameError(
-            "mechanisms and options go with an Instance, not with allocations that are there already"
+            "mechanisms and options go with an Instance, not with allocations that are there "
+            "already"
         )
     shares, used = _frame(found, "shares"), _frame(found, "utilization")
     bars = max(len(shares) if len(shares) <= _BARS else 0, len(used)) * shares.shape[1]
@@ -228,7 +253,8 @@ def _layers(
 ) -> tuple[list[tuple[str, np.ndarray, dict[str, str]]], np.ndarray]:
     """Return name, use (bars × resources) and look of each user with a colour and of the others, and who these are.
 
-    Of many users those have colours that take most of some bar, whatever its size: they are the ones to be seen.
+    Of many users those have colours that take most of some bar, whatever its size: they are the
+    ones to be seen.
     """
     instance = allocation.instance
     order = _by_share(allocation)
@@ -237,7 +263,10 @@ def _layers(
         bars = [quotients(demand, capacity) for demand in instance.demands]
         most = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
         ranks = largest_first(np.round(most / AGREEMENT))
-        order, rest = order[np.sort(ranks[:_COLOURED_USERS])], order[np.sort(ranks[_COLOURED_USERS:])]
+        order, rest = (
+            order[np.sort(ranks[:_COLOURED_USERS])],
+            order[np.sort(ranks[_COLOURED_USERS:])],
+        )
     used = [tasks[n][:, None] * instance.demands[n] for n in order]
     layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(order)]
     if len(rest):
@@ -247,7 +276,9 @@ def _layers(
     return layers, rest
 
 
-def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray) -> np.ndarray:
+def _stacked_bars(
+    axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray
+) -> np.ndarray:
     """Stack what each layer has before the capacity, and return how high; where there is no capacity, say so."""
     there = capacity > 0
     size = len(capacity)
@@ -256,7 +287,9 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
     base = np.zeros(size)
     for user, used, look in layers:
         height = np.divide(used, capacity, out=np.zeros(size), where=there)
-        axis.bar(range(size), height, bottom=base, label=user, edgecolor="white", linewidth=0.3, **look)
+        axis.bar(
+            range(size), height, bottom=base, label=user, edgecolor="white", linewidth=0.3, **look
+        )
         base += height
     for k in np.flatnonzero(~there):
         axis.annotate("none", (k, 0.01), va="bottom", rotation=90, **style.REMARK)
@@ -266,16 +299,23 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
 def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> None:
     """Write into the grey band of each bar how many users share it, where it is high enough."""
     parts = quotients(used, capacity)
-    top = [sum(patch.get_height() for patch in bars) for bars in zip(*list(axis.containers)[1:], strict=True)]
+    top = [
+        sum(patch.get_height() for patch in bars)
+        for bars in zip(*list(axis.containers)[1:], strict=True)
+    ]
     for k, band in enumerate(parts.sum(axis=0)):
         if band > _ROOM:
             how_many = int((parts[:, k] > AGREEMENT).sum())
-            axis.annotate(str(how_many), (k, top[k] - band / 2), va="center", ha="center", size="small")
+            axis.annotate(
+                str(how_many), (k, top[k] - band / 2), va="center", ha="center", size="small"
+            )
 
 
 def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:
     """Draw the shares of each mechanism from the smallest to the largest."""
-    for k, (mechanism, colour) in enumerate(zip(frame.columns, style.places(frame.columns), strict=True)):
+    for k, (mechanism, colour) in enumerate(
+        zip(frame.columns, style.places(frame.columns), strict=True)
+    ):
         values = frame[mechanism].sort_values().to_numpy()
         thinner = 1.5 + 2.1 * (1 - k / frame.shape[1])  # and thinner: equal curves show
         look = style.line(k, thinner, colour)
@@ -306,13 +346,19 @@ def _frame(found: Found, value: str) -> pd.DataFrame:
 def _told_apart(given: Sequence[Allocation]) -> list[str]:
     """Return a name for each allocation: its mechanism, and where that is not enough its method, options or number."""
     names = [allocation.mechanism for allocation in given]
-    names = [f"{a.mechanism} ({a.method})" if names.count(a.mechanism) > 1 else a.mechanism for a in given]
+    names = [
+        f"{a.mechanism} ({a.method})" if names.count(a.mechanism) > 1 else a.mechanism
+        for a in given
+    ]
     options = [", ".join(f"{key}={value}" for key, value in a.parameters.items()) for a in given]
     names = [
         f"{a.mechanism} ({a.method}, {said})" if said and names.count(name) > 1 else name
         for a, name, said in zip(given, names, options, strict=True)
     ]
-    return [f"{name} #{names[: k + 1].count(name)}" if names.count(name) > 1 else name for k, name in enumerate(names)]
+    return [
+        f"{name} #{names[: k + 1].count(name)}" if names.count(name) > 1 else name
+        for k, name in enumerate(names)
+    ]
 
 
 def _compared(found: Any, value: str) -> pd.DataFrame:
@@ -331,7 +377,9 @@ def _compared(found: Any, value: str) -> pd.DataFrame:
     for allocation in there[1:]:
         same = allocation.instance.users.labels.equals(instance.users.labels)
         if not same or list(allocation.instance.resources) != list(instance.resources):
-            raise InstanceError("the allocations are of different users or resources; expected the same instance")
+            raise InstanceError(
+                "the allocations are of different users or resources; expected the same instance"
+            )
     return comparison_table(instance, dict(found), value)
 
 
@@ -356,7 +404,8 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     Returns
     -------
     matplotlib.figure.Figure
-        Heights are fractions of the whole cluster. The 12 queues with the largest shares have colours.
+        Heights are fractions of the whole cluster. The 12 queues with the largest shares have
+        colours.
 
     Raises
     ------

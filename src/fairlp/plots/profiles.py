@@ -20,8 +20,8 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
     Parameters
     ----------
     ratios : DataFrame
-        Problems × solvers: time over that of the fastest, infinite where not solved; ``profile.ratios`` of
-        :func:`fairlp.library.profile`.
+        Problems × solvers: time over that of the fastest, infinite where not solved;
+        ``profile.ratios`` of :func:`fairlp.library.profile`.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -79,16 +79,36 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
     (axis,) = style.panels(ax, 1, 6)
     own, *others = style.places(["alpha-fair", *markers.index])
     look = style.line(0, colour=own)
-    axis.plot(points["total_share"], points["smallest_level"], marker=".", zorder=2, label="α-fair", **look)
+    axis.plot(
+        points["total_share"],
+        points["smallest_level"],
+        marker=".",
+        zorder=2,
+        label="α-fair",
+        **look,
+    )
     for alpha, row in points.iterrows():
         name = "∞" if float(str(alpha)) == float("inf") else f"{alpha:g}"
         where = (row["total_share"], row["smallest_level"])
-        axis.annotate(name, where, xytext=(4, 4), textcoords="offset points", fontsize="small", color="#666666")
+        axis.annotate(
+            name,
+            where,
+            xytext=(4, 4),
+            textcoords="offset points",
+            fontsize="small",
+            color="#666666",
+        )
     for k, ((label, row), place) in enumerate(zip(markers.iterrows(), others, strict=True)):
         look = {"marker": _MARKERS[k % len(_MARKERS)], "linestyle": "none", "zorder": 3}
         colour = style.COLOURS[place % len(style.COLOURS)]
-        axis.plot([row["total_share"]], [row["smallest_level"]], label=str(label), color=colour, **look)
-    axis.set(xlabel="total of all dominant shares", ylabel="smallest level: share per weight", ylim=(0, None))
+        axis.plot(
+            [row["total_share"]], [row["smallest_level"]], label=str(label), color=colour, **look
+        )
+    axis.set(
+        xlabel="total of all dominant shares",
+        ylabel="smallest level: share per weight",
+        ylim=(0, None),
+    )
     return style.finished(axis, ax, "by α, and others")
 
 
@@ -114,7 +134,9 @@ def plot_means(means: pd.DataFrame, errors: pd.DataFrame, what: str, *, ax: Any 
         zip(means, style.places(str(name).split(".")[-1] for name in means), strict=True)
     ):
         look = style.line(k, colour=place)
-        axis.errorbar(across, means[column], errors[column], marker=".", capsize=3, label=column, **look)
+        axis.errorbar(
+            across, means[column], errors[column], marker=".", capsize=3, label=column, **look
+        )
     axis.set(xlabel=str(across.name), ylabel=f"{what}: mean ± standard error")
     return style.finished(axis, ax, "statistic")
 
@@ -167,7 +189,9 @@ def plot_tracking(
     times = found.utilization.index.to_numpy()
     for server, axis in zip(servers, axes, strict=True):
         _shade(axis, found)
-        for k, (mechanism, colour) in enumerate(zip(mechanisms, style.places(mechanisms), strict=True)):
+        for k, (mechanism, colour) in enumerate(
+            zip(mechanisms, style.places(mechanisms), strict=True)
+        ):
             used = found.utilization[(mechanism, server, resource)].to_numpy()
             axis.step(times, used, where="post", label=mechanism, **style.line(k, 1.8, colour))
         axis.set(title=f"{resource} of {server}", xlabel="time [s]", ylabel=style.CAPACITY_USED)
@@ -190,8 +214,8 @@ def plot_convergence(
     Parameters
     ----------
     series : mapping of str to Series or sequence
-        What is drawn against the index, or 1, 2, …; such as ``Allocation.rounds["change"]``. Zeros, which a
-        logarithm has no place for, are left out.
+        What is drawn against the index, or 1, 2, …; such as ``Allocation.rounds["change"]``. Zeros,
+        which a logarithm has no place for, are left out.
     xlabel, ylabel : str
     ax : Axes, optional
 
@@ -204,9 +228,18 @@ def plot_convergence(
 
     (axis,) = style.panels(ax, 1, 12)
     for k, (name, given) in enumerate(series.items()):
-        values = given.dropna() if isinstance(given, pd.Series) else pd.Series(given, index=range(1, len(given) + 1))
+        values = (
+            given.dropna()
+            if isinstance(given, pd.Series)
+            else pd.Series(given, index=range(1, len(given) + 1))
+        )
         values = values[values > 0]
-        axis.plot(values.index.to_numpy(), values.to_numpy(dtype=np.float64), label=str(name), **style.line(k))
+        axis.plot(
+            values.index.to_numpy(),
+            values.to_numpy(dtype=np.float64),
+            label=str(name),
+            **style.line(k),
+        )
     axis.set(yscale="log", xlabel=xlabel, ylabel=ylabel)
     return style.finished(axis, ax, "method")
 

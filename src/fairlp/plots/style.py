@@ -20,11 +20,23 @@ from ..mechanisms.table import FAMILIES
 if TYPE_CHECKING:
     import pandas as pd
 
-#: After Paul Tol's "muted" scheme: told apart by colour-blind readers too, three times as dark as paper or more
-#: (tests/plots/test_colours.py calculates both); beyond it the colours come again, hatched.
-COLOURS = ("#332288", "#6480CB", "#117733", "#C58907", "#CC6677", "#00A68E", "#882255", "#647617", "#AA4499")
+#: After Paul Tol's "muted" scheme: told apart by colour-blind readers too, three times as dark as
+#: paper or more (tests/plots/test_colours.py calculates both); beyond it the colours come again,
+#: hatched.
+COLOURS = (
+    "#332288",
+    "#6480CB",
+    "#117733",
+    "#C58907",
+    "#CC6677",
+    "#00A68E",
+    "#882255",
+    "#647617",
+    "#AA4499",
+)
 HATCHES = ("", "////", "....", "xxxx")
-#: Only the first curve is solid: where curves are equal, the earlier ones show through the gaps of the later ones.
+#: Only the first curve is solid: where curves are equal, the earlier ones show through the gaps of
+#: the later ones.
 DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)))
 #: Colours of what is of no one: everybody else, and capacity that is not in use.
 OTHERS, FREE = "#BBBBBB", "#F2F2F2"
@@ -50,7 +62,9 @@ def require_format(path: str | Path) -> None:
     """Raise when figures cannot be drawn, or not be written with the suffix of this path."""
     known = sorted(new_figure(1, 1).canvas.get_supported_filetypes())
     suffix = Path(path).suffix.lower().removeprefix(".")
-    require_known(suffix, known, f"cannot tell the format of figure {Path(path).name!r}", FileFormatError)
+    require_known(
+        suffix, known, f"cannot tell the format of figure {Path(path).name!r}", FileFormatError
+    )
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -99,7 +113,11 @@ def _drawn_by_the_notebook(kind: type) -> bool:
     """Whether IPython knows by itself how to show figures."""
     shell = _shell()
     formatters = {} if shell is None else shell.display_formatter.formatters
-    return any(kind in formatter.type_printers for name, formatter in formatters.items() if name != "text/plain")
+    return any(
+        kind in formatter.type_printers
+        for name, formatter in formatters.items()
+        if name != "text/plain"
+    )
 
 
 def width_for(bars: int) -> float:
@@ -110,9 +128,17 @@ def width_for(bars: int) -> float:
 def panels(ax: Any, count: int, bars: int) -> list[Any]:
     """Return the axes of a figure: those given, or new ones, side by side while they are narrow."""
     if ax is not None:
-        axes = list(ax.flat) if hasattr(ax, "flat") else list(ax) if isinstance(ax, list | tuple) else [ax]
+        axes = (
+            list(ax.flat)
+            if hasattr(ax, "flat")
+            else list(ax)
+            if isinstance(ax, list | tuple)
+            else [ax]
+        )
         if len(axes) != count:
-            raise InstanceError(f"{len(axes)} axes were given; expected {count}, one for each panel")
+            raise InstanceError(
+                f"{len(axes)} axes were given; expected {count}, one for each panel"
+            )
         return axes
     if count * bars <= 16:
         figure = new_figure(max(4.0 + 1.4 * count + 0.3 * bars * count, 6.5), 4.2)
@@ -137,7 +163,10 @@ def places(names: Iterable[Any]) -> list[int]:
 
 def bar(k: int) -> dict[str, str]:
     """Return colour and hatch of the k-th series of bars."""
-    return {"facecolor": COLOURS[k % len(COLOURS)], "hatch": HATCHES[k // len(COLOURS) % len(HATCHES)]}
+    return {
+        "facecolor": COLOURS[k % len(COLOURS)],
+        "hatch": HATCHES[k // len(COLOURS) % len(HATCHES)],
+    }
 
 
 def line(k: int, width: float = 1.6, colour: int | None = None) -> dict[str, Any]:
@@ -177,7 +206,15 @@ def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
     for k, (column, look_at) in enumerate(zip(frame.columns, places(frame.columns), strict=True)):
         at = groups + (k - (frame.shape[1] - 1) / 2) * width
         look = bar(look_at)
-        axis.bar(at, frame[column].to_numpy(), width, label=str(column), edgecolor="white", linewidth=0.3, **look)
+        axis.bar(
+            at,
+            frame[column].to_numpy(),
+            width,
+            label=str(column),
+            edgecolor="white",
+            linewidth=0.3,
+            **look,
+        )
 
 
 def name_bars(axis: Any, labels: list[str], what: str) -> None:
@@ -201,7 +238,10 @@ def shortened(names: list[str], most: int) -> list[str]:
     """
     for size in (most, 2 * most):
         end = (size - 1) // 2
-        short = [one if len(one) <= size else f"{one[: size - 1 - end]}…{one[len(one) - end :]}" for one in names]
+        short = [
+            one if len(one) <= size else f"{one[: size - 1 - end]}…{one[len(one) - end :]}"
+            for one in names
+        ]
         if len(set(short)) == len(set(names)):
             return short
     return list(names)
@@ -238,7 +278,9 @@ def legend(axes: list[Any], given: Any, title: str, reverse: bool = False) -> An
     names = shortened(names, _LONGEST)
     how = {"title": title, "frameon": False, "reverse": reverse}
     if given is None:
-        figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
+        figure.set_figwidth(
+            figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)])
+        )
         made = figure.legend(handles, names, loc="outside right upper", **how)
     else:
         made = axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)

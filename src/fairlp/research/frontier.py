@@ -12,7 +12,13 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpWarning, InstanceError, NotConvergedError, OversizedTaskWarning, SolverError
+from ..errors import (
+    FairlpWarning,
+    InstanceError,
+    NotConvergedError,
+    OversizedTaskWarning,
+    SolverError,
+)
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
 from ..formulations.region import have_limits, runnable_users
@@ -26,11 +32,13 @@ from .study.statistics import jains_index
 
 #: α of a frontier where none are asked for.
 ALPHAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
-#: The mechanism whose frontier it is, and those whose place beside it is of interest, where they are defined.
+#: The mechanism whose frontier it is, and those whose place beside it is of interest, where they
+#: are defined.
 MECHANISM, BESIDE = "alpha-fair", ("drfh", "ceei", "njc", "psdsf-rdm")
 #: What the bound of the price of fairness takes for granted.
 PREMISE = (
-    "one weight for all, no guarantees or caps, and the same largest share for everybody who had the cluster alone"
+    "one weight for all, no guarantees or caps, and the same largest share for everybody who had "
+    "the cluster alone"
 )
 _STEPS = 2000
 
@@ -66,10 +74,14 @@ class Frontier:
           fails (:attr:`premise`);
         * ``gap``: how far the mean level is from its maximum at most, relatively, as prices prove.
         """
-        rows = {alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()}
+        rows = {
+            alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()
+        }
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis("alpha")
         counted = int(runnable_users(self.instance).sum())
-        frame["bound"] = [bound(alpha, counted) if self.premise else np.nan for alpha in frame.index]
+        frame["bound"] = [
+            bound(alpha, counted) if self.premise else np.nan for alpha in frame.index
+        ]
         frame["gap"] = [_gap(found) for found in self.allocations.values()]
         return frame
 
@@ -77,7 +89,9 @@ class Frontier:
     def markers(self) -> pd.DataFrame:
         """The same measures of mechanisms, and of what was observed; by name."""
         rows = {name: self._measures(tasks) for name, tasks in self.beside.items()}
-        return pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis("allocation")
+        return pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis(
+            "allocation"
+        )
 
     @cached_property
     def premise(self) -> bool:
@@ -88,7 +102,8 @@ class Frontier:
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
         most = alone / normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))[able]
         return bool(
-            np.ptp(weights(instance)[able]) == 0 and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max()
+            np.ptp(weights(instance)[able]) == 0
+            and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max()
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -118,7 +133,9 @@ class Frontier:
     def _extremes(self) -> tuple[float, float]:
         """Return the largest total share, and the largest smallest level."""
         first, last = self.allocations[0.0], self.allocations[np.inf]
-        return _total(self.instance, first.tasks_array), _smallest(_levels(self.instance, last.tasks_array))
+        return _total(self.instance, first.tasks_array), _smallest(
+            _levels(self.instance, last.tasks_array)
+        )
 
     def _measures(self, tasks: np.ndarray) -> tuple[float, ...]:
         """Return what a table says of an allocation."""
@@ -132,7 +149,15 @@ class Frontier:
         return total, mean, smallest, jains_index(levels), gini(levels), *prices
 
 
-_MEASURES = ["total_share", "utilization", "smallest_level", "jain", "gini", "price_of_fairness", "price_of_efficiency"]
+_MEASURES = [
+    "total_share",
+    "utilization",
+    "smallest_level",
+    "jain",
+    "gini",
+    "price_of_fairness",
+    "price_of_efficiency",
+]
 
 
 def frontier(
@@ -149,8 +174,9 @@ def frontier(
     instance : Instance
         One that ``alpha-fair`` is defined for.
     alphas : iterable of float
-        From 0, the largest total share, to infinity, max-min fairness. These two are always there. Where α are near
-        each other (a factor of 1.75), the interior-point method starts each from the last one's point.
+        From 0, the largest total share, to infinity, max-min fairness. These two are always there.
+        Where α are near each other (a factor of 1.75), the interior-point method starts each from
+        the last one's point.
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
         What runs now, as for :func:`fairlp.audit`, to be put beside.
     **options
@@ -159,13 +185,14 @@ def frontier(
     Returns
     -------
     Frontier
-        With ``.table``, ``.markers``, ``.plot()`` and the allocations; α for which the optimum was not found to the
-        tolerance are in ``.failed``, with what the method said.
+        With ``.table``, ``.markers``, ``.plot()`` and the allocations; α for which the optimum was
+        not found to the tolerance are in ``.failed``, with what the method said.
 
     Raises
     ------
     InstanceError
-        When an α is no number from 0 to infinity, or users and servers of ``observed`` are not those of the instance.
+        When an α is no number from 0 to infinity, or users and servers of ``observed`` are not
+        those of the instance.
 
     Examples
     --------
@@ -194,7 +221,9 @@ def frontier(
                 try:
                     beside[name] = allocate(instance, name, **oversized).tasks_array
                 except NotConvergedError as error:  # the points of the frontier do not depend on it
-                    warnings.warn(f"{name} is not beside the frontier: {error}", FairlpWarning, stacklevel=2)
+                    warnings.warn(
+                        f"{name} is not beside the frontier: {error}", FairlpWarning, stacklevel=2
+                    )
     if observed is not None:
         beside["observed"] = tasks_of(instance, observed)
     return Frontier(instance, allocations, beside, failed)
@@ -203,8 +232,9 @@ def frontier(
 def bound(alpha: float, users: int) -> float:
     """Return what the price of fairness is at most, for so many users of equal weight and equal largest share.
 
-    Bertsimas, Farias and Trichakis (2012): 1 − min over 1 ≤ x ≤ n of (x^(1+1/α) + n − x) / (x^(1+1/α) + (n−x)·x).
-    At α = 1 it is 1 − (2√n − 1)/n, at ∞ it is 1 − 4n/(n+1)² (2011); at 0 there is no price.
+    Bertsimas, Farias and Trichakis (2012): 1 − min over 1 ≤ x ≤ n of (x^(1+1/α) + n − x) /
+    (x^(1+1/α) + (n−x)·x). At α = 1 it is 1 − (2√n − 1)/n, at ∞ it is 1 − 4n/(n+1)² (2011); at 0
+    there is no price.
 
     >>> round(bound(1, 4), 12), round(bound(float("inf"), 3), 12), bound(0, 9)
     (0.25, 0.25, 0.0)
@@ -275,5 +305,7 @@ def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 def _listed(alphas: Any) -> list[Any]:
     """Return α as a list; a single number is one, too."""
     if isinstance(alphas, str | bytes | bool) or alphas is None:
-        raise InstanceError(f"alphas is {alphas!r}; expected numbers from 0 to infinity, such as [0, 1, 2]")
+        raise InstanceError(
+            f"alphas is {alphas!r}; expected numbers from 0 to infinity, such as [0, 1, 2]"
+        )
     return list(alphas) if isinstance(alphas, Iterable) else [alphas]

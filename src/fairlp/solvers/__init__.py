@@ -29,7 +29,13 @@ def table() -> pd.DataFrame:
         try:
             found = find_backend(name)
         except FairlpError as error:  # somebody else's package
-            rows[name] = {"available": False, "version": "", "capabilities": "", "install": "", "remedy": str(error)}
+            rows[name] = {
+                "available": False,
+                "version": "",
+                "capabilities": "",
+                "install": "",
+                "remedy": str(error),
+            }
             continue
         there, reason = found.available()
         rows[name] = {
@@ -39,7 +45,11 @@ def table() -> pd.DataFrame:
             "install": getattr(found, "install", ""),
             "remedy": reason,
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("solver").astype({"available": bool})
+    return (
+        pd.DataFrame.from_dict(rows, orient="index")
+        .rename_axis("solver")
+        .astype({"available": bool})
+    )
 
 
 __all__ = ["table"]

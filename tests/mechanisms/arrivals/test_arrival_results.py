@@ -30,7 +30,9 @@ def ratios(needs):
     levels, _ = cautious_closed_form(needs, [Fraction(k) for k in range(1, n + 1)], Fraction(n))
     found = []
     for k in range(1, n + 1):
-        static = Fraction(k, n) / max(sum(row[r] for row in needs[:k]) for r in range(len(needs[0])))
+        static = Fraction(k, n) / max(
+            sum(row[r] for row in needs[:k]) for r in range(len(needs[0]))
+        )
         found.append(Fraction(levels[k - 1]) / n / static)
     return found
 
@@ -49,19 +51,31 @@ def test_the_bound_is_attained_where_each_user_has_a_resource_of_its_own(resourc
     assert min(found) == found[q - 1] == bound(resources, horizon)
     # with positive demands it is approached
     nearly = ratios(tight(resources, horizon, Fraction(1, 10**9)))[q - 1]
-    assert bound(resources, horizon) <= nearly <= bound(resources, horizon) * (1 + Fraction(resources, 10**9))
+    assert (
+        bound(resources, horizon)
+        <= nearly
+        <= bound(resources, horizon) * (1 + Fraction(resources, 10**9))
+    )
 
 
 @pytest.mark.parametrize(
-    ("resources", "horizon", "printed"), [(2, 10, 0.55556), (4, 20, 0.29412), (4, 200, 0.25381), (8, 65, 0.14009)]
+    ("resources", "horizon", "printed"),
+    [(2, 10, 0.55556), (4, 20, 0.29412), (4, 200, 0.25381), (8, 65, 0.14009)],
 )
 def test_the_bound_for_smallest_share_and_sum_alike(resources, horizon, printed):
     demands = np.array(tight(resources, horizon, Fraction(1, 10**9)), dtype=float)
-    found = fairlp.allocate(Instance.from_arrays(demands, [np.ones(resources)]), "cautious-lp").competitive()
+    found = fairlp.allocate(
+        Instance.from_arrays(demands, [np.ones(resources)]), "cautious-lp"
+    ).competitive()
     assert float(bound(resources, horizon)) == pytest.approx(printed, abs=5e-6)
-    assert found.bound.to_numpy() == pytest.approx([float(bound(resources, horizon))] * horizon, rel=AGREEMENT)
+    assert found.bound.to_numpy() == pytest.approx(
+        [float(bound(resources, horizon))] * horizon, rel=AGREEMENT
+    )
     for ratio in ("cr1", "cr2"):
-        assert found[ratio].min() == pytest.approx(printed, abs=5e-6) and found[ratio].idxmin() == resources
+        assert (
+            found[ratio].min() == pytest.approx(printed, abs=5e-6)
+            and found[ratio].idxmin() == resources
+        )
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -84,7 +98,9 @@ def test_a_short_horizon_has_its_worst_step_before_the_last_resource():
 @given(st.data())
 def test_the_bound_is_never_beaten(data):
     resources, horizon = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 12))
-    entry = st.one_of(st.sampled_from([Fraction(0), Fraction(1)]), st.fractions(0, 1, max_denominator=20))
+    entry = st.one_of(
+        st.sampled_from([Fraction(0), Fraction(1)]), st.fractions(0, 1, max_denominator=20)
+    )
     needs = []
     for _ in range(horizon):
         row = data.draw(st.lists(entry, min_size=resources, max_size=resources))
@@ -147,7 +163,9 @@ def game(monkeypatch, weigh):
         return real(told.derived(weights=weigh(told)), name)
 
     monkeypatch.setattr(audits, "allocate", gamed)
-    instance = Instance.from_arrays([[2, 1], [1, 2], [1, 1]], [[10, 10]], users=["ann", "bob", "cid"])
+    instance = Instance.from_arrays(
+        [[2, 1], [1, 2], [1, 1]], [[10, 10]], users=["ann", "bob", "cid"]
+    )
     return gamed(instance, "dynamic-drf")
 
 
@@ -170,8 +188,14 @@ def test_coming_late_that_pays_is_found_and_told(monkeypatch):
 @pytest.mark.parametrize("mechanism", list(RULES))
 def test_no_lie_found_is_not_called_proof(mechanism):
     instance = Instance.from_arrays([[2, 1], [1, 2], [1, 1], [3, 1]], [[10, 10]])
-    found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), list(audits.DYNAMIC), tries=60)
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, mechanism), list(audits.DYNAMIC), tries=60
+    )
     for name in ("strategy-proof at every step", "late arrival never pays"):
-        assert found.holds[name] is None and found.margin[name] == 0 and "60 tries" in found.witness[name]
+        assert (
+            found.holds[name] is None
+            and found.margin[name] == 0
+            and "60 tries" in found.witness[name]
+        )
     assert found.holds["envy-free at every step"] is (mechanism == "cautious-lp")
     assert found.holds[["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]].all()

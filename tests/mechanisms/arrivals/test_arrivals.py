@@ -14,7 +14,13 @@ from fairlp import Instance, examples
 from fairlp.errors import SolverError
 from fairlp.mechanisms.arrivals import result as properties
 from fairlp.mechanisms.arrivals import rows as validation
-from fairlp.mechanisms.arrivals.algorithms import LevelStack, cautious_closed_form, linear, stack, water_filling
+from fairlp.mechanisms.arrivals.algorithms import (
+    LevelStack,
+    cautious_closed_form,
+    linear,
+    stack,
+    water_filling,
+)
 from fairlp.mechanisms.arrivals.rows import step_difference
 from fairlp.mechanisms.validation import Check
 from profiles import by_day, many
@@ -35,7 +41,9 @@ def rows_of(result):
 
 def agree(one, other, within=1e-9):
     for a, b in zip(one, other, strict=True):
-        np.testing.assert_allclose(np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0)
+        np.testing.assert_allclose(
+            np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0
+        )
 
 
 def test_static_drf_of_the_competitive_table_is_drf():
@@ -67,7 +75,11 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
 def test_dynamic_drf_equals_its_program_in_scipy(seed):
     demands, capacities, weights = random_arrivals(seed + 1000)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
-    agree(rows_of(fairlp.allocate(instance, "dynamic-drf")), linprog_shares(demands, capacities, weights), 1e-6)
+    agree(
+        rows_of(fairlp.allocate(instance, "dynamic-drf")),
+        linprog_shares(demands, capacities, weights),
+        1e-6,
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(45)))
@@ -77,7 +89,9 @@ def test_cautious_lp_equals_its_program_in_scipy(seed):
     expected = linprog_shares(demands, capacities, weights, cautious=True)
     for method in CAUTIOUS.method_names:
         agree(rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6)
-    closed, lp = (fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.method_names)
+    closed, lp = (
+        fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.method_names
+    )
     agree(rows_of(closed), rows_of(lp))
 
 
@@ -85,10 +99,15 @@ def test_cautious_lp_equals_its_program_in_scipy(seed):
 @pytest.mark.parametrize("row", [DRF, CAUTIOUS], ids=lambda row: row.name)
 def test_methods_against_the_program_of_every_step(row, seed):
     instance = instance_of(seed + 3000)
-    found = fairlp.validate(instance, row.name, horizon=float(instance.user_weights.sum()) + seed % 2)
+    found = fairlp.validate(
+        instance, row.name, horizon=float(instance.user_weights.sum()) + seed % 2
+    )
     assert found["agrees"].all(), found
     assert (found["residual"] <= 1e-9).all()
-    assert set(row.method_names) < set(found.index) and found["step"].between(1, len(instance.users)).all()
+    assert (
+        set(row.method_names) < set(found.index)
+        and found["step"].between(1, len(instance.users)).all()
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(200)))
@@ -103,10 +122,14 @@ def test_algorithms_are_equal_exactly_in_rational_arithmetic(seed):
     levels, _ = answers[0]
     assert all(isinstance(level, Fraction) for level in levels)
     exact = exact_shares(demands, capacities, weights)
-    assert [level * w / sum(phi) for level, w in zip(levels, phi, strict=True)] == [step[-1] for step in exact]
+    assert [level * w / sum(phi) for level, w in zip(levels, phi, strict=True)] == [
+        step[-1] for step in exact
+    ]
     cautious, _ = cautious_closed_form(needs, parts, sum(phi))
     most = [max(sum(needs[: k + 1, r]) for r in range(needs.shape[1])) for k in range(len(phi))]
-    assert cautious == [sum(phi) / (sum(phi) - part + top) for part, top in zip(parts, most, strict=True)]
+    assert cautious == [
+        sum(phi) / (sum(phi) - part + top) for part, top in zip(parts, most, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["uniform", "ties", "falling"])
@@ -114,7 +137,9 @@ def test_rounding_stays_small_over_many_steps(kind):
     """Floats against the same algorithm on fractions, 600 steps."""
     rng = np.random.default_rng(5)
     n = 600
-    demands = rng.uniform(0.01, 1, (n, 4)) if kind != "ties" else rng.integers(1, 3, (n, 4)).astype(float)
+    demands = (
+        rng.uniform(0.01, 1, (n, 4)) if kind != "ties" else rng.integers(1, 3, (n, 4)).astype(float)
+    )
     if kind == "falling":  # levels that fall as long as they can: many groups
         demands = np.full((n, 2), 1e-6)
         demands[: n // 2, 0] = demands[n // 2 :, 1] = 1.0
@@ -131,14 +156,22 @@ def test_rounding_stays_small_over_many_steps(kind):
 
 
 def test_cautious_lp_breaks_dynamic_pareto_optimality():
-    found = fairlp.allocate(examples.epsilon(), "cautious-lp").properties().set_index(["property", "step"])
+    found = (
+        fairlp.allocate(examples.epsilon(), "cautious-lp")
+        .properties()
+        .set_index(["property", "step"])
+    )
     assert not found.loc["DPO", "holds"].loc[2:3].any()
     assert "of what the step may give out" in found.loc[("DPO", 2), "witness"]
     assert found.loc["EF", "holds"].all()
 
 
 def test_dynamic_drf_is_not_envy_free_but_dynamically_so():
-    found = fairlp.allocate(examples.epsilon(), "dynamic-drf").properties().set_index(["property", "step"])
+    found = (
+        fairlp.allocate(examples.epsilon(), "dynamic-drf")
+        .properties()
+        .set_index(["property", "step"])
+    )
     assert found.loc["DEF", "holds"].all()
     assert not found.loc[("EF", 4), "holds"] or found.loc[("EF", 4), "margin"] == 0
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]], users=["a", "b", "c"])
@@ -149,7 +182,9 @@ def test_dynamic_drf_is_not_envy_free_but_dynamically_so():
 
 def test_the_checks_see_what_is_wrong():
     """Each property fails on shares made to break it, by hand."""
-    good = fairlp.allocate(Instance.from_arrays([[1, 1]] * 3, [[1, 1]], users=["a", "b", "c"]), "dynamic-drf")
+    good = fairlp.allocate(
+        Instance.from_arrays([[1, 1]] * 3, [[1, 1]], users=["a", "b", "c"]), "dynamic-drf"
+    )
 
     def holds(levels, first):
         made = dataclasses.replace(good, level_array=np.array(levels), first_array=np.array(first))
@@ -188,7 +223,9 @@ def test_the_horizon_does_more_to_the_cautious_lp():
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_a_weight_is_so_many_equal_users_who_come_in_one_step(seed):
     demands, capacities, weights = random_arrivals(seed)
-    result = fairlp.allocate(Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf")
+    result = fairlp.allocate(
+        Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf"
+    )
     agree(rows_of(result), exact_twins(demands, capacities, weights))
 
 
@@ -210,7 +247,9 @@ def test_certificates_hold_and_planted_errors_are_found(seed):
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     for row in (DRF, CAUTIOUS):
         for method in row.method_names:
-            found = fairlp.allocate(instance, row.name, method=method, horizon=float(weights.sum()) + seed % 2)
+            found = fairlp.allocate(
+                instance, row.name, method=method, horizon=float(weights.sum()) + seed % 2
+            )
             assert found.certify(), (row.name, method)
         at = seed % len(found.level_array)
         for off in (1e-6, -1e-6, 1.0, -0.5):
@@ -245,7 +284,9 @@ def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
     right, wrong = planted(mechanism, step, 1 + sign * off)
     assert right.certify().holds
     verdict = wrong.certify()
-    assert not verdict.holds and verdict.message.startswith(("not optimal: the level of step", "infeasible"))
+    assert not verdict.holds and verdict.message.startswith(
+        ("not optimal: the level of step", "infeasible")
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -274,7 +315,9 @@ def test_a_step_that_gives_out_too_much_is_infeasible(monkeypatch):
 
 
 def test_whoever_loses_is_seen():
-    found = properties._irrevocable(np.array([0.5, 0.4, 0.3]), np.array([0.5, 0.4 * (1 + 1e-6)]), ["a", "b", "c"])
+    found = properties._irrevocable(
+        np.array([0.5, 0.4, 0.3]), np.array([0.5, 0.4 * (1 + 1e-6)]), ["a", "b", "c"]
+    )
     assert found[0] == pytest.approx(-1e-6, rel=1e-3) and "'b'" in found[1]
     assert properties._irrevocable(np.array([0.6, 0.4]), np.array([0.5]), ["a", "b"])[0] > 0
 
@@ -286,7 +329,8 @@ def test_nobody_envies_what_it_cannot_use_and_everybody_what_it_can():
     both = np.array([[1.0, 0.1], [1.0, 0.0]])
     margin, words = properties._envy(np.array([0.6, 0.3]), both, ["a", "b"])
     assert margin == pytest.approx(-0.5) and words.startswith("'b'")
-    # of what it does not ask for, a user needs nothing: the first's much of the second resource changes nothing
+    # of what it does not ask for, a user needs nothing: the first's much of the second resource
+    # changes nothing
     much = np.array([[0.5, 1.0], [1.0, 0.0]])
     assert properties._envy(np.array([0.4, 0.3]), much, ["a", "b"])[0] == 0
 
@@ -299,7 +343,9 @@ def check(mechanism, **lies):
         def allocate(self, mechanism=None, method="auto", **parameters):
             found = super().allocate(mechanism, method, **parameters)
             if method in lies:
-                found = dataclasses.replace(found, level_array=found.level_array * np.array(lies[method]))
+                found = dataclasses.replace(
+                    found, level_array=found.level_array * np.array(lies[method])
+                )
             return found
 
     return Lying(instance, row, "highs", {}).compared()
@@ -312,7 +358,10 @@ def test_validation_finds_a_method_that_lies_at_any_step(mechanism, step):
     factors[step] += 1e-6
     table = check(mechanism, lp=factors)
     assert not table.loc["lp", "agrees"] and table.drop("lp")["agrees"].all()
-    assert table.loc["lp", "difference"] == pytest.approx(1e-6, rel=1e-2) and table.loc["lp", "step"] == step + 1
+    assert (
+        table.loc["lp", "difference"] == pytest.approx(1e-6, rel=1e-2)
+        and table.loc["lp", "step"] == step + 1
+    )
 
 
 def test_the_largest_difference_is_not_the_last():
@@ -328,7 +377,9 @@ def test_a_reference_that_is_not_proved_is_an_error(monkeypatch):
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Unproved())
     row = fairlp.mechanisms.TABLE["dynamic-drf"]
     with pytest.raises(SolverError, match="but it is not"):
-        validation._each_step_afresh(Check(arrivals(), row, "highs", {}), row.validate.keywords["rule"])
+        validation._each_step_afresh(
+            Check(arrivals(), row, "highs", {}), row.validate.keywords["rule"]
+        )
 
 
 def test_nobody_loses_a_last_digit():
@@ -350,7 +401,9 @@ def test_validation_sees_a_difference_at_a_step_before_the_last():
     reference = fairlp.allocate(instance, "dynamic-drf")
     levels = reference.level_array.copy()
     levels[4] *= 1 - 1e-6
-    difference, step, _ = step_difference(dataclasses.replace(reference, level_array=levels), reference)
+    difference, step, _ = step_difference(
+        dataclasses.replace(reference, level_array=levels), reference
+    )
     assert step == 5 and difference == pytest.approx(1e-6)
 
 

@@ -98,7 +98,12 @@ def test_bad_clusters(resources, horizon, words):
         ("bob", "12", 1, "has 2 amounts"),
         ("bob", [1, 1], 0, "weight of user 'bob' is 0"),
         ("bob", [1, 1], -2, "weight of user 'bob' is -2"),
-        ("bob", [1, 1], 2.5, "'bob' is beyond the horizon: 1 users of a total weight of 1 are here, and 3 were"),
+        (
+            "bob",
+            [1, 1],
+            2.5,
+            "'bob' is beyond the horizon: 1 users of a total weight of 1 are here, and 3 were",
+        ),
         ("", [1, 1], 1, "user label ''"),
         (1.5, [1, 1], 1, "user label 1.5 is float"),
         (None, [1, 1], 1, "user label None"),
@@ -121,7 +126,11 @@ def test_bad_users_change_nothing(user, demand, weight, words):
 
 def test_before_anyone_has_come():
     arrivals = cluster()
-    assert arrivals.level == arrivals.available == 0 and arrivals.shares.empty and not arrivals.used.any()
+    assert (
+        arrivals.level == arrivals.available == 0
+        and arrivals.shares.empty
+        and not arrivals.used.any()
+    )
     for ask in (arrivals.instance, arrivals.result):
         with pytest.raises(InstanceError, match="nobody has come"):
             ask()

@@ -25,7 +25,9 @@ def arrivals(*when, **more):
     """Three users of two resources, with these arrivals."""
     attributes = pd.DataFrame({"arrival": list(when)}) if when else None
     demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
-    return Instance.from_arrays(demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more)
+    return Instance.from_arrays(
+        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -46,8 +48,12 @@ def test_tables_are_of_one_piece(seed, mechanism):
         allocation = result.at(step)
         assert isinstance(allocation, fairlp.Allocation) and allocation.mechanism == mechanism
         np.testing.assert_allclose(allocation.shares[row.index], row, rtol=1e-12)
-        np.testing.assert_allclose(allocation.totals[row.index], result.tasks.loc[step].dropna(), rtol=1e-12)
-        np.testing.assert_allclose(allocation.pool_utilization, result.utilization.loc[step], rtol=1e-12)
+        np.testing.assert_allclose(
+            allocation.totals[row.index], result.tasks.loc[step].dropna(), rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            allocation.pool_utilization, result.utilization.loc[step], rtol=1e-12
+        )
         assert allocation.levels.min() == pytest.approx(result.levels[step], rel=1e-12)
         assert list(allocation.instance.users) == [u for u in instance.users if u in set(row.index)]
         assert result.competitive()["sum"][step] == pytest.approx(row.sum(), rel=1e-12)
@@ -59,7 +65,9 @@ def test_tables_are_of_one_piece(seed, mechanism):
         np.testing.assert_array_equal(result.history(user), steps[user].dropna())
     np.testing.assert_allclose(result.totals, result.at(len(demands)).totals)
     assert list(result.totals.index) == list(instance.users)
-    assert result.rounds["raised"].iloc[0] == 1 and list(result.rounds["user"]) == list(steps.columns)
+    assert result.rounds["raised"].iloc[0] == 1 and list(result.rounds["user"]) == list(
+        steps.columns
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,8 +199,12 @@ def test_the_model_of_each_step_gives_its_level(seed, mechanism, tmp_path):
         solution = model.solve()
         assert solution.verify().is_optimal
         assert solution.objective == pytest.approx(level, rel=1e-8)
-        assert fairlp.read_program(tmp_path / "models" / name).solve().objective == pytest.approx(level, rel=1e-8)
-    assert str(model).startswith({"dynamic-drf": "dynamic DRF, step", "cautious-lp": "cautious LP, step"}[mechanism])
+        assert fairlp.read_program(tmp_path / "models" / name).solve().objective == pytest.approx(
+            level, rel=1e-8
+        )
+    assert str(model).startswith(
+        {"dynamic-drf": "dynamic DRF, step", "cautious-lp": "cautious LP, step"}[mechanism]
+    )
 
 
 def test_models_read_like_the_paper_and_hold_what_users_had():
@@ -210,7 +222,9 @@ def test_models_read_like_the_paper_and_hold_what_users_had():
     np.testing.assert_allclose(model.parameters["x_before"].values, before)
     assert float(model.parameters["a"].values) == 1.0
     cautious = fairlp.formulate(examples.epsilon(), "cautious-lp", step=1)
-    assert "∑_n d̂[n,r]·x[n] + e·M ≤ a" in str(cautious) and float(cautious.parameters["e"].values) == 3
+    assert (
+        "∑_n d̂[n,r]·x[n] + e·M ≤ a" in str(cautious) and float(cautious.parameters["e"].values) == 3
+    )
     assert fairlp.formulate(examples.epsilon(), "dynamic-drf").name == "dynamic DRF, step 4"
 
 
@@ -242,7 +256,10 @@ def test_it_is_compared_only_when_asked(mechanism):
     for value in ("tasks", "shares", "utilization", "summary"):
         table = fairlp.compare(instance, ["drf", mechanism], value=value)
         assert not table.isna().any().any()
-    assert fairlp.compare(instance, [mechanism])[mechanism].round(9).to_dict() == {"A": 3.0, "B": 2.0}
+    assert fairlp.compare(instance, [mechanism])[mechanism].round(9).to_dict() == {
+        "A": 3.0,
+        "B": 2.0,
+    }
 
 
 @pytest.mark.parametrize("method", ["lp", "auto"])
@@ -272,11 +289,24 @@ def test_command_line(mechanism, tmp_path):
     data = json.loads(run("allocate", file, "-m", mechanism, "--method", "lp", "--json").stdout)
     assert data["mechanism"] == mechanism and len(data["steps"]) == 3
     for name in ("users", "tasks", "usage", "utilization", "rounds"):
-        assert run("allocate", file, "-m", mechanism, "--table", name, "--csv").stdout.count("\n") >= 2
-    assert run("allocate", file, "-m", mechanism, "--method", "lp", "--table", "prices", "--csv").stdout
+        assert (
+            run("allocate", file, "-m", mechanism, "--table", name, "--csv").stdout.count("\n") >= 2
+        )
+    assert run(
+        "allocate", file, "-m", mechanism, "--method", "lp", "--table", "prices", "--csv"
+    ).stdout
     shown = run("export", file, "-m", mechanism, "--option", "step=2").stdout
     assert "step 2" in shown and "irrevocable" in shown
-    run("export", file, "-m", mechanism, "--option", "step=2", "-o", str(tmp_path / "drf-step-0002.mps"))
+    run(
+        "export",
+        file,
+        "-m",
+        mechanism,
+        "--option",
+        "step=2",
+        "-o",
+        str(tmp_path / "drf-step-0002.mps"),
+    )
     assert (tmp_path / "drf-step-0002.mps").is_file()
     assert mechanism in run("compare", file, "-m", f"drf,{mechanism}").stdout
 

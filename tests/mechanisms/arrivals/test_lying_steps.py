@@ -105,7 +105,9 @@ def test_where_all_miss_rows_the_closest_is_taken(lying, sizes):
     assert found.steps.to_numpy()[1, :2] == pytest.approx(expected * (1 + 1e-8), rel=1e-10)
 
 
-@pytest.mark.parametrize(("lie", "said"), [(fails, "planted"), (loses_a_dual, "did not solve .*step 2: .*gap")])
+@pytest.mark.parametrize(
+    ("lie", "said"), [(fails, "planted"), (loses_a_dual, "did not solve .*step 2: .*gap")]
+)
 def test_what_is_never_certified_is_an_error(lying, lie, said):
     made = lying(lie, lambda call: call >= 2)
     with pytest.raises(SolverError, match=said):

@@ -33,7 +33,9 @@ CONDITIONS = 1e-9
 def dominant_shares(instance):
     """Tasks that are a share of 1: written anew."""
     pool = (instance.capacities * instance.counts[:, None]).sum(axis=0)
-    return np.array([min(pool[r] / d[r] for r in range(len(pool)) if d[r] > 0) for d in instance.demands])
+    return np.array(
+        [min(pool[r] / d[r] for r in range(len(pool)) if d[r] > 0) for d in instance.demands]
+    )
 
 
 def able(instance):
@@ -43,9 +45,9 @@ def able(instance):
 def conditions(instance, tasks, prices, alpha):
     """Largest error of the KKT conditions at these prices, each relative to what it is made of.
 
-    w[n] = φ[n]^α·y[n]^(−α) is what one more y = x/Γ is worth; where n runs it costs as much, elsewhere at least, less
-    where its limit holds it back. Prices are in a unit of their own, which the worth of the first free user tells.
-    """
+    w[n] = φ[n]^α·y[n]^(−α) is what one more y = x/Γ is worth; where n runs it costs as much,
+    elsewhere at least, less where its limit holds it back. Prices are in a unit of their own, which
+    the worth of the first free user tells."""
     who, unit = able(instance), dominant_shares(instance)
     share = tasks.sum(axis=1) / unit
     worth = np.where(who, (np.where(who, share, 1.0) / instance.weights) ** -alpha, 0.0)
@@ -70,7 +72,9 @@ def conditions(instance, tasks, prices, alpha):
 
 @st.composite
 def clusters(draw):
-    return random_instance(draw(st.integers(0, 10**6)), zeros=draw(st.booleans()), limits=draw(st.booleans()))
+    return random_instance(
+        draw(st.integers(0, 10**6)), zeros=draw(st.booleans()), limits=draw(st.booleans())
+    )
 
 
 @settings(max_examples=many(30), deadline=None)
@@ -109,12 +113,16 @@ def test_the_ends_and_the_middle_are_what_is_there_already(seed):
         largest = fairlp.allocate(instance, "alpha-fair", alpha=0, method=method)
         total = (largest.totals / dominant_shares(instance)).sum()
         assert total == pytest.approx(largest_total(instance), rel=VERIFIED)
-        assert fairlp.allocate(instance, "alpha-fair", alpha="inf", method=method).levels.to_numpy() == pytest.approx(
+        assert fairlp.allocate(
+            instance, "alpha-fair", alpha="inf", method=method
+        ).levels.to_numpy() == pytest.approx(
             fairlp.allocate(instance, "drfh").levels.to_numpy(), rel=VERIFIED
         )
     middle = fairlp.allocate(instance, "alpha-fair")
     alike = instance.replace(entitlements=instance.weights / instance.weights.sum())
-    assert middle.totals.to_numpy() == pytest.approx(fairlp.allocate(alike, "ceei").totals.to_numpy(), rel=1e-4)
+    assert middle.totals.to_numpy() == pytest.approx(
+        fairlp.allocate(alike, "ceei").totals.to_numpy(), rel=1e-4
+    )
     assert middle.parameters.get("alpha") is None and middle.gap <= ACCEPTED
 
 
@@ -137,7 +145,9 @@ def test_two_users_of_one_resource_have_a_closed_form():
     """d[n]·x[n] is proportional to φ[n], whatever α: the dominant share is the only thing to share."""
     instance = fairlp.Instance.from_arrays([[1.0], [4.0]], [[12.0]], weights=[1, 3])
     for alpha in (0.1, 0.5, 2, 10, np.inf):
-        assert fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals.tolist() == pytest.approx([3.0, 2.25])
+        assert fairlp.allocate(
+            instance, "alpha-fair", alpha=alpha
+        ).totals.tolist() == pytest.approx([3.0, 2.25])
 
 
 def test_two_tight_resources_leave_one_number_to_choose():
@@ -148,8 +158,12 @@ def test_two_tight_resources_leave_one_number_to_choose():
         def loss(share, alpha=alpha):
             return -sum(z ** (1 - alpha) / (1 - alpha) for z in (share, 1 - share, 1 - share / 2))
 
-        best = minimize_scalar(loss, bounds=(0.01, 0.99), method="bounded", options={"xatol": 1e-12}).x
-        assert fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals.iloc[2] == pytest.approx(best, rel=1e-6)
+        best = minimize_scalar(
+            loss, bounds=(0.01, 0.99), method="bounded", options={"xatol": 1e-12}
+        ).x
+        assert fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals.iloc[2] == pytest.approx(
+            best, rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("alpha", [0, 1e-6, 0.01, 0.5, 1, 1 + 1e-9, 2, 20, 50, 1e4])
@@ -190,7 +204,9 @@ def test_whoever_can_run_nothing_has_nothing_and_holds_nobody_up():
 
 
 def test_limits_below_all_others_are_kept_and_priced():
-    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1], [1, 1]], [[9, 9]], task_limits=[1e-3, np.inf, 2])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1], [1, 1]], [[9, 9]], task_limits=[1e-3, np.inf, 2]
+    )
     for alpha in (*ALPHAS, 20):
         found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
         assert found.certify()
@@ -216,7 +232,9 @@ def test_weights_per_resource_are_those_of_the_resource_that_binds(seed):
         found = fairlp.allocate(drawn.replace(weights=each), "alpha-fair", alpha=alpha)
         expected = fairlp.allocate(single, "alpha-fair", alpha=alpha)
         if alpha > 0:
-            assert found.levels.to_numpy() == pytest.approx(expected.levels.to_numpy(), rel=1e-6, abs=1e-12)
+            assert found.levels.to_numpy() == pytest.approx(
+                expected.levels.to_numpy(), rel=1e-6, abs=1e-12
+            )
         assert total(found) == pytest.approx(total(expected), rel=1e-6)
         assert found.certify() and not found.unproved
 
@@ -257,13 +275,23 @@ def test_wrong_prices_that_come_with_an_answer_prove_nothing_and_do_no_harm():
         [[0.75], [1], [1], [0.13], [1], [1]],
         [[4.97], [4.17], [2.83], [4.33], [3.13]],
         weights=[2.13, 2.79, 2.88, 2.94, 0.67, 2.98],
-        eligible=np.array([list(row) for row in ("00001", "11110", "10000", "11011", "10111", "10001")]) == "1",
+        eligible=np.array(
+            [list(row) for row in ("00001", "11110", "10000", "11011", "10111", "10001")]
+        )
+        == "1",
         task_limits=[100, 100, np.inf, np.inf, 0.1, 7],
     )
     found = fairlp.allocate(instance, "alpha-fair", alpha=10)
     assert found.certify()
-    for wrong in (None, 0 * found.prices_array, -found.prices_array, np.full(found.prices_array.shape, np.nan)):
-        own = replace(found, prices_array=wrong)  # those of a program of the certificate's own prove it as well
+    for wrong in (
+        None,
+        0 * found.prices_array,
+        -found.prices_array,
+        np.full(found.prices_array.shape, np.nan),
+    ):
+        own = replace(
+            found, prices_array=wrong
+        )  # those of a program of the certificate's own prove it as well
         assert own.certify()
         assert not replace(own, tasks_array=0.999 * found.tasks_array).certify()
     assert not replace(found, tasks_array=0.999 * found.tasks_array).certify()
@@ -293,7 +321,9 @@ def test_the_bound_holds_for_any_prices():
             prices = rng.random(instance.capacities.shape)
             shown = proof(instance, best.tasks_array, prices, alpha)
             assert shown.mean <= shown.bound * (1 + 1e-9)
-            assert proof(instance, best.tasks_array, 7 * prices, alpha).bound == pytest.approx(shown.bound)
+            assert proof(instance, best.tasks_array, 7 * prices, alpha).bound == pytest.approx(
+                shown.bound
+            )
 
 
 def test_power_means_go_over_into_each_other():
@@ -309,7 +339,11 @@ def test_power_means_go_over_into_each_other():
 
 def test_validate_compares_methods_and_bounds_each():
     table = fairlp.validate(examples.load("khamse-ashari-figure-1"), "alpha-fair", alpha=3)
-    assert table.agrees.all() and table.index.tolist() == ["interior-point", "convex", "convex, CLARABEL"]
+    assert table.agrees.all() and table.index.tolist() == [
+        "interior-point",
+        "convex",
+        "convex, CLARABEL",
+    ]
     assert (table.gap <= CONVEX_POINT).all()
 
 
@@ -317,7 +351,10 @@ def test_the_model_reads_like_the_paper():
     instance = examples.load("khamse-ashari-figure-1")
     assert "maximize  ∑_n φ[n]·((∑_i g[n,i])/l[n])^(-1)/(-1)" in str(alpha_fair(instance, 2))
     assert "((∑_i g[n,i])/l[n])^0.5/0.5" in str(alpha_fair(instance, 0.5))
-    assert "log(" in str(alpha_fair(instance, 1)) and "^" not in str(alpha_fair(instance, 0)).splitlines()[1]
+    assert (
+        "log(" in str(alpha_fair(instance, 1))
+        and "^" not in str(alpha_fair(instance, 0)).splitlines()[1]
+    )
     assert "^{-1}" in alpha_fair(instance, 2)._repr_latex_()
     level = reference(instance)
     assert 0 < level <= fairlp.allocate(instance, "drfh").levels.min() + AGREEMENT
@@ -335,16 +372,17 @@ def total(found):
 def test_more_alpha_may_raise_the_total_on_one_server(alpha):
     """Four users of two resources: λ of the last, a total of 2 − λ/2, and λ > 2/5 for all α > log 2 / log 1.5.
 
-    λ^(−α) = (1−λ)^(−α) + ½·(½ − λ/4)^(−α), whose left side is the larger one at λ = 2/5 exactly when 1.5^α > 2; at
-    α = ∞ it is 2/5. Lowest near α = 5.1, where the total is 1.7860.
-    """
+    λ^(−α) = (1−λ)^(−α) + ½·(½ − λ/4)^(−α), whose left side is the larger one at λ = 2/5 exactly
+    when 1.5^α > 2; at α = ∞ it is 2/5. Lowest near α = 5.1, where the total is 1.7860."""
     found = fairlp.allocate(fairlp.Instance.from_arrays(ROLES, [[1, 2]]), "alpha-fair", alpha=alpha)
     last = found.totals.iloc[3]
     half = Fraction(1, 2)
     at = Fraction(2, 5)
     assert at**-alpha > (1 - at) ** -alpha + half * (half - at / 4) ** -alpha
     assert last > 0.4 and total(found) == pytest.approx(2 - last / 2, rel=1e-9)
-    assert last**-alpha == pytest.approx((1 - last) ** -alpha + (0.5 - last / 4) ** -alpha / 2, rel=1e-7)
+    assert last**-alpha == pytest.approx(
+        (1 - last) ** -alpha + (0.5 - last / 4) ** -alpha / 2, rel=1e-7
+    )
 
 
 @pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
@@ -352,7 +390,11 @@ def test_more_alpha_may_raise_the_total_on_one_server(alpha):
     ("demands", "capacities", "expected"),
     [
         (ROLES, [[1, 2]], {1: 1.820194, 5.5: 1.786064, np.inf: 1.8}),
-        ([[1, 0, 0], [0, 1, 1], [1, 2, 1]], [[3, 3, 2]], {1: 1.869208, 4: 1.856157, np.inf: 13 / 7}),
+        (
+            [[1, 0, 0], [0, 1, 1], [1, 2, 1]],
+            [[3, 3, 2]],
+            {1: 1.869208, 4: 1.856157, np.inf: 13 / 7},
+        ),
         (
             [[1, 2], [1, 0], [2, 2]],
             [[2, 1], [0, 2]],
@@ -363,7 +405,9 @@ def test_more_alpha_may_raise_the_total_on_one_server(alpha):
 def test_the_smallest_instances_where_more_alpha_raises_the_total(demands, capacities, expected):
     instance = fairlp.Instance.from_arrays(demands, capacities)
     for alpha, value in expected.items():
-        assert total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) == pytest.approx(value, abs=2e-6)
+        assert total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) == pytest.approx(
+            value, abs=2e-6
+        )
 
 
 @settings(max_examples=many(12), deadline=None)
@@ -372,7 +416,9 @@ def test_the_total_of_two_users_never_rises(seed, servers):
     """The boundary of what two users can have is a concave curve, and more α goes along it, away from its top."""
     drawn = random_instance(seed, servers=servers)
     instance = drawn.select_users(np.arange(min(2, len(drawn.users))))
-    totals = [total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) for alpha in (0, 0.5, 3, np.inf)]
+    totals = [
+        total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) for alpha in (0, 0.5, 3, np.inf)
+    ]
     assert (np.diff(totals) <= CONVEX_POINT * totals[0]).all()
 
 
@@ -383,7 +429,10 @@ def test_where_everybody_has_all_its_tasks_no_power_is_asked_for():
     for alpha in (0, 0.5, 8, 50, np.inf):
         found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
         assert found.totals.to_numpy() == pytest.approx(limits, rel=1e-9) and not found.unproved
-    assert "everybody has all its tasks" in fairlp.allocate(instance, "alpha-fair", alpha=50).certify().message
+    assert (
+        "everybody has all its tasks"
+        in fairlp.allocate(instance, "alpha-fair", alpha=50).certify().message
+    )
 
 
 # Proofs of alpha-fairness are handed answers that are not alpha-fair.
@@ -396,7 +445,9 @@ def test_whom_its_limit_is_not_worth_what_it_costs_is_not_left_out():
     # in levels, tasks over the ten that each could run alone: √(0.9·0.1) where 0.5 can be had
     assert found.mean == pytest.approx(0.3) and found.bound == pytest.approx(0.5)
     right = proof(instance, np.array([[5.0], [5.0]]), np.ones((1, 1)), 1.0)
-    assert right.gap == pytest.approx(0, abs=1e-15) and right.conditions == pytest.approx(0, abs=1e-15)
+    assert right.gap == pytest.approx(0, abs=1e-15) and right.conditions == pytest.approx(
+        0, abs=1e-15
+    )
 
 
 def test_whom_its_limit_holds_back_is_left_out():
@@ -418,7 +469,10 @@ def test_an_answer_that_is_not_optimal_says_so(monkeypatch, alpha, part):
     assert not fairlp.allocate(instance, "alpha-fair", alpha=alpha).unproved
     monkeypatch.setattr(alpha_fairness, "_through_solver", less)
     found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-    assert found.unproved.startswith("not proved: the mean level may be") and found.unproved in found.notes
+    assert (
+        found.unproved.startswith("not proved: the mean level may be")
+        and found.unproved in found.notes
+    )
     assert found.gap == pytest.approx(1 / part - 1, rel=1e-3) and not found.certify()
 
 
@@ -428,7 +482,8 @@ def test_a_bound_that_is_no_number_proves_nothing():
 
 @pytest.mark.parametrize("part", [1.0, 0.45])
 def test_worth_beyond_floats_of_who_misses_nothing_is_no_proof(part):
-    # what one more task would be worth to the first user, who has all, is beyond floats: infinity times nothing
+    # what one more task would be worth to the first user, who has all, is beyond floats: infinity
+    # times nothing
     instance = Instance.from_arrays(
         [[0.001], [15.036]], [[1]], weights=[335417.941541, 0.001419], task_limits=[1, np.inf]
     )
@@ -455,5 +510,7 @@ def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):
     monkeypatch.setattr(backend, "solve_near", none)
     monkeypatch.setattr(backend, "solve_on", unknown)
     instance = Instance.from_arrays([[1.0], [2.0]], [[10.0]])
-    with pytest.raises(NotConvergedError, match=r"planted, too.*try another solver .*cvxpy:CLARABEL"):
+    with pytest.raises(
+        NotConvergedError, match=r"planted, too.*try another solver .*cvxpy:CLARABEL"
+    ):
         fairlp.allocate(instance, "alpha-fair", alpha=2)

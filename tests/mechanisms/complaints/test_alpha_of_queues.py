@@ -21,7 +21,8 @@ from fairlp.tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 
-#: What users are worth at max-min levels, as a multiple of one another, from which on tangents may not converge.
+#: What users are worth at max-min levels, as a multiple of one another, from which on tangents may
+#: not converge.
 TOO_FAR = 1e4
 ALPHAS = (0.5, 1.0, 2.0, 4.0)
 
@@ -54,7 +55,11 @@ def program(instance):
         right += list(caps.values())
     rows += list(total[np.isfinite(limits)]) + list(-total)
     right += list(limits[np.isfinite(limits)]) + list(-floors(instance))
-    runs = np.ones((n, k), dtype=bool) if data["eligible"] is None else np.asarray(data["eligible"], dtype=bool)
+    runs = (
+        np.ones((n, k), dtype=bool)
+        if data["eligible"] is None
+        else np.asarray(data["eligible"], dtype=bool)
+    )
     runs = runs & ((data["capacities"][None] > 0) | (demands[:, None] == 0)).all(axis=2)
     share = np.array([max(d[x] / pool[x] for x in range(r) if d[x] > 0) for d in demands])
     return np.array(rows), np.array(right), np.where(runs.ravel(), np.inf, 0.0), share
@@ -98,8 +103,8 @@ KINDS = st.sampled_from(["caps", "guarantees", "caps and guarantees"])
 def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     """The first-order condition, by a linear program of SciPy: Σ s^(−α)·ds ≤ 0 for every feasible change.
 
-    What users cost and what they are worth may differ by what the certificate says of the optimality conditions.
-    """
+    What users cost and what they are worth may differ by what the certificate says of the
+    optimality conditions."""
     instance = drawn_or_none(kind, seed)
     found = None if instance is None else shared(instance, alpha)
     if found is None:
@@ -109,7 +114,9 @@ def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     level = levels(instance, totals)
     some = level > AGREEMENT
     worth = np.zeros(len(level))
-    worth[some] = (level[some] / level[some].min(initial=np.inf)) ** -alpha * program(instance)[3][some]
+    worth[some] = (level[some] / level[some].min(initial=np.inf)) ** -alpha * program(instance)[3][
+        some
+    ]
     said = re.search(r"conditions ([\d.e+-]+)\)", str(found.certificate))
     off = float(said[1]) if said else 0.0
     assert off <= CONVEX_POINT or found.notes
@@ -133,9 +140,13 @@ def test_cones_written_here_reach_the_same_mean_level(seed, kind, alpha):
     ours = levels(instance, found.totals.to_numpy())
     rows, right, upper, share = program(instance)
     x = cp.Variable(len(upper), nonneg=True)
-    level = cp.multiply(share / instance.weights, cp.sum(cp.reshape(x, (len(share), -1), order="C"), axis=1))
+    level = cp.multiply(
+        share / instance.weights, cp.sum(cp.reshape(x, (len(share), -1), order="C"), axis=1)
+    )
     weights = instance.weights / instance.weights.sum()
-    utility = cp.log(level) if alpha == 1 else cp.power(level, 1 - alpha, approx=False) / (1 - alpha)
+    utility = (
+        cp.log(level) if alpha == 1 else cp.power(level, 1 - alpha, approx=False) / (1 - alpha)
+    )
     problem = cp.Problem(cp.Maximize(weights @ utility), [rows @ x <= right, x[upper == 0] == 0])
     try:
         problem.solve(solver="CLARABEL")
@@ -151,7 +162,10 @@ def test_the_ends_are_the_largest_total_and_max_min_fairness(seed, kind):
     instance = drawn_or_none(kind, seed)
     if instance is None:
         return
-    total = levels(instance, fairlp.allocate(instance, "alpha-fair", alpha=0).totals.to_numpy()) @ instance.weights
+    total = (
+        levels(instance, fairlp.allocate(instance, "alpha-fair", alpha=0).totals.to_numpy())
+        @ instance.weights
+    )
     assert total == pytest.approx(largest(instance, program(instance)[3]), rel=VERIFIED)
     fairest = fairlp.allocate(instance, "drfh").levels.to_numpy()
     for solver in ("highs", "interior-point"):
@@ -161,7 +175,9 @@ def test_the_ends_are_the_largest_total_and_max_min_fairness(seed, kind):
 
 
 def three(**queue):
-    return fairlp.Instance.from_arrays([[1.0]] * 3, [[12.0]], queue=["q", "q", None], queues={"q": queue})
+    return fairlp.Instance.from_arrays(
+        [[1.0]] * 3, [[12.0]], queue=["q", "q", None], queues={"q": queue}
+    )
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1, 2, 8, np.inf])
@@ -172,7 +188,9 @@ def test_caps_and_guarantees_by_hand(alpha):
     assert totals(cap={"resource1": 3}) == pytest.approx([1.5, 1.5, 9], rel=1e-6)
     assert totals(guarantee={"resource1": 10}) == pytest.approx([5, 5, 2], rel=1e-6)
     # neither matters where it asks for what is so anyway
-    assert totals(cap={"resource1": 9}, guarantee={"resource1": 7}) == pytest.approx([4, 4, 4], rel=1e-6)
+    assert totals(cap={"resource1": 9}, guarantee={"resource1": 7}) == pytest.approx(
+        [4, 4, 4], rel=1e-6
+    )
 
 
 def test_one_cap_over_different_users_has_one_price():
@@ -182,7 +200,9 @@ def test_one_cap_over_different_users_has_one_price():
     )
     found = fairlp.allocate(instance, "alpha-fair", alpha=2)
     tasks = found.totals.to_numpy()
-    assert tasks[0] + 2 * tasks[1] == pytest.approx(4) and tasks[0] / tasks[1] == pytest.approx(np.sqrt(2), rel=1e-6)
+    assert tasks[0] + 2 * tasks[1] == pytest.approx(4) and tasks[0] / tasks[1] == pytest.approx(
+        np.sqrt(2), rel=1e-6
+    )
     assert found.method == "convex" and found.gap <= VERIFIED and found.certify()
 
 
@@ -213,13 +233,18 @@ def test_whom_guarantees_leave_nothing_has_no_term():
 def test_what_cannot_be_kept_names_queue_and_resource():
     instance = three(guarantee={"resource1": 13})
     for method in ("auto", "convex"):
-        with pytest.raises(InstanceError, match="queue 'q' is guaranteed 13 'resource1', and 1 of 'resource1'"):
+        with pytest.raises(
+            InstanceError, match="queue 'q' is guaranteed 13 'resource1', and 1 of 'resource1'"
+        ):
             fairlp.allocate(instance, "alpha-fair", alpha=2, method=method)
 
 
 def test_caps_are_left_to_other_solvers_by_name():
     assert fairlp.allocate(three(cap={"resource1": 3}), "alpha-fair", alpha=2).method == "convex"
-    assert fairlp.allocate(three(guarantee={"resource1": 9}), "alpha-fair", alpha=2).method == "interior-point"
+    assert (
+        fairlp.allocate(three(guarantee={"resource1": 9}), "alpha-fair", alpha=2).method
+        == "interior-point"
+    )
     with pytest.raises(NotDefinedError, match="no caps of queues"):
         fairlp.allocate(three(cap={"resource1": 3}), "alpha-fair", alpha=2, method="interior-point")
     table = fairlp.validate(three(cap={"resource1": 3}), "alpha-fair", alpha=2)
@@ -254,6 +279,10 @@ def test_the_level_of_reference_fits_below_caps():
 
 def test_the_frontier_knows_queues_and_its_bound_does_not():
     found = fairlp.frontier(three(cap={"resource1": 3}), [2])
-    assert found.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx([0.125] * 2, rel=1e-6)
-    assert not found.premise and found.table.bound.isna().all() and (found.table.gap <= VERIFIED).all()
+    assert found.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx(
+        [0.125] * 2, rel=1e-6
+    )
+    assert (
+        not found.premise and found.table.bound.isna().all() and (found.table.gap <= VERIFIED).all()
+    )
     assert found.markers.index.tolist() == ["drfh"]

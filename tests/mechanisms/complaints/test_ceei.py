@@ -39,7 +39,9 @@ def first_order(instance, totals, e):
     bounds = [(0, None) if ok else (0, 0) for ok in instance.runnable().ravel()]
     right = np.array(right)
     scale = np.where(right > 0, right, 1.0)
-    found = linprog(-np.repeat(slope, k), np.array(rows) / scale[:, None], right / scale, bounds=bounds)
+    found = linprog(
+        -np.repeat(slope, k), np.array(rows) / scale[:, None], right / scale, bounds=bounds
+    )
     return -found.fun - e[able & (e > 0)].sum()
 
 
@@ -73,7 +75,9 @@ def test_one_pool_is_njc(seed):
     instance = random_instance(seed, servers=1, constraints=False)
     found = fairlp.allocate(instance, "ceei")
     assert found.method == "eg"
-    assert found.totals.to_numpy() == pytest.approx(fairlp.allocate(instance, "njc").totals.to_numpy(), rel=1e-14)
+    assert found.totals.to_numpy() == pytest.approx(
+        fairlp.allocate(instance, "njc").totals.to_numpy(), rel=1e-14
+    )
     model = fairlp.allocate(instance, "ceei", method="convex")
     assert model.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-5, abs=1e-12)
     # without limits there are no dummy resources either: all that njc adds is gone
@@ -107,7 +111,9 @@ def test_figure_1_of_khamse_ashari():
 
 
 def test_identical_servers_are_merged_and_nothing_changes():
-    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1], [1, 1]], np.tile([[4, 6], [9, 3]], (4, 1)))
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1], [1, 1]], np.tile([[4, 6], [9, 3]], (4, 1))
+    )
     merged = fairlp.allocate(instance, "ceei")
     plain = fairlp.allocate(instance, "ceei", merge=False)
     assert "merged" in merged.notes[0] and not plain.notes
@@ -117,13 +123,18 @@ def test_identical_servers_are_merged_and_nothing_changes():
 
 def test_those_entitled_to_nothing_come_last():
     instance = fairlp.Instance.from_arrays(
-        [[1, 0], [1, 0], [0, 1]], [[4, 3], [2, 0]], entitlements=[0.5, 0.5, 0], eligible=[None, ["server1"], None]
+        [[1, 0], [1, 0], [0, 1]],
+        [[4, 3], [2, 0]],
+        entitlements=[0.5, 0.5, 0],
+        eligible=[None, ["server1"], None],
     )
     assert fairlp.allocate(instance, "ceei").totals.tolist() == pytest.approx([3, 3, 3], rel=1e-6)
 
 
 def test_users_who_can_run_nothing_get_nothing():
-    instance = fairlp.Instance.from_arrays([[1, 0], [0, 1], [1, 1]], [[4, 0], [0, 4]], task_limits=[np.inf, 0, np.inf])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [0, 1], [1, 1]], [[4, 0], [0, 4]], task_limits=[np.inf, 0, np.inf]
+    )
     found = fairlp.allocate(instance, "ceei")
     assert found.totals.tolist() == pytest.approx([4, 0, 0], rel=1e-7)
     nobody = fairlp.Instance.from_arrays([[1, 1]], [[4, 0], [0, 4]])
@@ -133,14 +144,18 @@ def test_users_who_can_run_nothing_get_nothing():
 def test_the_model_prints_and_is_defined_where_it_should_be():
     model = fairlp.formulate(examples.load("wang-figure-1"), "ceei")
     assert "maximize  ∑_n e[n]·log(∑_i Γ[n]·g[n,i])" in str(model)
-    assert fairlp.allocate(examples.load("wang-figure-1"), "ceei").totals.tolist() == pytest.approx([10, 10], rel=1e-7)
+    assert fairlp.allocate(examples.load("wang-figure-1"), "ceei").totals.tolist() == pytest.approx(
+        [10, 10], rel=1e-7
+    )
     with pytest.raises(NotDefinedError, match="one weight"):
         fairlp.allocate(fairlp.Instance.from_arrays([[1, 1]], [[1, 1]], weights=[[1, 2]]), "ceei")
     with pytest.raises(NotDefinedError, match="one server"):
         fairlp.allocate(examples.load("wang-figure-1"), "ceei", method="eg")
 
 
-@pytest.mark.parametrize("name", ["wang-figure-1", "khamse-ashari-table-3", "ghodsi", "dolev-section-3"])
+@pytest.mark.parametrize(
+    "name", ["wang-figure-1", "khamse-ashari-table-3", "ghodsi", "dolev-section-3"]
+)
 def test_validate(name):
     table = fairlp.validate(examples.load(name), "ceei")
     assert table["agrees"].all() and (table["first_order"] <= CONVEX_POINT).all()
@@ -177,9 +192,14 @@ def test_tangents_that_are_too_fine_for_a_solver():
 
 @pytest.mark.parametrize("method", ["interior-point", "convex"])
 def test_who_is_entitled_to_something_leaves_others_what_it_can(method):
-    # half of the first user's tasks on each server would be as good for it, and leave the second half of what it can
+    # half of the first user's tasks on each server would be as good for it, and leave the second
+    # half of what it can
     instance = fairlp.Instance.from_arrays(
-        [[1], [1]], [[1], [1]], entitlements=[1, 0], task_limits=[1, np.inf], eligible=[None, ["server1"]]
+        [[1], [1]],
+        [[1], [1]],
+        entitlements=[1, 0],
+        task_limits=[1, np.inf],
+        eligible=[None, ["server1"]],
     )
     found = fairlp.allocate(instance, "ceei", method=method)
     assert found.tasks_array == pytest.approx(np.array([[0, 1], [1, 0]]), abs=1e-9)
@@ -188,9 +208,14 @@ def test_who_is_entitled_to_something_leaves_others_what_it_can(method):
 
 
 def test_little_that_is_left_is_given_out():
-    instance = fairlp.Instance.from_arrays([[1], [1]], [[1e6]], entitlements=[1, 0], task_limits=[1e6 - 50, np.inf])
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]], [[1e6]], entitlements=[1, 0], task_limits=[1e6 - 50, np.inf]
+    )
     found = fairlp.allocate(instance, "ceei", method="interior-point")
-    assert found.totals.to_numpy() == pytest.approx(np.array([1e6 - 50, 50]), rel=1e-9) and found.certify()
+    assert (
+        found.totals.to_numpy() == pytest.approx(np.array([1e6 - 50, 50]), rel=1e-9)
+        and found.certify()
+    )
     # tangents cannot tell so little from their own error, and the answer says so
     rough = fairlp.allocate(instance, "ceei", method="convex")
     assert "would leave user 'user2' 50 more tasks" in rough.unproved and not rough.certify()

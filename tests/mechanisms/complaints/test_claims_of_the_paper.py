@@ -26,7 +26,10 @@ def as_instance(requests, entitled):
     limited = np.array(requests, dtype=float)
     dominant = limited.max(axis=1)
     return Instance.from_arrays(
-        limited / dominant[:, None], [np.ones(limited.shape[1])], task_limits=dominant, entitlements=entitled
+        limited / dominant[:, None],
+        [np.ones(limited.shape[1])],
+        task_limits=dominant,
+        entitlements=entitled,
     )
 
 
@@ -85,7 +88,9 @@ def weighted_path(requests, entitled, weights, dummies, c):
     u = np.log(e / (r.sum(axis=1) + 1) / 2)
     for k in np.geomspace(1, c, 40):
         c = k  # the path is followed from its beginning, each point from the last
-        u = minimize(value, u, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-13}).x
+        u = minimize(
+            value, u, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-13}
+        ).x
     return np.exp(u)
 
 
@@ -105,7 +110,9 @@ def test_weighted_terms_lead_elsewhere_and_end_at_the_same_point(name, seed):
     dummies = rng.permutation(np.resize([1.0, 100.0, 1e4], len(requests)))
     plain = np.ones(requests.shape[1]), np.ones(len(requests))
     early = weighted_path(requests, entitled, weights, dummies, 1e2)
-    assert abs(early - weighted_path(requests, entitled, *plain, 1e2)).max() > 1e-3  # another trajectory
+    assert (
+        abs(early - weighted_path(requests, entitled, *plain, 1e2)).max() > 1e-3
+    )  # another trajectory
     gaps = []
     for c in (1e6, 1e8, 1e10):
         x = weighted_path(requests, entitled, weights, dummies, c)

@@ -19,7 +19,9 @@ INF = np.inf
 
 def requests(**more):
     """Two users of one resource and one of another: 1/3 of what all may have each."""
-    return Requests.of(Instance.from_arrays([[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]], [[10.0, 10.0]], **more))
+    return Requests.of(
+        Instance.from_arrays([[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]], [[10.0, 10.0]], **more)
+    )
 
 
 #: Eisenberg–Gale: both resources saturated; a, a, b with 2a + 0.2b = 1 and 0.4a + b = 1.
@@ -51,7 +53,9 @@ def test_whoever_is_short_complains_and_is_owed_so_much(off):
     found = check_complaints(asked, np.array([3 * (1 - off), 3 * (1 + off), 3.0]))
     assert not found and found.complaining == ("user1",)
     assert found.table.loc["user1", "owed"] == pytest.approx(3 * off, rel=1e-6)
-    assert found.complaint == pytest.approx(off, rel=1e-6) and found.margin == pytest.approx(-off, rel=1e-6)
+    assert found.complaint == pytest.approx(off, rel=1e-6) and found.margin == pytest.approx(
+        -off, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 0.05])
@@ -138,7 +142,9 @@ def test_one_wrong_number_is_enough(part, off):
 def lying(mechanism, lies, instance=None, **options):
     """The validation of a mechanism some of whose methods lie: method → what its tasks become."""
     row = fairlp.mechanisms.TABLE[mechanism]
-    instance = instance or Instance.from_arrays([[1.0, 0.2], [1.0, 0.4], [0.2, 1.0]], [[10.0, 10.0]])
+    instance = instance or Instance.from_arrays(
+        [[1.0, 0.2], [1.0, 0.4], [0.2, 1.0]], [[10.0, 10.0]]
+    )
 
     class Lying(Check):
         def allocate(self, mechanism=None, method="auto", **parameters):
@@ -175,7 +181,8 @@ def test_validation_finds_a_feasible_fair_point_that_is_not_optimal(monkeypatch)
 
     monkeypatch.setattr(validation, "check_complaints", lambda *_: Fair())
     assert not lying("njc", {"eg": moved})["eg"]
-    # and where the value by the criterion is worse, or a method's point differs, that alone is enough
+    # and where the value by the criterion is worse, or a method's point differs, that alone is
+    # enough
     assert not lying("njc", {"milp": lambda tasks: tasks * 0.9})["milp"]
     assert not lying("njc", {"newton": lambda tasks: tasks * 0.9})["newton"]
 

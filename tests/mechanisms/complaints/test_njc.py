@@ -30,7 +30,9 @@ def totals(instance, **options):
 @pytest.mark.parametrize("method", SINGLE)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_papers_examples(name, method):
-    assert totals(examples.load(name), method=method) == pytest.approx(GOLDEN[name], rel=CLOSE[method])
+    assert totals(examples.load(name), method=method) == pytest.approx(
+        GOLDEN[name], rel=CLOSE[method]
+    )
 
 
 @pytest.mark.parametrize("method", SINGLE)
@@ -43,7 +45,9 @@ def test_figure_2_beside_drf():
     found = complaints.against_drf(examples.load("dolev-figure-2"))
     assert found.users["njc"].tolist() == pytest.approx([1 / 3, 1 / 3, 5 / 6])
     assert found.users["drf"].tolist() == pytest.approx([0.4, 0.4, 0.5])
-    assert found.resources["njc"].tolist() == pytest.approx([1, 0.8])  # of resource 2: 2/30 + 2/30 + 2/3
+    assert found.resources["njc"].tolist() == pytest.approx(
+        [1, 0.8]
+    )  # of resource 2: 2/30 + 2/30 + 2/3
     assert found.gaining == ("user3",) and found.complaints.complaining == ("user3",)
 
 
@@ -58,7 +62,9 @@ def test_one_bottleneck_by_itself_is_a_resource():
     instance = examples.load("dolev-section-4")
     with pytest.raises(UnknownNameError, match="no resource is called 7; known: "):
         fairlp.formulate(instance, "njc", bottlenecks=7)
-    named = fairlp.Instance.from_arrays(instance.demands, instance.capacities, resources=[1, 2, 3, 4])
+    named = fairlp.Instance.from_arrays(
+        instance.demands, instance.capacities, resources=[1, 2, 3, 4]
+    )
     alone, listed = (fairlp.formulate(named, "njc", bottlenecks=given) for given in (1, [1]))
     assert str(alone) == str(listed)
 
@@ -67,8 +73,12 @@ def test_section_5_all_solutions():
     fair = fairlp.complaints.solutions(examples.load("dolev-section-5"))
     assert [one.bottlenecks for one in fair] == [("resource1", "resource2")]
     assert fair[0].dimension == 1 and not fair.is_unique
-    assert fair.ranges[["least", "most"]].to_numpy() == pytest.approx(np.array([[0.5, 0.7], [0.3, 0.5], [0.3, 0.5]]))
-    assert fair[0].vertices.to_numpy() == pytest.approx(np.array([[0.5, 0.5, 0.5], [0.7, 0.3, 0.3]]))
+    assert fair.ranges[["least", "most"]].to_numpy() == pytest.approx(
+        np.array([[0.5, 0.7], [0.3, 0.5], [0.3, 0.5]])
+    )
+    assert fair[0].vertices.to_numpy() == pytest.approx(
+        np.array([[0.5, 0.5, 0.5], [0.7, 0.3, 0.3]])
+    )
     for z, good in ((0.5, True), (0.6, True), (0.7, True), (0.49, False), (0.71, False)):
         assert fair.contains([z, 1 - z, 1 - z]) is good
     assert fair.best("user1").totals.tolist() == pytest.approx([0.7, 0.3, 0.3])
@@ -97,7 +107,9 @@ def test_circle_of_four_is_a_continuum():
 def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
     instance = examples.load("dolev-section-5")
     model = fairlp.formulate(instance, "njc", bottlenecks={"resource1", "resource2"})
-    assert "bottleneck  ∑_n r[n,j]·x[n] = 1" in str(model) and "fairness    x[n] ≥ a[n]" in str(model)
+    assert "bottleneck  ∑_n r[n,j]·x[n] = 1" in str(model) and "fairness    x[n] ≥ a[n]" in str(
+        model
+    )
     assert model.solve().values["x"].tolist() == pytest.approx([0.5] * 3)
     infeasible = fairlp.formulate(instance, "njc", bottlenecks="resource1")
     assert infeasible.solve().status.termination.value == "infeasible"
@@ -106,7 +118,9 @@ def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
     again = fairlp.read_program(path)
     assert again.solve().objective == pytest.approx(model.solve().objective)
     assert "bottleneck.resource1" in path.read_text(encoding="utf-8")
-    assert fairlp.formulate(instance, "njc", bottlenecks="resource1, resource2").compile().n_rows == 5
+    assert (
+        fairlp.formulate(instance, "njc", bottlenecks="resource1, resource2").compile().n_rows == 5
+    )
     with pytest.raises(UnknownNameError, match="did you mean 'resource1'"):
         fairlp.formulate(instance, "njc", bottlenecks=["resorce1"])
 
@@ -117,7 +131,9 @@ def test_the_eisenberg_gale_model_through_solvers_with_duals_as_prices():
     for solver, digits in (("highs", 1e-6), ("glpk", 1e-6), ("clarabel", CONVEX_POINT)):
         solution = fairlp.formulate(instance, "njc").solve(solver)
         assert solution.verify().is_optimal or solver == "clarabel"
-        assert solution.duals["capacity"].to_numpy() == pytest.approx(expected.to_numpy(), abs=digits)
+        assert solution.duals["capacity"].to_numpy() == pytest.approx(
+            expected.to_numpy(), abs=digits
+        )
     assert expected.sum() == pytest.approx(1) and (expected > 0).tolist() == [False, True, True]
 
 
@@ -145,9 +161,12 @@ def test_trajectories_can_be_drawn():
     e = instance.entitlements
     for method, digits in (("ode", 1e-4), ("newton", 1e-7)):
         path = complaints.trajectory(instance, method=method, until=1e8)
-        assert path.granted.index.is_monotonic_increasing and path.granted.index[-1] == pytest.approx(1e8)
+        assert path.granted.index.is_monotonic_increasing and path.granted.index[
+            -1
+        ] == pytest.approx(1e8)
         x, c = path.granted.to_numpy(), path.granted.index.to_numpy()
-        # the equation of the path, x[n]·∂f/∂x[n] = c·e[n], from the requests alone, while slacks have digits
+        # the equation of the path, x[n]·∂f/∂x[n] = c·e[n], from the requests alone, while slacks
+        # have digits
         early = c < 1e4
         slack = 1 - x[early] @ instance.demands
         gradient = x[early] * ((1 / slack) @ instance.demands.T + 1 / (1 - x[early]))
@@ -169,7 +188,9 @@ def test_users_who_ask_for_less_than_their_entitlement_have_all():
         found = fairlp.allocate(instance, "njc", method=method)
         assert found.totals["user1"] == pytest.approx(1, rel=1e-6), method
     # §5.1: removed, with capacities and entitlements of the others scaled up, the rest is the same
-    rest = fairlp.Instance.from_arrays([[1, 0.5], [0.3, 1]], [[0.9, 0.8]], task_limits=[1, 1], entitlements=[0.5, 0.5])
+    rest = fairlp.Instance.from_arrays(
+        [[1, 0.5], [0.3, 1]], [[0.9, 0.8]], task_limits=[1, 1], entitlements=[0.5, 0.5]
+    )
     assert totals(rest) == pytest.approx(totals(instance)[1:], rel=1e-12)
 
 
@@ -178,13 +199,18 @@ def test_users_entitled_to_nothing_get_what_others_leave():
     instance = examples.requests(table, [0.5, 0.5, 0, 0, 0])
     for method in ("eg", "convex", "trajectory", "newton"):
         found = fairlp.allocate(instance, "njc", method=method)
-        # 60 % and all of user 2's: the third needs what is used up, the others share 0.8 of the second resource
-        assert found.totals.tolist() == pytest.approx([0.6, 1, 0, 0.8, 0.8], rel=1e-5, abs=1e-5), method
+        # 60 % and all of user 2's: the third needs what is used up, the others share 0.8 of the
+        # second resource
+        assert found.totals.tolist() == pytest.approx([0.6, 1, 0, 0.8, 0.8], rel=1e-5, abs=1e-5), (
+            method
+        )
         assert complaints.check(instance, found, CONVEX_POINT)
     heavier = instance.replace(weights=np.array([1.0, 1, 1, 3, 1]))
     assert totals(heavier).tolist() == pytest.approx([0.6, 1, 0, 1, 0.6])
     path = complaints.trajectory(instance, method="newton")
-    assert (path.granted[["user3", "user4", "user5"]] == 0).all(axis=None)  # the path is that of those entitled
+    assert (path.granted[["user3", "user4", "user5"]] == 0).all(
+        axis=None
+    )  # the path is that of those entitled
     # with nothing saturated that it uses, even a user entitled to nothing may ask for more
     idle = complaints.check(instance, [0.6, 1, 0, 0, 0])
     assert idle.complaining == ("user4", "user5") and idle.table.loc["user4", "bottleneck"] == ""
@@ -193,13 +219,18 @@ def test_users_entitled_to_nothing_get_what_others_leave():
 
 def test_requests_of_nothing_and_of_more_than_there_is():
     instance = fairlp.Instance.from_arrays(
-        [[1, 1], [2, 1], [1, 3]], [[4, 6]], task_limits=[0, 100, np.inf], entitlements=[0.2, 0.4, 0.4]
+        [[1, 1], [2, 1], [1, 3]],
+        [[4, 6]],
+        task_limits=[0, 100, np.inf],
+        entitlements=[0.2, 0.4, 0.4],
     )
     for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
         found = fairlp.allocate(instance, "njc", method=method)
         assert found.totals.iloc[0] == 0 and complaints.check(instance, found, CONVEX_POINT), method
         # to ask for 100 tasks is to ask for all that one could run alone
-        asked = fairlp.allocate(instance.replace(task_limits=np.array([0.0, 2, np.inf])), "njc", method=method)
+        asked = fairlp.allocate(
+            instance.replace(task_limits=np.array([0.0, 2, np.inf])), "njc", method=method
+        )
         assert asked.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-6)
     table = complaints.check(instance, found, CONVEX_POINT).table
     assert not table["complains"].iloc[0] and table["owed"].iloc[0] == 0
@@ -209,7 +240,10 @@ def test_nothing_is_contended():
     instance = examples.requests([[0.2, 0.3], [0.3, 0.1]], [0.01, 0.99])
     for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
         found = fairlp.allocate(instance, "njc", method=method)
-        assert found.totals.tolist() == pytest.approx([1, 1], rel=1e-6) and not found.certificate.bottlenecks, method
+        assert (
+            found.totals.tolist() == pytest.approx([1, 1], rel=1e-6)
+            and not found.certificate.bottlenecks
+        ), method
     fair = fairlp.complaints.solutions(instance)
     assert fair.is_unique and fair[0].bottlenecks == () and fair.candidates == 1
 
@@ -228,13 +262,21 @@ def test_who_complains_and_what_is_owed():
     assert not found and found.complaining == ("A",) and found.bottlenecks == ("cpu",)
     row = found.table.loc["A"]
     # it has 3 of 9 CPUs and is entitled to 4.5
-    assert row["owed"] == pytest.approx(1.5) and row["fraction"] == pytest.approx(1 / 3) and row["room"] == 0
+    assert (
+        row["owed"] == pytest.approx(1.5)
+        and row["fraction"] == pytest.approx(1 / 3)
+        and row["room"] == 0
+    )
     assert found.complaint == pytest.approx(1 / 3) and found.margin == pytest.approx(-1 / 3)
     assert str(found) == "'A' is owed 1.5 tasks (bottlenecks: cpu)"
     for other in (drf.totals, drf.tasks, drf.totals.to_dict(), [3, 2], drf.totals.iloc[::-1]):
         pd.testing.assert_frame_equal(complaints.check(instance, other).table, found.table)
     over = complaints.check(instance, [9, 9])
-    assert not over and "'cpu' is given out 4 times" in over.violations[0] and over.margin == pytest.approx(-3)
+    assert (
+        not over
+        and "'cpu' is given out 4 times" in over.violations[0]
+        and over.margin == pytest.approx(-3)
+    )
     limited = examples.load("dolev-figure-2")
     assert "asked for 1" in complaints.check(limited, [0, 0, 1.5]).violations[1]
     idle = complaints.check(instance, [0, 0])
@@ -249,9 +291,13 @@ def test_criteria_and_their_errors():
     instance = examples.load("dolev-section-5")
     best = fairlp.allocate(instance, "njc", criterion="user1")
     assert best.method == "milp" and best.totals["user1"] == pytest.approx(0.7)
-    mixed = fairlp.allocate(instance, "njc", method="candidates", criterion={"user2": 1, "user3": 2})
+    mixed = fairlp.allocate(
+        instance, "njc", method="candidates", criterion={"user2": 1, "user3": 2}
+    )
     assert mixed.totals.tolist() == pytest.approx([0.5] * 3) and "candidate sets" in mixed.notes[0]
-    assert fairlp.allocate(instance, "njc", criterion="least-served").totals.min() == pytest.approx(0.5)
+    assert fairlp.allocate(instance, "njc", criterion="least-served").totals.min() == pytest.approx(
+        0.5
+    )
     for method in SINGLE:
         with pytest.raises(UnknownNameError, match="methods 'milp' and 'candidates'"):
             fairlp.allocate(instance, "njc", method=method, criterion="user1")
@@ -270,11 +316,16 @@ def test_criteria_and_their_errors():
 def test_more_than_twenty_resources_are_not_enumerated():
     rng = np.random.default_rng(0)
     instance = examples.requests(rng.random((30, 22)), np.full(30, 1 / 30))
-    for how in (lambda: fairlp.complaints.solutions(instance), lambda: totals(instance, method="candidates")):
+    for how in (
+        lambda: fairlp.complaints.solutions(instance),
+        lambda: totals(instance, method="candidates"),
+    ):
         with pytest.raises(TooLargeError, match=r"2\^22 = 4,194,304 .* 'eg' .*'milp'"):
             how()
     assert complaints.check(instance, fairlp.allocate(instance, "njc"))
-    assert complaints.check(instance, fairlp.allocate(instance, "njc", method="milp", criterion="least-served"))
+    assert complaints.check(
+        instance, fairlp.allocate(instance, "njc", method="milp", criterion="least-served")
+    )
     # resources that cannot be saturated do not count
     calm = np.column_stack([rng.random((4, 3)), np.full((4, 30), 0.1)])
     assert fairlp.complaints.solutions(examples.requests(calm, [0.25] * 4)).candidates == 8
@@ -295,13 +346,17 @@ def test_units_of_data_do_not_matter():
     demands, capacity = rng.random((50, 6)), rng.random(6) * 10
     base = totals(fairlp.Instance.from_arrays(demands, [capacity]))
     unit = 10.0 ** rng.integers(-6, 10, 6)
-    assert totals(fairlp.Instance.from_arrays(demands * unit, [capacity * unit])) == pytest.approx(base, rel=1e-11)
+    assert totals(fairlp.Instance.from_arrays(demands * unit, [capacity * unit])) == pytest.approx(
+        base, rel=1e-11
+    )
 
 
 @pytest.mark.parametrize("name", ["dolev-section-3", "dolev-circle", "ghodsi"])
 def test_validate_compares_the_methods(name):
     table = fairlp.validate(examples.load(name), "njc")
-    assert table["agrees"].all() and set(table.index) == set(fairlp.mechanisms.find("njc").method_names)
+    assert table["agrees"].all() and set(table.index) == set(
+        fairlp.mechanisms.find("njc").method_names
+    )
     assert fairlp.validate(examples.load(name), "njc", criterion="least-served")["agrees"].all()
 
 
@@ -323,9 +378,16 @@ def test_the_definition_alone_does_not_exclude_envy():
     """§4 claims that no justified complaints imply strategy-proofness and thereby no envy; neither is so."""
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
     assert complaints.check(instance, [1 / 3, 17 / 30, 1])  # equal users, unequal shares
-    assert fairlp.complaints.solutions(instance).ranges.loc["user1", "most"] == pytest.approx(17 / 30)
-    assert totals(instance) == pytest.approx([0.45, 0.45, 1])  # the optimum's prices are the same for all
-    # Ghodsi et al., §6.1.2: at market equilibrium the first user gains by asking for memory that it does not need
+    assert fairlp.complaints.solutions(instance).ranges.loc["user1", "most"] == pytest.approx(
+        17 / 30
+    )
+    assert totals(instance) == pytest.approx(
+        [0.45, 0.45, 1]
+    )  # the optimum's prices are the same for all
+    # Ghodsi et al., §6.1.2: at market equilibrium the first user gains by asking for memory that it
+    # does not need
     honest = fairlp.Instance.from_arrays([[16, 1], [1, 2]], [[100, 100]])
     lying = fairlp.Instance.from_arrays([[16, 8], [1, 2]], [[100, 100]])
-    assert totals(honest) == pytest.approx([100 / 31, 1500 / 31]) and totals(lying)[0] == pytest.approx(25 / 6)
+    assert totals(honest) == pytest.approx([100 / 31, 1500 / 31]) and totals(lying)[
+        0
+    ] == pytest.approx(25 / 6)

@@ -60,7 +60,9 @@ def test_the_list_of_polytopes_is_the_exact_one(seed):
 
 def belongs(r, e, bottlenecks, x):
     saturated = all(sum(row[j] * v for row, v in zip(r, x, strict=True)) == 1 for j in bottlenecks)
-    return saturated and all(v >= low for v, low in zip(x, least(r, e, sorted(bottlenecks)), strict=True))
+    return saturated and all(
+        v >= low for v, low in zip(x, least(r, e, sorted(bottlenecks)), strict=True)
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
@@ -77,8 +79,11 @@ def test_the_best_is_the_best_vertex(seed):
     ):
         for method in ("milp", "candidates"):
             found = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
-            assert complaints.best_value(instance, found, criterion) == pytest.approx(float(best), abs=1e-9)
-    # the smallest granted fraction is concave: its maximum need not be a vertex, but is at least that of each
+            assert complaints.best_value(instance, found, criterion) == pytest.approx(
+                float(best), abs=1e-9
+            )
+    # the smallest granted fraction is concave: its maximum need not be a vertex, but is at least
+    # that of each
     for method in ("milp", "candidates"):
         found = fairlp.allocate(instance, "njc", method=method, criterion="least-served")
         value = complaints.best_value(instance, found, "least-served")

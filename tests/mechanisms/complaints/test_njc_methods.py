@@ -50,7 +50,11 @@ def contested(seed, users=8, resources=5, tasks_per_level=True):
 def test_every_method_is_fair_and_the_single_ones_agree(seed):
     instance = contested(seed)
     exact = fairlp.allocate(instance, "njc")
-    assert exact.certificate and exact.certificate.conditions <= 10 * MARKET and exact.certificate.gap <= 10 * MARKET
+    assert (
+        exact.certificate
+        and exact.certificate.conditions <= 10 * MARKET
+        and exact.certificate.gap <= 10 * MARKET
+    )
     assert complaints.check(instance, exact) and complaints.check(instance, exact).margin >= -1e-12
     for method in ("trajectory", "newton"):
         found = fairlp.allocate(instance, "njc", method=method)
@@ -61,11 +65,18 @@ def test_every_method_is_fair_and_the_single_ones_agree(seed):
     for method in ("milp", "candidates"):
         for criterion in ("utilization", "least-served", instance.users[0]):
             found = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
-            assert complaints.check(instance, found), f"{method}: {complaints.check(instance, found)}"
+            assert complaints.check(instance, found), (
+                f"{method}: {complaints.check(instance, found)}"
+            )
             values[method, criterion] = complaints.best_value(instance, found, criterion)
-            assert values[method, criterion] >= complaints.best_value(instance, exact, criterion) - AGREEMENT
+            assert (
+                values[method, criterion]
+                >= complaints.best_value(instance, exact, criterion) - AGREEMENT
+            )
     for method, criterion in values:
-        assert values[method, criterion] == pytest.approx(values["milp", criterion], rel=1e-8, abs=1e-10)
+        assert values[method, criterion] == pytest.approx(
+            values["milp", criterion], rel=1e-8, abs=1e-10
+        )
 
 
 @pytest.mark.parametrize("method", ["trajectory", "newton"])
@@ -95,12 +106,19 @@ def test_the_convex_model_is_fair_within_its_accuracy(seed):
     for solver in ("highs", "cvxpy:CLARABEL"):
         found = fairlp.allocate(instance, "njc", method="convex", solver=solver)
         assert complaints.check(instance, found, CONVEX_POINT), f"{solver}: {found.certificate}"
-        objective = [float(np.log(np.maximum(one.totals.to_numpy(), 1e-300)) @ _e(instance)) for one in (found, exact)]
+        objective = [
+            float(np.log(np.maximum(one.totals.to_numpy(), 1e-300)) @ _e(instance))
+            for one in (found, exact)
+        ]
         assert objective[0] == pytest.approx(objective[1], abs=1e-6)
 
 
 def _e(instance):
-    return instance.entitlements if instance.entitlements is not None else instance.weights / instance.weights.sum()
+    return (
+        instance.entitlements
+        if instance.entitlements is not None
+        else instance.weights / instance.weights.sum()
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
@@ -124,7 +142,9 @@ def test_the_prices_prove_the_optimum(seed):
         take = np.minimum(limit, e / np.maximum(p, 1e-12))
         return multipliers.sum() + float((e * np.log(take) - p * take).sum())
 
-    other = minimize(dual, np.full(len(prices), 0.3), bounds=[(1e-9, None)] * len(prices), method="L-BFGS-B")
+    other = minimize(
+        dual, np.full(len(prices), 0.3), bounds=[(1e-9, None)] * len(prices), method="L-BFGS-B"
+    )
     assert dual(prices) <= other.fun + 1e-9
     assert dual(prices) == pytest.approx(float(e @ np.log(x)), abs=1e-11)
 
@@ -139,12 +159,16 @@ def test_on_the_awkward_instances_of_the_other_mechanisms(seed):
     )
     compared = complaints.against_drf(instance)
     drf = fairlp.allocate(
-        instance.replace(task_limits=np.where(instance.task_limits > 0, instance.task_limits, 0)), "drf"
+        instance.replace(task_limits=np.where(instance.task_limits > 0, instance.task_limits, 0)),
+        "drf",
     )
-    assert compared.users["drf"].to_numpy() == pytest.approx(drf.totals.to_numpy(), rel=1e-9, abs=1e-12)
+    assert compared.users["drf"].to_numpy() == pytest.approx(
+        drf.totals.to_numpy(), rel=1e-9, abs=1e-12
+    )
 
 
-# What saves an answer when one of the steps to it fails: each is made to fail, and the answer is right or an error.
+# What saves an answer when one of the steps to it fails: each is made to fail, and the answer is
+# right or an error.
 
 #: Two users of one resource and one of another: 1/3 of what all may have each.
 TABLE = [[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]]
@@ -166,7 +190,9 @@ class NoDuals(fairlp.Backend):
         return replace(find_backend("cvxpy:CLARABEL").run(program, options), row_duals=None)
 
 
-@pytest.mark.parametrize(("mechanism", "how"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})])
+@pytest.mark.parametrize(
+    ("mechanism", "how"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})]
+)
 def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, how):
     found = fairlp.allocate(instance(), mechanism, method="convex", solver=NoDuals(), **how)
     wanted = fairlp.allocate(instance(), mechanism, **how)
@@ -185,7 +211,10 @@ def test_the_ends_of_alpha():
     worse = replace(least, tasks_array=least.tasks_array * [[0.5], [1], [1]])
     assert mean_level_gap(worse) == np.inf
     levels = least.levels.to_numpy()
-    for model in (alpha_fair.alpha_fair(instance(), np.inf), alpha_fair.better(instance(), levels, np.inf)):
+    for model in (
+        alpha_fair.alpha_fair(instance(), np.inf),
+        alpha_fair.better(instance(), levels, np.inf),
+    ):
         assert model.solve().objective == pytest.approx(levels.min(), rel=1e-9)
     nobody = Instance.from_arrays([[1.0]], [[1.0]], task_limits=[0.0])
     assert alpha_fair.reference(nobody) == 1.0
@@ -215,14 +244,18 @@ class Session:
 
 
 def unknown(solution):
-    return replace(solution, status=replace(solution.status, termination=fairlp.Termination.UNKNOWN))
+    return replace(
+        solution, status=replace(solution.status, termination=fairlp.Termination.UNKNOWN)
+    )
 
 
 def test_a_candidate_set_that_is_not_decided_is_solved_afresh():
     wanted = complaints_2.Candidates(asked()).best()
     tried = complaints_2.Candidates(asked())
     tried._session = Session(tried._session, unknown)
-    assert tried.best().value == pytest.approx(wanted.value, rel=1e-9) and tried._session.restarts == 1
+    assert (
+        tried.best().value == pytest.approx(wanted.value, rel=1e-9) and tried._session.restarts == 1
+    )
 
 
 def test_an_answer_for_a_candidate_set_that_overuses_is_refused():
@@ -259,18 +292,24 @@ def test_a_market_whose_first_ends_fail_is_solved_by_a_later_one(monkeypatch):
 def test_a_market_that_never_ends_says_how_far_off_it_is(monkeypatch):
     end = market._Problem._end
     monkeypatch.setattr(market._Problem, "_end", lambda *given: replace(end(*given), residual=0.5))
-    with pytest.raises(NotConvergedError, match=r"conditions are off by 5\.0e-01 .* method='convex' is another way"):
+    with pytest.raises(
+        NotConvergedError, match=r"conditions are off by 5\.0e-01 .* method='convex' is another way"
+    ):
         solved()
 
 
 def test_a_market_that_ends_within_what_is_verified_is_taken(monkeypatch):
     end = market._Problem._end
-    monkeypatch.setattr(market._Problem, "_end", lambda *given: replace(end(*given), residual=VERIFIED / 2))
+    monkeypatch.setattr(
+        market._Problem, "_end", lambda *given: replace(end(*given), residual=VERIFIED / 2)
+    )
     found = solved()
     assert found.residual == VERIFIED / 2 and found.x == pytest.approx([A, A, B], rel=1e-6)
 
 
-@pytest.mark.parametrize(("name", "value"), [("_STEPS", 1), ("_HALVINGS", 2), ("_END_STEPS", 2), ("_SETS", 1)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("_STEPS", 1), ("_HALVINGS", 2), ("_END_STEPS", 2), ("_SETS", 1)]
+)
 def test_a_market_that_may_take_few_steps_gets_there_or_says_so(monkeypatch, name, value):
     monkeypatch.setattr(market, name, value)
     try:
@@ -290,14 +329,18 @@ def test_prices_of_too_few_or_too_many_resources_are_mended():
     free = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])
     for priced in ([False, False], [True, True], [False, True]):
         found = free._end(np.array([1.0, 0.5]), np.array(priced))
-        assert found.x == pytest.approx([0.5, 0.5], rel=1e-9) and found.prices == pytest.approx([1, 0], abs=1e-9)
+        assert found.x == pytest.approx([0.5, 0.5], rel=1e-9) and found.prices == pytest.approx(
+            [1, 0], abs=1e-9
+        )
 
 
 def test_a_resource_whose_price_would_be_negative_has_none(monkeypatch):
     both = problem([[1.0, 0.9], [1.0, 1.2]], [False, False])
     given = np.array([1.0, 0.5]), np.array([True, True])
     found = both._end(*given)
-    assert found.x == pytest.approx([0.5 / 0.9, 0.5 / 1.2], rel=1e-9) and found.prices == pytest.approx([0, 1])
+    assert found.x == pytest.approx(
+        [0.5 / 0.9, 0.5 / 1.2], rel=1e-9
+    ) and found.prices == pytest.approx([0, 1])
     monkeypatch.setattr(market, "_SETS", 1)
     assert both._end(*given).residual == np.inf
 
@@ -313,18 +356,26 @@ def test_an_end_that_may_take_one_step_says_how_far_off_it_is(monkeypatch, name)
 def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
     right, ends = np.array([0.5, 0.5]), iter([1e-9, 1e-3, 1e-6, 1e-3])
     monkeypatch.setattr(
-        market._Problem, "_saturate", lambda self, price, priced: (np.array([1.0, 0.0]), right * (1 - next(ends)), 1)
+        market._Problem,
+        "_saturate",
+        lambda self, price, priced: (np.array([1.0, 0.0]), right * (1 - next(ends)), 1),
     )
     monkeypatch.setattr(market, "_SETS", 4)
-    found = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])._end(np.array([1.0, 0.5]), np.array([True, False]))
-    assert found.x.tolist() == (right * (1 - 1e-9)).tolist() and found.residual == pytest.approx(1e-9, rel=1e-6)
+    found = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])._end(
+        np.array([1.0, 0.5]), np.array([True, False])
+    )
+    assert found.x.tolist() == (right * (1 - 1e-9)).tolist() and found.residual == pytest.approx(
+        1e-9, rel=1e-6
+    )
 
 
 def test_whom_next_to_nothing_is_entitled_gets_what_the_other_leaves():
     """The other has all it asks for at any such price: what it leaves of the resource is worth the first one's part."""
     parts = np.array([1e-5, 1.0]) / (1 + 1e-5)
     found = market.eisenberg_gale(np.array([[0.8], [0.4]]), parts, np.array([True, True]))
-    assert found.x == pytest.approx([0.75, 1], rel=1e-12) and found.prices == pytest.approx([parts[0] / 0.6], rel=1e-9)
+    assert found.x == pytest.approx([0.75, 1], rel=1e-12) and found.prices == pytest.approx(
+        [parts[0] / 0.6], rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("more", [7e-13, 2e-12, 1e-6])
@@ -345,7 +396,9 @@ def test_who_has_all_it_asks_for_is_moved_by_a_price_only_where_that_is_too_much
 def test_a_path_that_cannot_be_followed_is_told(monkeypatch):
     failed = SimpleNamespace(success=False, message="step size too small")
     monkeypatch.setattr(scipy.integrate, "solve_ivp", lambda *_, **__: failed)
-    with pytest.raises(NotConvergedError, match=r"could not be followed to c = .*: step size too small"):
+    with pytest.raises(
+        NotConvergedError, match=r"could not be followed to c = .*: step size too small"
+    ):
         fairlp.allocate(instance(), "njc", method="trajectory")
 
 
@@ -368,7 +421,9 @@ def hull():
         points.append(np.eye(3)[direction.argmax()])
         return points[-1]
 
-    return polytopes._affine_hull(TRIANGLE, np.ones(1, dtype=bool), points, extreme), np.array(points)
+    return polytopes._affine_hull(TRIANGLE, np.ones(1, dtype=bool), points, extreme), np.array(
+        points
+    )
 
 
 def test_directions_of_a_polytope_are_found_from_one_point():
@@ -411,7 +466,8 @@ def test_who_is_entitled_to_nothing_has_nothing_where_nothing_is_left():
     assert found.totals.to_numpy() == pytest.approx([4, 0], abs=1e-6)
 
 
-# No justified complaints and proportional fairness where requests add up to what there is, within rounding.
+# No justified complaints and proportional fairness where requests add up to what there is, within
+# rounding.
 
 
 @pytest.mark.parametrize("over", [1e-12, 1e-10, 1.1e-9, 1e-8])
@@ -431,5 +487,7 @@ def test_of_two_resources_the_one_that_is_asked_for_by_whoever_has_all_gets_its_
 @pytest.mark.parametrize("mechanism", ["njc", "ceei"])
 def test_such_an_answer_fits_and_is_certified(mechanism):
     limits = np.array([2.0, 2.0]) * (1 + 1.1e-9)
-    found = fairlp.allocate(fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=limits), mechanism)
+    found = fairlp.allocate(
+        fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=limits), mechanism
+    )
     assert found.method == "eg" and found.residual <= 1e-15 and found.certify()

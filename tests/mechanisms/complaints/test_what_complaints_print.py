@@ -17,8 +17,14 @@ def test_the_list_of_fair_allocations_has_a_row_a_set():
     assert table["dimension"].tolist() == [one.dimension for one in fair.sets]
     assert table["vertices"].tolist() == [len(one.vertices) for one in fair.sets]
     said = str(fair)
-    assert f"in {len(fair)} of {fair.candidates} candidate sets" in said and all(name in said for name in table.index)
-    kind = "one fair allocation" if fair.is_unique else f"fair allocations of up to {fair.dimension} dimensions"
+    assert f"in {len(fair)} of {fair.candidates} candidate sets" in said and all(
+        name in said for name in table.index
+    )
+    kind = (
+        "one fair allocation"
+        if fair.is_unique
+        else f"fair allocations of up to {fair.dimension} dimensions"
+    )
     assert said.startswith(kind)
 
 
@@ -36,7 +42,9 @@ def test_a_check_and_a_certificate_say_the_figures():
     text = str(found.certificate)
     assert "bottlenecks " in text and "overuse " in text and "optimality " in text
     drf = complaints.against_drf(instance)
-    assert all(str(user) in str(drf) for user in instance.users) and str(drf).endswith(f"DRF: {drf.complaints}")
+    assert all(str(user) in str(drf) for user in instance.users) and str(drf).endswith(
+        f"DRF: {drf.complaints}"
+    )
 
 
 def test_a_certificate_without_prices_has_no_figures_for_them():

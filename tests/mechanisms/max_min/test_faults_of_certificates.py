@@ -35,8 +35,16 @@ def test_with_a_fault_that_gives_wrong_answers_none_is_believed(monkeypatch):
         wrong = 0
         for module, name, fault in (
             (methods, "floors", unlimited),
-            (leximin, "_split", lambda grouped, members, *rest: split(grouped, members * 0.9, *rest)),
-            (filling.RateSegment, "full", lambda self, t: full(self, t) | (self.active & (self.has > 1))),
+            (
+                leximin,
+                "_split",
+                lambda grouped, members, *rest: split(grouped, members * 0.9, *rest),
+            ),
+            (
+                filling.RateSegment,
+                "full",
+                lambda self, t: full(self, t) | (self.active & (self.has > 1)),
+            ),
         ):
             with monkeypatch.context() as patch:
                 patch.setattr(module, name, fault)

@@ -35,7 +35,12 @@ def instance_of(jobs):
     rates, types = jobs.throughputs / jobs.scale[:, None], len(jobs.workers)
     counts = jobs.workers.astype(int)
     return Instance.from_arrays(
-        jobs.scale[:, None], np.ones((types, 1)), counts=counts, rates=rates, weights=jobs.weights, resources=["gpu"]
+        jobs.scale[:, None],
+        np.ones((types, 1)),
+        counts=counts,
+        rates=rates,
+        weights=jobs.weights,
+        resources=["gpu"],
     )
 
 
@@ -59,7 +64,9 @@ def test_levels_are_those_of_gavels_water_filling(peers, seed, like_gavel):
         and fairlp.validate(instance, "gavel").agrees.all()
     )
     assert (fairlp.audit(instance, found, AUDITS)["holds"]).all()
-    used = (instance.demands * found.tasks_array / throughputs(instance)).sum(axis=0)  # GPUs, of X[m,j] = x[m,j]/T[m,j]
+    used = (instance.demands * found.tasks_array / throughputs(instance)).sum(
+        axis=0
+    )  # GPUs, of X[m,j] = x[m,j]/T[m,j]
     assert used == pytest.approx(found.usage["gpu"].to_numpy(), rel=AGREEMENT)
 
 
@@ -87,7 +94,10 @@ def in_rationals(instance):
     users, servers = instance.shape
     counts = [int(count) for count in instance.counts]
     d = [[Fraction(v) for v in row] for row in instance.demands.tolist()]
-    c = [[Fraction(v) * k for v in row] for row, k in zip(instance.capacities.tolist(), counts, strict=True)]
+    c = [
+        [Fraction(v) * k for v in row]
+        for row, k in zip(instance.capacities.tolist(), counts, strict=True)
+    ]
     gamma = {
         (n, i): Fraction(float(instance.rates[n, i])) * counts[i]
         for n in range(users)
@@ -111,7 +121,9 @@ def in_rationals(instance):
             have.append(Fraction(float(instance.task_limits[n])))
         if any(work) and instance.task_limits[n] > 0:
             total[n] = work
-            due[n] = Fraction(float(instance.weights[n])) * sum(gamma[m, i] for m, i in pairs if m == n)
+            due[n] = Fraction(float(instance.weights[n])) * sum(
+                gamma[m, i] for m, i in pairs if m == n
+            )
     found = leximin_oracle.levels(fits, have, total, due) if total else {}
     return [float(found.get(n, 0)) for n in range(users)]
 
@@ -121,7 +133,9 @@ def in_rationals(instance):
 def test_the_leximin_is_that_in_rationals(seed):
     instance = drawn(seed)
     found = fairlp.allocate(instance, "gavel")
-    assert found.levels.tolist() == pytest.approx(in_rationals(instance), rel=AGREEMENT, abs=VERIFIED)
+    assert found.levels.tolist() == pytest.approx(
+        in_rationals(instance), rel=AGREEMENT, abs=VERIFIED
+    )
     assert found.residual <= VERIFIED and found.certify()
     assert fairlp.audit(instance, found, AUDITS)["holds"].isin([True, None]).all()
 
@@ -132,21 +146,30 @@ def test_a_job_runs_on_one_gpu_at_a_time():
         [[1], [1]], [[1], [1]], users=["a", "b"], servers=["fast", "slow"], rates=[[3, 1], [1, 1]]
     )
     found = fairlp.allocate(jobs, "gavel")
-    assert found.tasks_array == pytest.approx(np.array([[3, 0], [0, 1]])) and found.levels.tolist() == [0.75, 0.5]
+    assert found.tasks_array == pytest.approx(
+        np.array([[3, 0], [0, 1]])
+    ) and found.levels.tolist() == [0.75, 0.5]
     assert found.prices is not None and found.rounds["users"].tolist() == [["b"], ["a"]]
     moved = replace(found, tasks_array=np.array([[3, 0.5], [0, 0.5]]))
     assert moved.residual == pytest.approx(1 / 3) and "infeasible" in str(moved.certify())
     assert not fairlp.audit(jobs, moved, "feasible")["holds"].iloc[0]
     cdrf = fairlp.allocate(jobs, "cdrf")
-    assert cdrf.totals["b"] > 1 and list(fairlp.compare(jobs, ["gavel", "cdrf"]).loc["b"]) == [1, cdrf.totals["b"]]
+    assert cdrf.totals["b"] > 1 and list(fairlp.compare(jobs, ["gavel", "cdrf"]).loc["b"]) == [
+        1,
+        cdrf.totals["b"],
+    ]
 
 
 def test_jobs_of_several_gpus_take_their_gpus_at_once():
     """A job of two GPUs runs on both or none: its throughput of 6 is a rate of 3 on one GPU."""
-    jobs = Instance.from_arrays([[2], [1]], [[1]], counts=[2], rates=[[3], [1]], users=["pair", "one"])
+    jobs = Instance.from_arrays(
+        [[2], [1]], [[1]], counts=[2], rates=[[3], [1]], users=["pair", "one"]
+    )
     found = fairlp.allocate(jobs, "gavel")
     assert throughputs(jobs).tolist() == [[6], [1]]
-    assert found.totals.to_dict() == pytest.approx({"pair": 3, "one": 1}) and found.usage.to_numpy() == [[2]]
+    assert found.totals.to_dict() == pytest.approx(
+        {"pair": 3, "one": 1}
+    ) and found.usage.to_numpy() == [[2]]
 
 
 def test_jobs_that_can_run_nothing_hold_nobody_back():
@@ -168,4 +191,8 @@ def test_an_equal_part_is_no_promise_where_a_job_cannot_use_it():
     broken = fairlp.audit(job, fairlp.allocate(job, "gavel"), "sharing incentive")
     assert broken["holds"].tolist() == [False]
     kept = fairlp.promises(many(40), mechanisms=["gavel"], seed=3)
-    assert (kept.standing == "stands").all() and (kept.broken == 0).all() and (kept.audited == many(40)).all()
+    assert (
+        (kept.standing == "stands").all()
+        and (kept.broken == 0).all()
+        and (kept.audited == many(40)).all()
+    )

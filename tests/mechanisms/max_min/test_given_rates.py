@@ -18,7 +18,10 @@ def with_rates(seed, *, servers=None):
     """A random instance whose rates are other than computed, some of them 0, some users proportional."""
     rng = np.random.default_rng(seed)
     n, k, r = rng.integers(1, 6), servers or rng.integers(1, 5), rng.integers(1, 4)
-    demands, capacities = rng.integers(1, 6, (n, r)).astype(float), rng.integers(5, 40, (k, r)).astype(float)
+    demands, capacities = (
+        rng.integers(1, 6, (n, r)).astype(float),
+        rng.integers(5, 40, (k, r)).astype(float),
+    )
     demands[rng.random((n, r)) < 0.3] = 0
     demands[np.arange(n), rng.integers(0, r, n)] += 1
     rates = rng.integers(0, 5, (n, k)) * rng.choice([0.25, 1.0, 3.0], (n, k))
@@ -43,7 +46,9 @@ def needs(demands, capacities, rates, counts):
     for n, demand in enumerate(demands):
         for i, capacity in enumerate(capacities):
             if rates[n][i] > 0:
-                part = np.array([d / c if d > 0 else 0.0 for d, c in zip(demand, capacity, strict=True)])
+                part = np.array(
+                    [d / c if d > 0 else 0.0 for d, c in zip(demand, capacity, strict=True)]
+                )
                 out[n, i] = part / part.max() / (rates[n][i] * counts[i])
     return out
 
@@ -53,7 +58,9 @@ def leximin(need, due, limits):
     able = np.flatnonzero(need.any(axis=(1, 2)) & (limits > 0))
     totals = np.zeros(len(need))
     if able.size:
-        n, i, r = (Index(symbol, range(size)) for symbol, size in zip("nir", need[able].shape, strict=True))
+        n, i, r = (
+            Index(symbol, range(size)) for symbol, size in zip("nir", need[able].shape, strict=True)
+        )
         model = Model("scaled needs", indices=(n, i, r))
         x = model.variable("x", n, i, where=need[able].any(axis=2))
         model.constraint("pool", (model.parameter("need", (n, i, r), need[able]) * x).sum(n) <= 1)
@@ -67,7 +74,12 @@ def leximin(need, due, limits):
 
 
 def arrays(instance):
-    return instance.demands.tolist(), instance.capacities.tolist(), instance.rates.tolist(), instance.counts.tolist()
+    return (
+        instance.demands.tolist(),
+        instance.capacities.tolist(),
+        instance.rates.tolist(),
+        instance.counts.tolist(),
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["cdrf", "tsf"])
@@ -88,7 +100,9 @@ def test_naive_drf_shares_each_server_by_its_rates(seed):
     instance = with_rates(seed)
     need = needs(*arrays(instance))
     gamma = instance.rates * instance.counts
-    part = np.divide(gamma, gamma.sum(axis=1, keepdims=True), out=np.zeros_like(gamma), where=gamma > 0)
+    part = np.divide(
+        gamma, gamma.sum(axis=1, keepdims=True), out=np.zeros_like(gamma), where=gamma > 0
+    )
     expected = np.zeros_like(gamma)
     for i in range(gamma.shape[1]):
         finite = np.isfinite(instance.task_limits)
@@ -96,11 +110,15 @@ def test_naive_drf_shares_each_server_by_its_rates(seed):
         expected[:, i] = leximin(need[:, [i]], instance.weights * gamma[:, i], limits)
     for method in ("rounds", "lp"):
         found = fairlp.allocate(instance, "naive-drf", method=method)
-        np.testing.assert_allclose(found.tasks_array, expected, rtol=1e-6, atol=1e-9, err_msg=method)
+        np.testing.assert_allclose(
+            found.tasks_array, expected, rtol=1e-6, atol=1e-9, err_msg=method
+        )
         assert found.residual <= 1e-9
     levels = fairlp.formulate(instance, "naive-drf").solve().values["t"].to_numpy()
     there = (gamma > 0) & (instance.task_limits > 0)[:, None]
-    most = np.where(there.any(axis=0), np.where(there, 0.0, np.inf).min(axis=0, initial=np.inf), 0.0)
+    most = np.where(
+        there.any(axis=0), np.where(there, 0.0, np.inf).min(axis=0, initial=np.inf), 0.0
+    )
     for i in range(gamma.shape[1]):
         who = there[:, i]
         if who.any():
@@ -114,7 +132,9 @@ def test_on_one_server_every_method_agrees(mechanism, seed):
     instance = with_rates(1000 + seed, servers=1)
     assert fairlp.validate(instance, mechanism)["agrees"].all()
     alone = instance.select_users(np.array([0])).replace(task_limits=None)
-    assert fairlp.allocate(alone, mechanism).totals.tolist() == pytest.approx(alone.gamma()[0].tolist(), rel=1e-9)
+    assert fairlp.allocate(alone, mechanism).totals.tolist() == pytest.approx(
+        alone.gamma()[0].tolist(), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("mechanism", DEFINED)
@@ -122,7 +142,9 @@ def test_rates_that_are_the_computed_ones_change_nothing(mechanism):
     plain = examples.load("khamse-ashari-figure-1").replace(eligible=None)
     same = plain.replace(rates=plain.gamma() / plain.counts)
     expected = fairlp.allocate(plain, mechanism).totals
-    assert fairlp.allocate(same, mechanism).totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9)
+    assert fairlp.allocate(same, mechanism).totals.to_numpy() == pytest.approx(
+        expected.to_numpy(), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("mechanism", REFUSED)
@@ -130,18 +152,27 @@ def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
     one = Instance.from_arrays([[1], [1]], [[1]], rates=[[750], [250]])
     for call in (fairlp.allocate, fairlp.formulate):
         with pytest.raises(
-            NotDefinedError, match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, psdsf-rdm"
+            NotDefinedError,
+            match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, psdsf-rdm",
         ):
             call(one, mechanism)
 
 
 def test_compare_leaves_out_what_given_rates_contradict():
     instance = examples.load("khamse-ashari-figure-4")
-    assert list(fairlp.compare(instance).columns) == ["cdrf", "tsf", "naive-drf", "gavel", "psdsf-rdm", "psdsf-tdm"]
+    assert list(fairlp.compare(instance).columns) == [
+        "cdrf",
+        "tsf",
+        "naive-drf",
+        "gavel",
+        "psdsf-rdm",
+        "psdsf-tdm",
+    ]
     with pytest.warns(SkippedMechanismWarning, match="drfh is left out: .* rates are given"):
         table = fairlp.compare(instance, ["drfh", "cdrf"])
     assert table["drfh"].isna().all()
-    # channel by channel: halves; together: equal parts of 2750 and 1750, the first two channels to whom they suit
+    # channel by channel: halves; together: equal parts of 2750 and 1750, the first two channels to
+    # whom they suit
     assert fairlp.allocate(instance, "naive-drf").totals.tolist() == pytest.approx([1375, 875])
     cdrf = fairlp.allocate(instance, "cdrf")
     assert cdrf.totals.tolist() == pytest.approx([2750 * 24 / 43, 1750 * 24 / 43])

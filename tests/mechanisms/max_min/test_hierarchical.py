@@ -20,7 +20,11 @@ FLAT = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf"]
 def starved():
     """Example (a) of the paper as Volcano's design retells it: a naive tree of shares starves b."""
     return fairlp.Instance.from_arrays(
-        [[0, 1], [1, 0], [0, 1]], [[1, 1]], users=["n1", "a", "b"], resources=["cpu", "gpu"], queue=["", "n2", "n2"]
+        [[0, 1], [1, 0], [0, 1]],
+        [[1, 1]],
+        users=["n1", "a", "b"],
+        resources=["cpu", "gpu"],
+        queue=["", "n2", "n2"],
     )
 
 
@@ -54,9 +58,13 @@ def test_a_flat_tree_of_products_gives_the_queue_of_the_blocked_leaf_less():
 
 def test_a_row_that_is_nearly_used_up_stops_nobody():
     """Cpu ends first, with 100.5 of 101 of the memory in use; the rest is for who needs memory alone."""
-    instance = fairlp.Instance.from_arrays([[1, 0], [1, 1], [0, 1]], [[100, 101]], queue=["p", "q", "r"])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 1], [0, 1]], [[100, 101]], queue=["p", "q", "r"]
+    )
     for method in fairlp.mechanisms("h-drf").method_names:
-        assert fairlp.allocate(instance, "h-drf", method=method).totals.tolist() == pytest.approx([50, 50, 51])
+        assert fairlp.allocate(instance, "h-drf", method=method).totals.tolist() == pytest.approx(
+            [50, 50, 51]
+        )
 
 
 @pytest.mark.parametrize("seed", range(many(100)))
@@ -76,14 +84,20 @@ def test_equal_to_an_oracle_round_by_round(seed):
             with pytest.raises(AssertionError):
                 hierarchical(data, weights, floors=kept)
             return
-        expected = hierarchical(data, weights, floors=kept, base=kept if count == "borrowed" else None)
-        np.testing.assert_allclose(found.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max()))
+        expected = hierarchical(
+            data, weights, floors=kept, base=kept if count == "borrowed" else None
+        )
+        np.testing.assert_allclose(
+            found.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max())
+        )
         assert found.residual <= 1e-9
         audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
         assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
         if len(instance.servers) == 1:
             filled = fairlp.allocate(instance, "h-drf", method="rounds", count=count)
-            np.testing.assert_allclose(filled.totals, found.totals, atol=1e-9 * (1 + expected.max()))
+            np.testing.assert_allclose(
+                filled.totals, found.totals, atol=1e-9 * (1 + expected.max())
+            )
         assert found.certify(exact=True), found.certify(exact=True)
 
 
@@ -98,7 +112,9 @@ def test_trees_without_queues_are_drfh_and_drf(seed):
             np.testing.assert_allclose(found.totals, drfh.totals, rtol=1e-12, atol=1e-12)
         if len(instance.servers) == 1:
             expected = fairlp.allocate(instance, "drf").totals
-            np.testing.assert_allclose(fairlp.allocate(instance, "h-drf").totals, expected, rtol=1e-13)
+            np.testing.assert_allclose(
+                fairlp.allocate(instance, "h-drf").totals, expected, rtol=1e-13
+            )
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
@@ -108,13 +124,17 @@ def test_guarantees_and_caps_of_every_max_min_mechanism(seed, mechanism):
     instance = tree_instance(rng, guarantees=True, caps=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for count in ("total", "borrowed") if PROFILE == "nightly" else (("total", "borrowed")[seed % 2],):
+        for count in (
+            ("total", "borrowed") if PROFILE == "nightly" else (("total", "borrowed")[seed % 2],)
+        ):
             try:
                 found = fairlp.allocate(instance, mechanism, method="lp", count=count)
             except InstanceError:
                 continue
             filled = fairlp.allocate(instance, mechanism, count=count)
-            np.testing.assert_allclose(filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max()))
+            np.testing.assert_allclose(
+                filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
+            )
             assert found.certify(exact=True), found.certify(exact=True)
             assert (found.totals >= floors(instance) * (1 - 1e-9)).all()
             assert instance.queues.over_caps(found.totals.to_numpy(), instance.demands)[0] <= 1e-9
@@ -124,7 +144,9 @@ def test_queues_without_limits_change_nothing_for_mechanisms_without_a_tree():
     instance = blocked().replace(queues={"n3": 7})
     for mechanism in FLAT:
         found = fairlp.allocate(instance, mechanism)
-        assert found.totals.equals(fairlp.allocate(blocked().replace(queue=None, queues=None), mechanism).totals)
+        assert found.totals.equals(
+            fairlp.allocate(blocked().replace(queue=None, queues=None), mechanism).totals
+        )
         assert any("without the tree of queues" in note for note in found.notes)
 
 
@@ -136,10 +158,14 @@ def test_counts():
     )  # fmt: skip
     for mechanism in ("h-drf", "drf"):
         assert fairlp.allocate(instance, mechanism).totals.tolist() == pytest.approx([6, 2])
-        assert fairlp.allocate(instance, mechanism, count="borrowed").totals.tolist() == pytest.approx([7, 1])
+        assert fairlp.allocate(
+            instance, mechanism, count="borrowed"
+        ).totals.tolist() == pytest.approx([7, 1])
         smaller = instance.replace(queues={"x": {"guarantee": {"cpu": 2}}})
         assert fairlp.allocate(smaller, mechanism).totals.tolist() == pytest.approx([4, 4])
-        assert fairlp.allocate(smaller, mechanism, count="borrowed").totals.tolist() == pytest.approx([5, 3])
+        assert fairlp.allocate(
+            smaller, mechanism, count="borrowed"
+        ).totals.tolist() == pytest.approx([5, 3])
         with pytest.raises(InstanceError, match="did you mean 'borrowed'"):
             fairlp.allocate(smaller, mechanism, count="borowed")
 
@@ -164,7 +190,9 @@ def test_what_a_guarantee_leaves_unused_goes_to_others_and_a_cap_binds():
     assert fairlp.allocate(instance, "h-drf").totals.tolist() == pytest.approx([1, 1, 7])
     capped = instance.replace(queues={"a": {"guarantee": {"cpu": 5}}, "b": {"cap": {"cpu": 3}}})
     assert fairlp.allocate(capped, "h-drf").totals.tolist() == pytest.approx([1, 1, 3])
-    audited = fairlp.audit(instance.replace(queues={"b": {"cap": {"cpu": 3}}}), np.array([[1.0], [1], [4]]))
+    audited = fairlp.audit(
+        instance.replace(queues={"b": {"cap": {"cpu": 3}}}), np.array([[1.0], [1], [4]])
+    )
     assert audited.holds["caps kept"] is False
     assert audited.witness["caps kept"] == "queue 'b' has 4 'cpu' and its cap is 3"
 
@@ -172,27 +200,48 @@ def test_what_a_guarantee_leaves_unused_goes_to_others_and_a_cap_binds():
 def test_guarantees_that_do_not_fit_are_explained():
     for mechanism in ("h-drf", "drfh"):
         for method in ("lp", "auto"):
-            with pytest.raises(InstanceError, match="queue 'n3' is guaranteed 3 'cpu', and 2 of 'cpu' have no place"):
-                fairlp.allocate(blocked().replace(queues={"n3": {"guarantee": {"cpu": 3}}}), mechanism, method=method)
+            with pytest.raises(
+                InstanceError,
+                match="queue 'n3' is guaranteed 3 'cpu', and 2 of 'cpu' have no place",
+            ):
+                fairlp.allocate(
+                    blocked().replace(queues={"n3": {"guarantee": {"cpu": 3}}}),
+                    mechanism,
+                    method=method,
+                )
     placed = fairlp.Instance.from_arrays(
         [[1.0], [1.0]], [[4.0], [4.0]], resources=["gpu"], queue=["a/x", "b"], eligible=[[True, False], [True, True]],
         queues={"a": {"guarantee": {"gpu": 6}}},
     )  # fmt: skip
-    with pytest.raises(InstanceError, match="queue 'a' is guaranteed 6 'gpu', and 2 of 'gpu' have no place"):
+    with pytest.raises(
+        InstanceError, match="queue 'a' is guaranteed 6 'gpu', and 2 of 'gpu' have no place"
+    ):
         fairlp.allocate(placed, "h-drf")
     # 4 of 104 CPUs are more than 40 of 10,040 MB
     scarce = fairlp.Instance.from_arrays(
         [[10, 1], [10, 1]], [[40, 4], [10000, 100]], resources=["MB", "cpu"], queue=["q", ""],
         eligible=[[True, False], [True, True]], queues={"q": {"guarantee": {"cpu": 8, "MB": 80}}},
     )  # fmt: skip
-    with pytest.raises(InstanceError, match="queue 'q' is guaranteed 8 'cpu', and 4 of 'cpu' have no place"):
+    with pytest.raises(
+        InstanceError, match="queue 'q' is guaranteed 8 'cpu', and 4 of 'cpu' have no place"
+    ):
         fairlp.allocate(scarce, "h-drf")
 
 
 def test_mechanisms_that_know_no_limits_say_so():
     instance = blocked().replace(queues={"n3": {"cap": {"cpu": 0.2}}})
-    for mechanism in ("psdsf-rdm", "njc", "ceei", "drf-discrete", "pdrf", "naive-drf", "drfh-best-fit"):
-        with pytest.raises(NotDefinedError, match="no guarantees and caps of queues, and queue 'n3' has a cap"):
+    for mechanism in (
+        "psdsf-rdm",
+        "njc",
+        "ceei",
+        "drf-discrete",
+        "pdrf",
+        "naive-drf",
+        "drfh-best-fit",
+    ):
+        with pytest.raises(
+            NotDefinedError, match="no guarantees and caps of queues, and queue 'n3' has a cap"
+        ):
             fairlp.allocate(instance, mechanism)
 
 
@@ -201,9 +250,13 @@ def test_totals_by_queue():
     table = found.by_queue()
     assert table.loc["n3", "users"] == 2 and table.loc["", "users"] == 5
     assert table.loc["n3", ["cpu", "gpu"]].tolist() == pytest.approx([1 / 3, 1 / 2])
-    assert table.loc["n3", "share"] == pytest.approx(1 / 2) and table.loc["", "gpu"] == pytest.approx(1)
+    assert table.loc["n3", "share"] == pytest.approx(1 / 2) and table.loc[
+        "", "gpu"
+    ] == pytest.approx(1)
     first = found.by_queue(1)
-    assert list(first.index) == ["", "n3"] and first["tasks"].sum() == pytest.approx(found.totals.sum())
+    assert list(first.index) == ["", "n3"] and first["tasks"].sum() == pytest.approx(
+        found.totals.sum()
+    )
     assert list(found.by_queue(0).index) == [""]
     with pytest.raises(InstanceError, match="has no queues"):
         fairlp.allocate(fairlp.examples.load("ghodsi"), "drf").by_queue()
@@ -237,7 +290,9 @@ METHODS_OF_COUNTED = ["rounds", "lp", "interior-point"]
 @pytest.mark.parametrize("method", METHODS_OF_COUNTED)
 def test_with_satisfied_leaves_counted_two_queues_have_half_each(method):
     limits = [np.inf, *[40 / 59] * 19, np.inf]
-    instance = fairlp.Instance.from_arrays([[1]] * 21, [[40]], queue=["Q1", *["Q2"] * 20], task_limits=limits)
+    instance = fairlp.Instance.from_arrays(
+        [[1]] * 21, [[40]], queue=["Q1", *["Q2"] * 20], task_limits=limits
+    )
     found = fairlp.allocate(instance, "h-drf-counted", method=method)
     assert found.by_queue(1)["tasks"].tolist() == pytest.approx([20, 20])
     assert found.certify(exact=True)
@@ -250,7 +305,9 @@ def test_with_satisfied_leaves_counted_a_sibling_of_the_root_has_its_half(method
         queue=["", "P", "P/A", "P/A", "P/A"], task_limits=[np.inf, np.inf, 9, np.inf, np.inf],
     )  # fmt: skip
     found = fairlp.allocate(instance, "h-drf-counted", method=method)
-    assert found.totals.to_dict() == pytest.approx({"b": 30, "c": 19.5, "a1": 9, "a2": 51, "a3": 10.5})
+    assert found.totals.to_dict() == pytest.approx(
+        {"b": 30, "c": 19.5, "a1": 9, "a2": 51, "a3": 10.5}
+    )
     assert found.certify(exact=True)
     assert found.rounds["level"].tolist() == pytest.approx([0.45, 0.5, 1])
 
@@ -280,7 +337,9 @@ def spoiled(tree, rng):
     """Limits that are parts of what h-drf gives, so that leaves are satisfied, blocked, and both at once."""
     totals = fairlp.allocate(tree, "h-drf").totals.to_numpy()
     part = rng.choice([0.25, 0.5, 0.75, 1.0, 1.25], len(totals))
-    return tree.replace(task_limits=np.where(rng.random(len(totals)) < 0.6, np.round(totals * part, 12), np.inf))
+    return tree.replace(
+        task_limits=np.where(rng.random(len(totals)) < 0.6, np.round(totals * part, 12), np.inf)
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(100)))
@@ -296,7 +355,12 @@ def test_satisfied_leaves_counted_against_curves_of_nodes(seed):
     program = fairlp.allocate(instance, "h-drf-counted", method="lp")
     np.testing.assert_allclose(program.totals, found.totals, atol=1e-8 * (1 + expected.max()))
     assert found.certify(exact=True), found.certify(exact=True)
-    promised = ["Pareto-optimal", "hierarchical share guarantee", "queue share guarantee", "envy-free within queues"]
+    promised = [
+        "Pareto-optimal",
+        "hierarchical share guarantee",
+        "queue share guarantee",
+        "envy-free within queues",
+    ]
     audited = fairlp.audit(instance, found, promised)
     assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
 
@@ -304,7 +368,9 @@ def test_satisfied_leaves_counted_against_curves_of_nodes(seed):
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_satisfied_leaves_counted_on_servers_with_guarantees_and_caps(seed):
     rng = np.random.default_rng(seed)
-    instance = tree_instance(rng, servers=1 + 2 * (seed % 2), guarantees=seed % 3 == 0, caps=seed % 4 > 0)
+    instance = tree_instance(
+        rng, servers=1 + 2 * (seed % 2), guarantees=seed % 3 == 0, caps=seed % 4 > 0
+    )
     count = "borrowed" if seed % 6 == 0 else "total"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -318,12 +384,16 @@ def test_satisfied_leaves_counted_on_servers_with_guarantees_and_caps(seed):
         assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
         if len(instance.servers) == 1:
             filled = fairlp.allocate(instance, "h-drf-counted", method="rounds", count=count)
-            np.testing.assert_allclose(filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max()))
+            np.testing.assert_allclose(
+                filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
+            )
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_without_task_limits_satisfied_leaves_counted_are_hierarchical_drf_to_the_last_digit(seed):
     instance = tree_instance(np.random.default_rng(seed), servers=2, limits=False)
     for method in ("lp", "auto"):
-        one, other = (fairlp.allocate(instance, name, method=method) for name in ("h-drf", "h-drf-counted"))
+        one, other = (
+            fairlp.allocate(instance, name, method=method) for name in ("h-drf", "h-drf-counted")
+        )
         assert one.tasks.equals(other.tasks)

@@ -35,7 +35,8 @@ def three(a, weights=(1, 1, 2)):
 
 
 @pytest.mark.parametrize(
-    ("a", "fair"), [(0, [0, 50 / 3, 70 / 3]), (14, [14, 12, 14]), (20, [20, 10, 10]), (90, [20, 10, 10])]
+    ("a", "fair"),
+    [(0, [0, 50 / 3, 70 / 3]), (14, [14, 12, 14]), (20, [20, 10, 10]), (90, [20, 10, 10])],
 )
 def test_what_is_lent_goes_by_weight_above_nominal_quotas(a, fair):
     found = fairlp.allocate(three(a), "kueue")
@@ -80,23 +81,36 @@ def random_cohorts(seed):
     """A random tree on one pool: cohorts in cohorts, limits of borrowing and lending, and one user a queue."""
     rng = np.random.default_rng(seed)
     resources = int(rng.integers(1, 3))
-    paths = ["", "x", "y", "x/a", "x/b", "y/c", "d"] if rng.random() < 0.6 else ["", "a", "b", "c", "d"]
-    leaves = [path for path in paths if not any(other.startswith(path + "/") for other in paths) and path]
+    paths = (
+        ["", "x", "y", "x/a", "x/b", "y/c", "d"] if rng.random() < 0.6 else ["", "a", "b", "c", "d"]
+    )
+    leaves = [
+        path for path in paths if not any(other.startswith(path + "/") for other in paths) and path
+    ]
     none = [math.inf] * resources
     tree = {"": (1.0, [0.0] * resources, none, none)}
     users = {}
     for path in paths[1:]:
         leaf = path in leaves
-        nominal = rng.integers(0, 9, resources) if leaf or rng.random() < 0.4 else np.zeros(resources)
+        nominal = (
+            rng.integers(0, 9, resources) if leaf or rng.random() < 0.4 else np.zeros(resources)
+        )
         borrowing, lending = (
-            [float(rng.integers(0, 6)) if rng.random() < 0.25 else math.inf for _ in range(resources)] for _ in range(2)
+            [
+                float(rng.integers(0, 6)) if rng.random() < 0.25 else math.inf
+                for _ in range(resources)
+            ]
+            for _ in range(2)
         )
         weight = 0.001 if rng.random() < 0.1 else float(rng.integers(1, 4))
         tree[path] = (weight, nominal.astype(float).tolist(), borrowing, lending)
         if leaf:
             demand = rng.integers(0, 4, resources).astype(float)
             demand[int(rng.integers(resources))] += 1
-            users[path] = (demand.tolist(), float(rng.integers(0, 12)) if rng.random() < 0.6 else math.inf)
+            users[path] = (
+                demand.tolist(),
+                float(rng.integers(0, 12)) if rng.random() < 0.6 else math.inf,
+            )
     total = np.sum([nominal for _, nominal, _, _ in tree.values()], axis=0)
     pool = np.maximum(np.rint(total * rng.choice([0.6, 1.0, 1.3])), 1.0)
     return tree, users, pool.tolist()
@@ -117,7 +131,12 @@ def instance_of(tree, users, pool):
         queue=list(users),
         task_limits=[limit for _, limit in users.values()],
         queues={
-            path: {"weight": w, "nominal": amounts(n), "borrowing": amounts(b), "lending": amounts(lent)}
+            path: {
+                "weight": w,
+                "nominal": amounts(n),
+                "borrowing": amounts(b),
+                "lending": amounts(lent),
+            }
             for path, (w, n, b, lent) in tree.items()
         },
     )
@@ -143,9 +162,14 @@ def test_solvers_and_merging_agree_and_nobody_can_gain(seed):
     other = fairlp.allocate(instance, "kueue", solver="scipy")
     assert other.totals.tolist() == pytest.approx(found.totals.tolist(), rel=1e-7, abs=1e-7)
     assert (
-        fairlp.audit(instance, found, ["feasible", "Pareto-optimal", "caps kept"])["holds"].tolist()[:2] == [True] * 2
+        fairlp.audit(instance, found, ["feasible", "Pareto-optimal", "caps kept"])[
+            "holds"
+        ].tolist()[:2]
+        == [True] * 2
     )
-    with pytest.raises(NotDefinedError, match="no certificate"):  # nothing proves it apart from its programs
+    with pytest.raises(
+        NotDefinedError, match="no certificate"
+    ):  # nothing proves it apart from its programs
         found.certify()
 
 
@@ -170,7 +194,8 @@ def flavored(limits=(20, 20)):
 
 
 @pytest.mark.parametrize(
-    ("limits", "tasks"), [((20, 20), [[2, 4], [4, 0]]), ((20, 1), [[5, 4], [1, 0]]), ((3, 20), [[2, 1], [4, 0]])]
+    ("limits", "tasks"),
+    [((20, 20), [[2, 4], [4, 0]]), ((20, 1), [[5, 4], [1, 0]]), ((3, 20), [[2, 1], [4, 0]])],
 )
 def test_quotas_count_by_flavor(limits, tasks):
     """B may not use the flavor that it does not list; A takes its own of both flavors before it borrows."""
@@ -199,12 +224,23 @@ def test_queues_within_a_queue_share_its_quota():
 
 
 def test_a_queue_whose_weight_stands_for_0_borrows_last():
-    queues = {"A": {"nominal": {"cpu": 6}}, "B": {"weight": 0.001, "nominal": {"cpu": 1}}, "C": {"nominal": {"cpu": 1}}}
+    queues = {
+        "A": {"nominal": {"cpu": 6}},
+        "B": {"weight": 0.001, "nominal": {"cpu": 1}},
+        "C": {"nominal": {"cpu": 1}},
+    }
     for limit, expected in ((9, [1, 7]), (3, [5, 3])):
         instance = fairlp.Instance.from_arrays(
-            [[1], [1]], [[8]], resources=["cpu"], queue=["B", "C"], queues=queues, task_limits=[9, limit]
+            [[1], [1]],
+            [[8]],
+            resources=["cpu"],
+            queue=["B", "C"],
+            queues=queues,
+            task_limits=[9, limit],
         )
-        assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx(expected, rel=1e-8)
+        assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx(
+            expected, rel=1e-8
+        )
 
 
 def test_the_model_is_shown_and_written(tmp_path):
@@ -238,7 +274,9 @@ def test_quotas_are_written_and_read(tmp_path, name):
 )
 def test_wrong_quotas_are_refused(given, match):
     with pytest.raises(InstanceError, match=match):
-        fairlp.Instance.from_arrays([[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": given})
+        fairlp.Instance.from_arrays(
+            [[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": given}
+        )
 
 
 def test_without_quotas_there_is_nothing_to_share_by():
@@ -268,7 +306,9 @@ def test_a_level_of_rounding_is_no_error():
     """Floors leave a level of 1e-9, beside which what the solver leaves is not small; beside tasks it is nothing."""
     queues = {"B": {"nominal": {"r": 0}}, "A/y": {"weight": 2, "nominal": {"r": 2}}}
     queues["A"] = {"weight": 0.5, "nominal": {"r": 0}}
-    for tasks in in_both_orders([2, 1, 0], [[2], [4], [2]], [[7]], ["r"], ["A/y", "B", "A"], queues):
+    for tasks in in_both_orders(
+        [2, 1, 0], [[2], [4], [2]], [[7]], ["r"], ["A/y", "B", "A"], queues
+    ):
         assert tasks.to_numpy() == pytest.approx([1, 0, 0], abs=1e-7)
 
 
@@ -285,11 +325,14 @@ def test_small_whole_numbers_are_shared_in_any_order_of_users(seed):
         for name in ("A", "B", "A/x", "A/y")
         if any(path == name or path.startswith(f"{name}/") for path in queue)
     }
-    first, second = in_both_orders(rng.permutation(users), demands, servers, resources, queue, queues)
+    first, second = in_both_orders(
+        rng.permutation(users), demands, servers, resources, queue, queues
+    )
     assert first.to_numpy() == pytest.approx(second.to_numpy(), abs=1e-7)
 
 
-#: Seeds of the test above that failed once: a row in which nothing can be used has no size to measure rounding by.
+#: Seeds of the test above that failed once: a row in which nothing can be used has no size to
+#: measure rounding by.
 ONCE_UNPROVED = (1390, 1539, 1826, 2021, 2096, 3088)
 
 
@@ -314,7 +357,9 @@ def test_weights_that_are_far_apart_give_the_right_tasks_or_say_that_nothing_pro
     )
     found = fairlp.allocate(instance, "kueue")
     if weight < 1e6:
-        assert found.totals.tolist() == pytest.approx([12 * weight / (weight + 1), 12 / (weight + 1)])
+        assert found.totals.tolist() == pytest.approx(
+            [12 * weight / (weight + 1), 12 / (weight + 1)]
+        )
         assert not found.unproved
     else:
         assert "rounding hides what user 'b' gets" in found.unproved
@@ -339,7 +384,9 @@ def test_a_nominal_quota_is_kept_with_tasks_that_its_users_have():
         },
     )
     found = fairlp.allocate(instance, "kueue")
-    assert found.totals.tolist() == pytest.approx([2.66145833, 0.2, 0.38020833, 0.51666667], rel=1e-6)
+    assert found.totals.tolist() == pytest.approx(
+        [2.66145833, 0.2, 0.38020833, 0.51666667], rel=1e-6
+    )
     assert found.usage["resource2"].tolist() == pytest.approx([7])
     assert fairlp.audit(instance, found, ["Pareto-optimal"]).holds.all()
 
@@ -348,6 +395,10 @@ def test_a_nominal_quota_is_kept_with_tasks_that_its_users_have():
 def test_with_task_limits_nobody_can_gain(seed):
     tree, users, pool = random_cohorts(seed)
     rng = np.random.default_rng(seed)
-    limited = {path: (demand, round(float(rng.uniform(0.1, 3)), 2)) for path, (demand, _) in users.items()}
+    limited = {
+        path: (demand, round(float(rng.uniform(0.1, 3)), 2)) for path, (demand, _) in users.items()
+    }
     instance = instance_of(tree, limited, pool)
-    assert fairlp.audit(instance, fairlp.allocate(instance, "kueue"), ["Pareto-optimal"]).holds.all()
+    assert fairlp.audit(
+        instance, fairlp.allocate(instance, "kueue"), ["Pareto-optimal"]
+    ).holds.all()

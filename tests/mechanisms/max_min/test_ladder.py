@@ -28,9 +28,10 @@ from profiles import by_day, chequered, many
 
 #: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.
 RANDOM = int(os.environ.get("FAIRLP_MAGNITUDES", "12"))
-#: Seeds that failed once: columns that HiGHS would not take, and the part was left half changed; an interior point of
-#: HiGHS that stood still (three minutes); somebody scaled down with the others for a resource that it does not take;
-#: a program that HiGHS gets wrong, though numbers that decide are alike.
+#: Seeds that failed once: columns that HiGHS would not take, and the part was left half changed; an
+#: interior point of HiGHS that stood still (three minutes); somebody scaled down with the others
+#: for a resource that it does not take; a program that HiGHS gets wrong, though numbers that decide
+#: are alike.
 FOUND = (139, 767, 1171, 1401, 1869)
 PRINTED = {
     "demands": Instance.from_arrays(
@@ -40,10 +41,14 @@ PRINTED = {
         weights=[0.5, 2, 2, 1],
     ),
     "weights": Instance.from_arrays(
-        [[0, 5], [0, 1], [1, 3], [5, 2]], [[9, 2], [1, 6], [4, 2]], weights=[10.44, 9.6e8, 1.5e-5, 6905.5]
+        [[0, 5], [0, 1], [1, 3], [5, 2]],
+        [[9, 2], [1, 6], [4, 2]],
+        weights=[10.44, 9.6e8, 1.5e-5, 6905.5],
     ),
     "small weights": Instance.from_arrays(
-        [[0, 5], [0, 1], [1, 3], [5, 2]], [[9, 2], [1, 6], [4, 2]], weights=[1.75, 1.05e6, 2.8e-6, 2.8e-9]
+        [[0, 5], [0, 1], [1, 3], [5, 2]],
+        [[9, 2], [1, 6], [4, 2]],
+        weights=[1.75, 1.05e6, 2.8e-6, 2.8e-9],
     ),
     "a small demand": Instance.from_arrays([[1, 1e-10], [1e-15, 1], [1, 1]], [[2, 1], [3, 2]]),
 }
@@ -59,7 +64,9 @@ def random_instance(seed):
         base = rng.integers(1, 10, shape).astype(float) * rng.choice([1, 1, 0.1, 0.37], shape)
         return base * 10.0 ** rng.uniform(-12, 12, shape) if on else base
 
-    demands, capacities, weights = (numbers(shape, on) for shape, on in zip(((n, r), (k, r), n), wide, strict=True))
+    demands, capacities, weights = (
+        numbers(shape, on) for shape, on in zip(((n, r), (k, r), n), wide, strict=True)
+    )
     demands[rng.random((n, r)) < 0.25] = 0
     demands[~demands.any(axis=1), 0] = 1
     capacities[rng.random((k, r)) < 0.15] = 0
@@ -68,13 +75,22 @@ def random_instance(seed):
     if seed % 3 == 0:
         alone = (demands / capacities.sum(axis=0)).max(axis=1)
         limits = np.where(rng.random(n) < 0.5, rng.uniform(0.1, 1, n) / alone, np.inf)
-    return Instance.from_arrays(demands, capacities, weights=weights, counts=rng.integers(1, 4, k), task_limits=limits)
+    return Instance.from_arrays(
+        demands, capacities, weights=weights, counts=rng.integers(1, 4, k), task_limits=limits
+    )
 
 
 def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
     due = tasks_at_level_1(instance, find(mechanism).gamma(instance))
-    data = (instance.demands, instance.capacities, instance.counts, [Fraction(float(value)) for value in due])
-    exact = np.array([float(level) for level in leximin_oracle.leximin(*data, instance.task_limits)])
+    data = (
+        instance.demands,
+        instance.capacities,
+        instance.counts,
+        [Fraction(float(value)) for value in due],
+    )
+    exact = np.array(
+        [float(level) for level in leximin_oracle.leximin(*data, instance.task_limits)]
+    )
     for method in methods:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -82,7 +98,9 @@ def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
         levels = found.levels.to_numpy()
         larger = np.maximum(levels, exact)
         off = abs(levels - exact) / np.where(larger > 0, larger, 1)
-        assert off.max() <= AGREEMENT and found.residual <= FEASIBILITY and not found.unproved, method
+        assert off.max() <= AGREEMENT and found.residual <= FEASIBILITY and not found.unproved, (
+            method
+        )
         assert found.certify(exact=True) and found.certify()
 
 
@@ -172,13 +190,16 @@ def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_li
 
 
 def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):
-    monkeypatch.setattr("fairlp.solvers.backends.scip.Scip.available", lambda self: (False, "planted"))
+    monkeypatch.setattr(
+        "fairlp.solvers.backends.scip.Scip.available", lambda self: (False, "planted")
+    )
     with pytest.raises(SolverNotAvailableError, match="planted"):
         fairlp.allocate(PRINTED["weights"], "drfh", solver="scip")
 
 
 @pytest.mark.parametrize(
-    "mechanism", ["drf", "edrf", "asset", "drfh", "tsf", "dynamic-drf", "cautious-lp", "njc", "pdrf"]
+    "mechanism",
+    ["drf", "edrf", "asset", "drfh", "tsf", "dynamic-drf", "cautious-lp", "njc", "pdrf"],
 )
 @pytest.mark.parametrize("weights", [[1e308, 1e-307, 1], [1e308, 1, 1], [1e300, 1, 1e-5]])
 def test_weights_beyond_floats_are_answered_in_numbers_or_refused(mechanism, weights):
@@ -209,7 +230,9 @@ def test_numbers_at_the_ends_of_floats_give_tasks_or_an_error_that_says_so(mecha
     ]
     methods = fairlp.mechanisms.find(mechanism).methods
     for change, method in itertools.product(given, methods):
-        instance = fairlp.Instance.from_arrays(**{"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | change)
+        instance = fairlp.Instance.from_arrays(
+            **{"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | change
+        )
         try:
             answer = fairlp.allocate(instance, mechanism, method=getattr(method, "name", method))
         except fairlp.FairlpError as error:
@@ -221,7 +244,8 @@ def test_numbers_at_the_ends_of_floats_give_tasks_or_an_error_that_says_so(mecha
 
 #: The last digits of a level are those of its sums.
 ROUNDING_OF_LEVELS = 1e-13
-#: Seeds of which rounds of linear programs are off by more than is called certain, and of which they find no answer.
+#: Seeds of which rounds of linear programs are off by more than is called certain, and of which
+#: they find no answer.
 HARD = (4, 37)
 #: … and of which they are off by more than the errors of any round, before they grow.
 GROWN = (3, 25)
@@ -313,7 +337,10 @@ def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
 @pytest.mark.parametrize("seed", by_day(HARD, 2))
 def test_what_has_grown_is_settled_in_rationals(seed):
     instance = chained(60, seed)
-    found = {method: fairlp.allocate(instance, "c-drfh", method=method) for method in ("lp", "interior-point")}
+    found = {
+        method: fairlp.allocate(instance, "c-drfh", method=method)
+        for method in ("lp", "interior-point")
+    }
     for answer in found.values():
         assert off(answer.levels.to_numpy(), exact(60, seed)) <= AGREEMENT and not answer.unproved
     assert any("levels are those of exact rationals" in note for note in found["lp"].notes)

@@ -18,7 +18,9 @@ from tree_oracle import counted
 def test_guarantees_come_to_the_same_by_two_implementations(seed):
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng, servers=2, guarantees=True, caps=seed % 2 == 0)
-    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(floors(instance), rel=1e-9, abs=1e-12)
+    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(
+        floors(instance), rel=1e-9, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(25)))
@@ -30,16 +32,22 @@ def test_a_guarantee_is_shared_as_a_pool_by_users_with_limits(seed):
     table = drawn.queues.table(drawn.resources)["weight"].to_dict()
     queues = {f"all/{path}".strip("/"): {"weight": weight} for path, weight in table.items()}
     queues["all"]["guarantee"] = pool
-    instance = drawn.replace(queue=[f"all/{path}".strip("/") for path in drawn.queue], queues=queues)
+    instance = drawn.replace(
+        queue=[f"all/{path}".strip("/") for path in drawn.queue], queues=queues
+    )
     data, weights = for_the_oracle(drawn)
     expected = counted(data, weights)
-    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(
+        expected, rel=1e-4, abs=1e-4
+    )
     assert floors(instance) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 @pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted", "drfh"])
 def test_a_guarantee_of_everything_changes_nothing_for_one_queue(mechanism):
-    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[10, 12]], task_limits=[3, np.inf], queue=["q", "q"])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[10, 12]], task_limits=[3, np.inf], queue=["q", "q"]
+    )
     everything = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
     guarded = instance.replace(queues={"q": {"guarantee": everything}})
     for one in (instance, guarded):
@@ -66,23 +74,33 @@ def test_who_is_guaranteed_all_its_tasks_does_not_rise():
 def trees(seed):
     """A larger tree of floats: limits that satisfy some users early, caps, guarantees, placement, three levels."""
     rng = np.random.default_rng(seed)
-    users, servers, resources = (int(rng.integers(least, most)) for least, most in ((10, 60), (1, 8), (1, 5)))
+    users, servers, resources = (
+        int(rng.integers(least, most)) for least, most in ((10, 60), (1, 8), (1, 5))
+    )
     demands = rng.lognormal(0, 1, (users, resources)) * (rng.random((users, resources)) < 0.7)
     demands[~demands.any(axis=1), 0] = 1
     capacities = rng.lognormal(2, 1, (servers, resources)) * users / 10
     pool = capacities.sum(axis=0)
     paths = ["/".join(rng.choice(list("abc"), rng.integers(0, 4))) for _ in range(users)]
-    above = {"/".join(path.split("/")[:k]) for path in paths for k in range(1, path.count("/") + 2)} - {""}
+    above = {
+        "/".join(path.split("/")[:k]) for path in paths for k in range(1, path.count("/") + 2)
+    } - {""}
     names = [f"resource{r + 1}" for r in range(resources)]
     queues = {}
     for path in sorted(above):
         queues[path] = {"weight": float(rng.choice([1, 1, 2, 5, 0.1]))}
         if rng.random() < 0.3:
-            queues[path]["cap"] = {n: float(c * rng.uniform(0.05, 0.5)) for n, c in zip(names, pool, strict=True)}
+            queues[path]["cap"] = {
+                n: float(c * rng.uniform(0.05, 0.5)) for n, c in zip(names, pool, strict=True)
+            }
         if rng.random() < 0.2:
-            queues[path]["guarantee"] = {n: float(c * rng.uniform(0, 0.05)) for n, c in zip(names, pool, strict=True)}
+            queues[path]["guarantee"] = {
+                n: float(c * rng.uniform(0, 0.05)) for n, c in zip(names, pool, strict=True)
+            }
     alone = 1 / (demands / pool).max(axis=1)
-    limits = np.where(rng.random(users) < 0.6, alone * rng.uniform(0, 0.3, users) * rng.random(users), np.inf)
+    limits = np.where(
+        rng.random(users) < 0.6, alone * rng.uniform(0, 0.3, users) * rng.random(users), np.inf
+    )
     eligible = rng.random((users, servers)) < 0.7
     eligible[:, 0] = True
     return fairlp.Instance.from_arrays(
@@ -91,7 +109,8 @@ def trees(seed):
     )  # fmt: skip
 
 
-#: Once the proof let all queues stand while one caught up; once users who were guaranteed all their tasks rose, too.
+#: Once the proof let all queues stand while one caught up; once users who were guaranteed all their
+#: tasks rose, too.
 ONCE_WRONG = (19, 37, 44)
 
 
@@ -109,7 +128,11 @@ def test_larger_trees_are_proved(seed, mechanism):
 @pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted"])
 def test_where_all_have_what_they_are_guaranteed_nobody_rises(mechanism):
     instance = fairlp.Instance.from_arrays(
-        [[1], [1]], [[5], [5]], task_limits=[2, 3], queue=["q", "q"], queues={"q": {"guarantee": {"resource1": 6}}}
+        [[1], [1]],
+        [[5], [5]],
+        task_limits=[2, 3],
+        queue=["q", "q"],
+        queues={"q": {"guarantee": {"resource1": 6}}},
     )
     for method in ("lp", "interior-point"):
         found = fairlp.allocate(instance, mechanism, method=method, count="borrowed")

@@ -52,9 +52,13 @@ def test_levels_equal_exact_rationals(data):
     whole = st.integers(0, 6)
     demands = [data.draw(st.lists(whole, min_size=m, max_size=m).filter(any)) for _ in range(n)]
     capacity = data.draw(st.lists(st.integers(1, 60), min_size=m, max_size=m))
-    rate = data.draw(st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=9), min_size=n, max_size=n))
+    rate = data.draw(
+        st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=9), min_size=n, max_size=n)
+    )
     limits = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=n, max_size=n))
-    expected = exactly(demands, capacity, rate, [None if x is None else Fraction(x) for x in limits])
+    expected = exactly(
+        demands, capacity, rate, [None if x is None else Fraction(x) for x in limits]
+    )
     found, rounds = fill_at_constant_rates(
         np.array(demands, float),
         np.array(capacity, float),
@@ -100,7 +104,9 @@ def test_the_closed_form_is_for_positive_demands_without_limits_and_rates_on_one
     assert not closed_form_applies(two(task_limits=[1, np.inf]))
     assert not closed_form_applies(two(rates=[[3.0], [2.0]]))
     assert not closed_form_applies(fairlp.Instance.from_arrays([[1, 4], [3, 0]], [[9, 18]]))
-    assert not closed_form_applies(fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18], [9, 18]]))
+    assert not closed_form_applies(
+        fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18], [9, 18]])
+    )
     with pytest.raises(fairlp.FairlpError, match="all demands positive, no task limits"):
         fairlp.allocate(fairlp.examples.parkes_zero_demands(), "edrf", method="closed-form")
 
@@ -121,8 +127,12 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
     assert (found.T @ instance.demands <= instance.capacities * (1 + 2.0**-50)).all()
     assert found[:, 0].tolist() == [2, 2] and found[:, 1] == pytest.approx([2, 2], rel=1e-14)
     assert (within_capacity(instance, exact) == exact).all()
-    one = fairlp.Instance.from_arrays([[1, 0.1]], [[4, 6]])  # of which the second resource is plenty
-    assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(np.array([[4.0]]), rel=1e-15)
+    one = fairlp.Instance.from_arrays(
+        [[1, 0.1]], [[4, 6]]
+    )  # of which the second resource is plenty
+    assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(
+        np.array([[4.0]]), rel=1e-15
+    )
 
 
 def test_whoever_has_all_its_tasks_is_frozen_in_that_round():
@@ -130,7 +140,9 @@ def test_whoever_has_all_its_tasks_is_frozen_in_that_round():
     levels, history = fill_at_constant_rates(demands, np.array([4.0, 9.0]), np.ones(3), limits)
     assert levels.tolist() == [1, 3, 9]
     assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
-    apart, alone = fill_at_constant_rates(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
+    apart, alone = fill_at_constant_rates(
+        np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0])
+    )
     assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
 
 
@@ -150,11 +162,17 @@ def planted(monkeypatch, instance, mechanism="drf", **changes):
 
 
 def test_floors_that_gave_way_are_in_the_notes(monkeypatch):
-    assert not any("rounding decides" in note for note in fairlp.allocate(two(), "drf", method="lp").notes)
-    assert any("rounding decides" in note for note in planted(monkeypatch, two(), relaxed=[1e-14]).notes)
+    assert not any(
+        "rounding decides" in note for note in fairlp.allocate(two(), "drf", method="lp").notes
+    )
+    assert any(
+        "rounding decides" in note for note in planted(monkeypatch, two(), relaxed=[1e-14]).notes
+    )
 
 
-@pytest.mark.parametrize(("gaps", "expected"), [([3e-8, 1e-9], 3e-8), ([1e-9, 3e-8], 3e-8), ([1e-9, None], None)])
+@pytest.mark.parametrize(
+    ("gaps", "expected"), [([3e-8, 1e-9], 3e-8), ([1e-9, 3e-8], 3e-8), ([1e-9, None], None)]
+)
 def test_the_gap_of_separate_servers_is_the_largest(monkeypatch, gaps, expected):
     instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18], [5, 7]])
     assert planted(monkeypatch, instance, "naive-drf", gap=gaps).gap == expected
@@ -165,9 +183,13 @@ def test_what_rounding_may_displace_is_most_beside_who_takes_least():
     instance = fairlp.Instance.from_arrays([[1.0, 1.0], [1.0, 1e-6]], [[2.0, 2.0]])
     tasks = np.ones((2, 1))
     assert displaced(instance, tasks) == pytest.approx(ROUNDING * 1e6, rel=1e-5, abs=0)
-    assert displaced(instance, tasks * (1 + 1e-9)) == pytest.approx(1e-9 * 1e6, rel=1e-5, abs=0)  # has to make room
+    assert displaced(instance, tasks * (1 + 1e-9)) == pytest.approx(
+        1e-9 * 1e6, rel=1e-5, abs=0
+    )  # has to make room
     assert displaced(instance, tasks, priced=True) == displaced(instance, tasks * 0) == 0
-    assert displaced(instance, tasks * (1 + 1e-9), priced=True) == pytest.approx(1e-9 * 1e6, rel=1e-5, abs=0)
+    assert displaced(instance, tasks * (1 + 1e-9), priced=True) == pytest.approx(
+        1e-9 * 1e6, rel=1e-5, abs=0
+    )
 
 
 def test_tasks_below_0_by_a_solvers_tolerance_are_none():
@@ -197,7 +219,9 @@ def sized(users, servers, resources=3, **more):
 def test_by_size(users, servers, resources, expected):
     given = sized(users, servers, resources)
     assert pays(given) is expected
-    assert features(given)[:2] == ((0, 0) if servers == 1 else (users * servers * resources, min(users, servers)))
+    assert features(given)[:2] == (
+        (0, 0) if servers == 1 else (users * servers * resources, min(users, servers))
+    )
 
 
 def test_zero_demands_are_no_entries():
@@ -234,9 +258,14 @@ def test_auto_is_the_rule():
 
 def test_interior_points_take_the_options_of_their_solver():
     given = sized(20, 20)
-    plain, limited = fairlp.allocate(given, "drfh", method="interior-point"), {"threads": 2, "time_limit": 60}
+    plain, limited = (
+        fairlp.allocate(given, "drfh", method="interior-point"),
+        {"threads": 2, "time_limit": 60},
+    )
     np.testing.assert_allclose(
-        fairlp.allocate(given, "drfh", method="interior-point", **limited).levels, plain.levels, rtol=1e-9
+        fairlp.allocate(given, "drfh", method="interior-point", **limited).levels,
+        plain.levels,
+        rtol=1e-9,
     )
     with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
         fairlp.allocate(given, "drfh", method="interior-point", time_limit=1e-9)

@@ -24,7 +24,18 @@ from fairlp.solvers.leximin import leximin, rounds
 from profiles import many
 from tree_instances import tree_instance
 
-MECHANISMS = ("drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "h-drf", "h-drf-counted", "h-drf-collapsed")
+MECHANISMS = (
+    "drf",
+    "edrf",
+    "asset",
+    "drfh",
+    "c-drfh",
+    "cdrf",
+    "tsf",
+    "h-drf",
+    "h-drf-counted",
+    "h-drf-collapsed",
+)
 
 
 def limited_in_a_queue() -> Instance:
@@ -55,7 +66,9 @@ def two_sizes_of_task(guarantee: float) -> Instance:
 def drawn(seed: int) -> Instance:
     """Return an instance with a tree, and one without guarantees where those of the first cannot be kept."""
     rng = np.random.default_rng(seed)
-    return tree_instance(rng, servers=3, guarantees=seed % 2 == 0, caps=seed % 3 == 0, flat=seed % 5 == 0)
+    return tree_instance(
+        rng, servers=3, guarantees=seed % 2 == 0, caps=seed % 3 == 0, flat=seed % 5 == 0
+    )
 
 
 def allocations(instance, names=MECHANISMS, how=("auto", "lp", "interior-point"), **options):
@@ -80,7 +93,9 @@ def test_what_a_guarantee_reserves_depends_on_task_limits(mechanism):
     for allocation in found:
         assert allocation.totals.to_numpy() == pytest.approx([7, 65]), allocation.method
         assert allocation.certify() and allocation.certify(exact=True)
-    assert fairlp.allocate(limited_in_a_queue(), "alpha-fair", alpha=np.inf).totals.tolist() == pytest.approx([7, 65])
+    assert fairlp.allocate(
+        limited_in_a_queue(), "alpha-fair", alpha=np.inf
+    ).totals.tolist() == pytest.approx([7, 65])
 
 
 @pytest.mark.parametrize("guarantee", [31, 36, 40])
@@ -142,7 +157,9 @@ def test_a_proof_by_prices_calls_nothing_that_made_the_answer(mechanism, monkeyp
     prices = allocation.round_prices
     counted = {"h-drf": False, "h-drf-counted": True}.get(mechanism)
     row = dataclasses.replace(find(mechanism), at_level_1=None)
-    assert prove_rounds(row, instance, allocation.tasks_array, prices, counted=counted, may_solve=False)
+    assert prove_rounds(
+        row, instance, allocation.tasks_array, prices, counted=counted, may_solve=False
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(15)))
@@ -165,11 +182,17 @@ def test_the_region_of_proofs_is_that_of_the_printed_model(seed):
     use = np.zeros((servers * instance.demands.shape[1], len(pairs)))
     totals = np.zeros((users, len(pairs)))
     for k, (n, i) in enumerate(pairs):
-        use[i * instance.demands.shape[1] : (i + 1) * instance.demands.shape[1], k] = instance.demands[n]
+        use[i * instance.demands.shape[1] : (i + 1) * instance.demands.shape[1], k] = (
+            instance.demands[n]
+        )
         totals[n, k] = 1
     finite = np.isfinite(instance.task_limits)
     A = np.vstack([use, totals[finite], region.caps.toarray() @ totals])
-    b = [*instance.total_capacities.ravel(), *instance.task_limits[finite], *region.room[instance.demands.shape[1] :]]
+    b = [
+        *instance.total_capacities.ravel(),
+        *instance.task_limits[finite],
+        *region.room[instance.demands.shape[1] :],
+    ]
     ours = linprog(-(worth @ totals), A, b)
     assert -ours.fun == pytest.approx(right, rel=1e-8, abs=1e-9)
 
@@ -190,10 +213,13 @@ def test_levels_of_a_proved_allocation_are_those_of_the_definition(seed):
             instance.eligible.tolist(),
         )
         assert allocation.certify()
-        assert allocation.levels.to_numpy() == pytest.approx([float(level) for level in levels], rel=1e-9, abs=1e-12)
+        assert allocation.levels.to_numpy() == pytest.approx(
+            [float(level) for level in levels], rel=1e-9, abs=1e-12
+        )
 
 
-#: Shapes of which floats cannot tell enough: users who take next to nothing, and levels that hang on rounding.
+#: Shapes of which floats cannot tell enough: users who take next to nothing, and levels that hang
+#: on rounding.
 HARD = ("weights", "spread", "windows")
 
 
@@ -203,7 +229,9 @@ def test_large_instances_are_proved_without_a_program(shape):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         allocation = fairlp.allocate(instance, "drfh")
-    proof = prove_rounds(find("drfh"), instance, allocation.tasks_array, allocation.round_prices, may_solve=False)
+    proof = prove_rounds(
+        find("drfh"), instance, allocation.tasks_array, allocation.round_prices, may_solve=False
+    )
     assert proof and proof.gap < 1e-6
 
 
@@ -220,7 +248,11 @@ def test_without_prices_programs_of_the_model_give_some():
 FAR_APART = {
     "a queue of weight 1e8": {"queue": ["q", None], "queues": {"q": 1e8}},
     "a queue of weight 1e10": {"queue": ["q", None], "queues": {"q": 1e10}},
-    "against the weights of users": {"queue": ["q", None], "queues": {"q": 1e8}, "weights": [1, 0.01]},
+    "against the weights of users": {
+        "queue": ["q", None],
+        "queues": {"q": 1e8},
+        "weights": [1, 0.01],
+    },
     "with the weights of users": {"queue": ["q", None], "queues": {"q": 1e8}, "weights": [0.01, 1]},
 }
 
@@ -234,7 +266,9 @@ def test_weights_along_a_tree_may_be_far_apart(name, mechanism):
     if "weights" in FAR_APART[name]:
         weight /= instance.weights[1]
     for allocation in allocations(instance, [mechanism]):
-        assert allocation.totals.to_numpy() == pytest.approx([12 * weight / (1 + weight), 12 / (1 + weight)], rel=1e-8)
+        assert allocation.totals.to_numpy() == pytest.approx(
+            [12 * weight / (1 + weight), 12 / (1 + weight)], rel=1e-8
+        )
         assert not allocation.unproved
 
 
@@ -246,8 +280,12 @@ def test_weights_along_a_tree_may_be_far_apart(name, mechanism):
         ([[0, 5, 0], [4, 1, 0], [5, 0, 4]], [[150, 100, 200], [150, 50, 75]], 12, [12, 30, 36]),
     ],
 )
-def test_a_limit_that_is_reached_where_a_resource_ends(mechanism, demands, capacities, limit, right):
-    instance = Instance.from_arrays(demands, capacities, task_limits=[limit, np.inf, np.inf], queue=["b/d", "b/d", "b"])
+def test_a_limit_that_is_reached_where_a_resource_ends(
+    mechanism, demands, capacities, limit, right
+):
+    instance = Instance.from_arrays(
+        demands, capacities, task_limits=[limit, np.inf, np.inf], queue=["b/d", "b/d", "b"]
+    )
     found = list(allocations(instance, [mechanism]))
     assert len(found) == 3
     for allocation in found:

@@ -19,7 +19,10 @@ def tangle(seed=0):
     eligible = rng.random((n, k)) < 0.7
     eligible[:, 0] = True
     limits = np.where(rng.random(n) < 0.5, rng.uniform(0.5, 3, n), np.inf) if seed % 2 else None
-    demands, capacities = rng.integers(1, 4, (n, 2)).astype(float), rng.integers(5, 20, (k, 2)).astype(float)
+    demands, capacities = (
+        rng.integers(1, 4, (n, 2)).astype(float),
+        rng.integers(5, 20, (k, 2)).astype(float),
+    )
     return Instance.from_arrays(demands, capacities, eligible=eligible, task_limits=limits)
 
 
@@ -91,7 +94,9 @@ def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
         return answer(system, tasks) if enters else real(system, tasks)
 
     monkeypatch.setattr(best_response._ForestSystem, "solve", solve)
-    monkeypatch.setattr(best_response.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1])
+    monkeypatch.setattr(
+        best_response.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1]
+    )
     assert totals(instance) == pytest.approx(wanted, rel=1e-6)
     assert any(asked) and max(pivots) < 10
 
@@ -99,7 +104,9 @@ def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
 def test_where_all_have_all_their_tasks_there_is_nothing_to_pivot():
     """Nobody's level counts anywhere, so that there is no equation at all."""
     limits = [1.0, 3.0]
-    instance = Instance.from_arrays([[2.0, 3.0], [3.0, 1.0]], [[2.0, 8.0], [9.0, 3.0]], task_limits=limits)
+    instance = Instance.from_arrays(
+        [[2.0, 3.0], [3.0, 1.0]], [[2.0, 8.0], [9.0, 3.0]], task_limits=limits
+    )
     found = fairlp.allocate(instance, "psdsf-rdm")
     assert found.totals.tolist() == pytest.approx(limits, rel=1e-9) and found.certificate
 
@@ -148,12 +155,16 @@ def test_an_integer_program_that_no_tolerance_solves_says_so(monkeypatch):
 
 def test_a_resource_of_which_nothing_is_left_is_used_up_at_once():
     demands = np.array([[0.0, 1.0], [1.0, 1.0]])
-    found = market._saturation(demands, np.ones(2), np.array([0.0, 1.0]), np.full(2, np.inf), np.array([0.0, 10.0]))
+    found = market._saturation(
+        demands, np.ones(2), np.array([0.0, 1.0]), np.full(2, np.inf), np.array([0.0, 10.0])
+    )
     assert found.tolist() == [0.0, 5.5]
 
 
 def test_a_user_who_can_run_nothing_is_passed_over_by_the_check():
-    instance = Instance.from_arrays([[1.0], [1.0]], [[4.0], [0.0]], eligible=np.array([[True, True], [False, True]]))
+    instance = Instance.from_arrays(
+        [[1.0], [1.0]], [[4.0], [0.0]], eligible=np.array([[True, True], [False, True]])
+    )
     found = fairlp.validate(instance, "psdsf-tdm")
     assert found["agrees"].all()
 
@@ -164,7 +175,11 @@ def test_tasks_of_other_mechanisms_count_with_their_rates():
     slow = Instance.from_arrays(instance.demands, instance.capacities, rates=rates)
     found = fairlp.per_server.track(slow, until=20, beside=("psdsf-tdm",))
     wanted = fairlp.allocate(slow, "psdsf-tdm")
-    assert found.tasks["psdsf-tdm"].iloc[-1].to_numpy() == pytest.approx(wanted.totals.to_numpy(), rel=1e-9)
+    assert found.tasks["psdsf-tdm"].iloc[-1].to_numpy() == pytest.approx(
+        wanted.totals.to_numpy(), rel=1e-9
+    )
     used = found.utilization["psdsf-tdm"].iloc[-1].unstack().to_numpy()
-    twice = (wanted.tasks_array[:, :, None] * 2 * slow.demands[:, None, :]).sum(axis=0) / slow.capacities
+    twice = (wanted.tasks_array[:, :, None] * 2 * slow.demands[:, None, :]).sum(
+        axis=0
+    ) / slow.capacities
     assert used == pytest.approx(twice, rel=1e-6)

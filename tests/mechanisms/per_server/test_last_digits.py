@@ -13,10 +13,20 @@ from fairlp.mechanisms.per_server import rows
 #: A server of 100,000 beside single ones: the last digits of what runs there move for ever.
 LARGE_AND_SMALL = Instance.from_arrays(
     [[0.58, 0.85, 0.86], [0.17, 0.26, 0.26], [0.59, 0.23, 0.53]],
-    [[3.26, 3.99, 4.65], [1.15, 2.14, 1.6], [2.0, 3.97, 1.92], [3.48, 4.56, 4.08], [1.15, 2.14, 1.6]],
+    [
+        [3.26, 3.99, 4.65],
+        [1.15, 2.14, 1.6],
+        [2.0, 3.97, 1.92],
+        [3.48, 4.56, 4.08],
+        [1.15, 2.14, 1.6],
+    ],
     counts=[1, 100_000, 10, 1, 1],
     weights=[1.61, 2.35, 1.49],
-    eligible=[[True, True, False, True, True], [True, True, False, True, False], [True, True, True, False, False]],
+    eligible=[
+        [True, True, False, True, True],
+        [True, True, False, True, False],
+        [True, True, True, False, False],
+    ],
 )
 
 

@@ -19,7 +19,9 @@ from instances import random_instance
 from profiles import many
 
 DIVISIONS = ("rdm", "tdm")
-METHODS = {division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].method_names for division in DIVISIONS}
+METHODS = {
+    division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].method_names for division in DIVISIONS
+}
 EVERY = [(division, method) for division in DIVISIONS for method in METHODS[division]]
 TWO_WAY = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [3, 3]], name="two-way")
 
@@ -55,7 +57,9 @@ def test_figure_1_beside_its_rivals():
 def test_section_3a(method):
     allocation = allocate(examples.load("khamse-ashari-section-3a"), "rdm", method)
     assert allocation.totals.tolist() == pytest.approx([3.6, 3.6, 8, 8], rel=1e-9)
-    assert allocation.tasks["server1"].tolist() == pytest.approx([3.6, 3.6, 0, 0], rel=1e-9, abs=1e-9)
+    assert allocation.tasks["server1"].tolist() == pytest.approx(
+        [3.6, 3.6, 0, 0], rel=1e-9, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(("division", "method"), EVERY)
@@ -64,7 +68,9 @@ def test_table_4_of_ps_dsf(division, method):
     expected = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, 82.5, 0], [0, 0, 0, 27.5]]
     assert allocation.totals.tolist() == pytest.approx([210, 105, 82.5, 27.5], rel=1e-9)
     # users 1 and 2 may trade A for B at 1 : 1, the others are where the paper has them
-    assert allocation.tasks_array[:, 2:] == pytest.approx(np.array(expected)[:, 2:], rel=1e-9, abs=1e-7)
+    assert allocation.tasks_array[:, 2:] == pytest.approx(
+        np.array(expected)[:, 2:], rel=1e-9, abs=1e-7
+    )
     assert allocation.utilization.loc[["C", "D"]].to_numpy() == pytest.approx(1, rel=1e-9)
 
 
@@ -79,13 +85,16 @@ def test_table_4_of_ps_dsf_is_as_printed_by_best_responses():
 def test_table_4_of_tsf():
     instance = examples.load("khamse-ashari-table-3")
     allocation = fairlp.allocate(instance, "tsf")
-    # the memory of A and B, 42, goes to users 1 and 2, that of C and D, 16.5, to users 3 and 4; 557.5, 292.5, 320 and
-    # 195 tasks would be theirs alone, were there no constraints
+    # the memory of A and B, 42, goes to users 1 and 2, that of C and D, 16.5, to users 3 and 4;
+    # 557.5, 292.5, 320 and 195 tasks would be theirs alone, were there no constraints
     first, second = 42 / (0.1 * 2 * 557.5 + 0.2 * 2 * 292.5), 16.5 / (0.1 * 320 + 0.3 * 195)
     exact = [2 * 557.5 * first, 2 * 292.5 * first, 320 * second, 195 * second]
     assert allocation.totals.tolist() == pytest.approx(exact, rel=1e-9)
-    # printed: 35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5, each rounded (where tasks run is not unique, how many are)
-    assert allocation.totals.tolist() == pytest.approx([35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5], abs=0.06)
+    # printed: 35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5, each rounded (where tasks run is not unique,
+    # how many are)
+    assert allocation.totals.tolist() == pytest.approx(
+        [35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5], abs=0.06
+    )
     assert allocation.tasks.loc["user4"].tolist() == pytest.approx([0, 0, 8.05, 27.5], abs=0.005)
     assert not fairlp.per_server.check(instance, allocation)
     c_drfh = fairlp.allocate(instance, "c-drfh")
@@ -113,8 +122,11 @@ def pareto_gain(instance, tasks):
 def test_two_servers_of_the_issue():
     instance = examples.load("two-servers")
     assert allocate(instance, "rdm").totals.tolist() == pytest.approx([15, 15], rel=1e-12)
-    assert fairlp.allocate(instance, "drfh").totals.tolist() == pytest.approx([50 / 3, 50 / 3], rel=1e-9)
-    # user 2 on server 1 alone (15 tasks take all of its 30) and user 1 on server 2; both could have 5/3 more
+    assert fairlp.allocate(instance, "drfh").totals.tolist() == pytest.approx(
+        [50 / 3, 50 / 3], rel=1e-9
+    )
+    # user 2 on server 1 alone (15 tasks take all of its 30) and user 1 on server 2; both could have
+    # 5/3 more
     alone = np.array([[0, 15], [15, 0]])
     assert oracle.theorem_1(instance, alone.tolist())
     assert pareto_gain(instance, alone) == pytest.approx(10 / 3, rel=1e-6)
@@ -136,7 +148,9 @@ def test_identical_servers_have_a_continuum_of_fixed_points():
     for division in DIVISIONS:
         for merge in (True, False):
             totals = allocate(TWO_WAY, division, merge=merge).totals
-            assert totals.tolist() == pytest.approx([2, 2] if division == "rdm" else [1.5, 1.5], rel=1e-12)
+            assert totals.tolist() == pytest.approx(
+                [2, 2] if division == "rdm" else [1.5, 1.5], rel=1e-12
+            )
 
 
 def test_three_methods_three_fixed_points():
@@ -150,9 +164,16 @@ def test_three_methods_three_fixed_points():
         "algorithm-1": allocate(instance, "rdm", "algorithm-1"),
         "milp": allocate(instance, "rdm", "milp"),
     }
-    expected = {"best-response": 55 / 38, "reverse": 35 / 27, "algorithm-1": 15 / 11, "milp": 55 / 38}
+    expected = {
+        "best-response": 55 / 38,
+        "reverse": 35 / 27,
+        "algorithm-1": 15 / 11,
+        "milp": 55 / 38,
+    }
     for name, allocation in found.items():
-        assert allocation.totals.tolist() == pytest.approx(np.array([1, 1.6, 1]) * expected[name], rel=1e-9), name
+        assert allocation.totals.tolist() == pytest.approx(
+            np.array([1, 1.6, 1]) * expected[name], rel=1e-9
+        ), name
         used = allocation.instance
         assert oracle.theorem_1(used, allocation.tasks_array.tolist())
 
@@ -182,7 +203,9 @@ def test_best_responses_satisfy_the_theorem(division):
         assert allocation.residual < 1e-9, seed
 
 
-@pytest.mark.parametrize(("division", "method"), [pair for pair in EVERY if pair[1] != "best-response"])
+@pytest.mark.parametrize(
+    ("division", "method"), [pair for pair in EVERY if pair[1] != "best-response"]
+)
 def test_every_method_satisfies_the_theorem(division, method):
     for seed in range(1000, 1000 + many(60)):
         instance = awkward(seed)
@@ -207,7 +230,10 @@ def test_nobody_could_gain_by_definition_5(division):
             model = fairlp.per_server.could_gain(instance, allocation, user, division)
             gain = model.solve().require_optimal().objective - allocation.totals[user]
             assert gain <= 1e-7 * most[n], (seed, user)
-            assert oracle.gain(instance, allocation.tasks_array, n, division) <= 1e-7 * most[n], (seed, user)
+            assert oracle.gain(instance, allocation.tasks_array, n, division) <= 1e-7 * most[n], (
+                seed,
+                user,
+            )
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
@@ -217,14 +243,18 @@ def test_the_certificate_agrees_with_linear_programs_elsewhere(division):
     for seed in range(many(48)):
         rng = np.random.default_rng(seed)
         instance = random_instance(3000 + seed, integers=seed % 2 == 0)
-        tasks = allocate(instance, division).tasks_array * rng.uniform(0.5, 1, (len(instance.users), 1))
+        tasks = allocate(instance, division).tasks_array * rng.uniform(
+            0.5, 1, (len(instance.users), 1)
+        )
         verdict = fixed_point(instance, tasks, division)
         assert bool(verdict) == oracle.holds(instance, tasks, division), seed
         gains = verdict.gains.groupby("user")["gain"].sum()
         for n, user in enumerate(instance.users):
             room = instance.task_limits[n] - tasks[n].sum()
             expected = min(float(gains.get(user, 0.0)), room)
-            assert oracle.gain(instance, tasks, n, division) == pytest.approx(expected, rel=1e-6, abs=1e-7), seed
+            assert oracle.gain(instance, tasks, n, division) == pytest.approx(
+                expected, rel=1e-6, abs=1e-7
+            ), seed
         differing += not verdict
     assert differing > many(48) / 2
 
@@ -241,7 +271,8 @@ def test_methods_agree_on_totals_under_time_division():
             assert totals == pytest.approx(reference, rel=1e-8), (seed, method)
 
 
-# PS-DSF's check given planted allocations, its validation given methods that lie, and one server by hand.
+# PS-DSF's check given planted allocations, its validation given methods that lie, and one server by
+# hand.
 
 INF = np.inf
 
@@ -259,7 +290,12 @@ RIGHT = np.array([[3.0, 4.0], [7.0, 0.0]])
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_the_right_allocation_holds(division):
     found = fixed_point(market(), RIGHT, division)
-    assert found.holds and found.violation <= AGREEMENT and found.infeasibility == 0 and found.gains.empty
+    assert (
+        found.holds
+        and found.violation <= AGREEMENT
+        and found.infeasibility == 0
+        and found.gains.empty
+    )
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
@@ -330,7 +366,11 @@ def lying(check_mechanism, lie):
     class Lying(Check):
         def allocate(self, mechanism=None, method="auto", **parameters):
             found = super().allocate(mechanism, method, **parameters)
-            return dataclasses.replace(found, tasks_array=lie(found.tasks_array)) if method == "sweeps" else found
+            return (
+                dataclasses.replace(found, tasks_array=lie(found.tasks_array))
+                if method == "sweeps"
+                else found
+            )
 
     return Lying(instance, row, "highs", {}).compared()
 
@@ -355,7 +395,9 @@ def test_validation_finds_totals_that_differ_where_they_are_unique(monkeypatch):
 
 def test_a_server_is_filled_from_the_levels_that_users_bring():
     def fill(base, most):
-        found = fill_server(np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(most))
+        found = fill_server(
+            np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(most)
+        )
         return found.tasks.tolist()
 
     assert fill([1.0, 0.0], [INF, INF]) == [1, 2] and fill([9.0, 0.0], [INF, INF]) == [0, 3]
@@ -364,13 +406,18 @@ def test_a_server_is_filled_from_the_levels_that_users_bring():
 
 def test_whoever_has_all_its_tasks_is_of_no_group():
     """A group is who is held back by one resource; a limit is none."""
-    found = fill_server(np.ones((2, 1)), np.array([3.0]), np.ones(2), np.zeros(2), np.array([1.0, INF]))
+    found = fill_server(
+        np.ones((2, 1)), np.array([3.0]), np.ones(2), np.zeros(2), np.array([1.0, INF])
+    )
     assert found.group.tolist() == [NO_GROUP, 0] and found.tasks.tolist() == [1, 2]
 
 
 def test_what_rounding_leaves_on_a_server_is_not_protected():
     """Interior points leave 3e-13 of a task on a server, which no linear program could be held to."""
     instance = Instance.from_arrays(
-        [[3, 1], [2, 2]], [[10, 3], [5, 10], [12, 9]], users=["ann", "bob"], task_limits=[np.inf, 0.1]
+        [[3, 1], [2, 2]],
+        [[10, 3], [5, 10], [12, 9]],
+        users=["ann", "bob"],
+        task_limits=[np.inf, 0.1],
     )
     assert fairlp.validate(instance, "psdsf-tdm").agrees.all()

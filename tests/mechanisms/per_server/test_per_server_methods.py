@@ -29,7 +29,9 @@ def test_algorithm_1_starts_with_drf_on_each_server():
     for seed in range(many(24)):
         instance = random_instance(seed)
         expected = fairlp.allocate(instance, "naive-drf", merge=False).tasks_array
-        assert separate_start(PerServerMarket.of(instance, "rdm")) == pytest.approx(expected, rel=1e-9, abs=1e-12), seed
+        assert separate_start(PerServerMarket.of(instance, "rdm")) == pytest.approx(
+            expected, rel=1e-9, abs=1e-12
+        ), seed
 
 
 def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
@@ -53,7 +55,9 @@ def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
             assert (after / market.rate[i]).min() >= (totals / market.rate[i]).min() * (1 - 1e-12)
             # the water-filling of this server would not move anything any more
             best = market.respond(i, now.tasks, after).tasks
-            assert best == pytest.approx(now.tasks, rel=1e-7, abs=1e-7 * market.gamma[who, i].max()), (seed, i)
+            assert best == pytest.approx(
+                now.tasks, rel=1e-7, abs=1e-7 * market.gamma[who, i].max()
+            ), (seed, i)
     assert updates > 10 * many(80)
 
 
@@ -65,7 +69,10 @@ def test_one_user_that_holds_two_saturated_resources():
     now = server_procedure(market, 0, here, totals)
     assert now.tasks.tolist() == pytest.approx([4, 0]) and now.updates == 1
     found = allocate(instance, "rdm", "algorithm-1")
-    assert found.totals.tolist() == pytest.approx([4, 2]) and list(found.rounds.columns) == ["change", "updates"]
+    assert found.totals.tolist() == pytest.approx([4, 2]) and list(found.rounds.columns) == [
+        "change",
+        "updates",
+    ]
     # naive DRF, where it starts, gives user a 2 tasks of 4
     assert found.rounds["updates"].tolist() == [1, 0]
 
@@ -79,14 +86,17 @@ def test_one_user_that_holds_two_saturated_resources():
 def test_distributed_servers_reach_a_fixed_point(division, procedure, delay):
     for seed in range(many(8)):
         instance = random_instance(30_000 + seed, integers=seed % 2 == 0)
-        allocation = allocate(instance, division, "distributed", procedure=procedure, delay=delay, clock_seed=seed)
+        allocation = allocate(
+            instance, division, "distributed", procedure=procedure, delay=delay, clock_seed=seed
+        )
         assert oracle.holds(instance, allocation.tasks_array, division), seed
 
 
 def test_distributed_is_reproducible_and_traced():
     instance = examples.load("khamse-ashari-table-3")
     first, again, other = (
-        allocate(instance, "rdm", "distributed", clock_seed=seed, delay=0.3).rounds for seed in (1, 1, 2)
+        allocate(instance, "rdm", "distributed", clock_seed=seed, delay=0.3).rounds
+        for seed in (1, 1, 2)
     )
     assert first.equals(again) and not first.equals(other)
     assert list(first.columns) == ["time", "server", "change", "violation", "distance"]
@@ -113,7 +123,9 @@ def test_late_messages_oscillate_without_damping(division):
     instance = Instance.from_arrays([[3, 5], [4, 4]], [[28, 7], [24, 24], [23, 17], [5, 39]])
     for seed in by_day(range(3), 3):
         how = {"delay": 3, "clock_seed": seed, "seconds": 400}
-        with pytest.raises(NotConvergedError, match=r"400 simulated seconds .*could run .*smaller damping"):
+        with pytest.raises(
+            NotConvergedError, match=r"400 simulated seconds .*could run .*smaller damping"
+        ):
             allocate(instance, division, "distributed", damping=1, **how)
         damped = allocate(instance, division, "distributed", **how)
         assert oracle.holds(instance, damped.tasks_array, division)
@@ -122,7 +134,8 @@ def test_late_messages_oscillate_without_damping(division):
 def test_a_message_that_is_overtaken_says_nothing_new():
     instance = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [3, 3]])
     network = Network(
-        PerServerMarket.of(instance, "rdm"), Clocks(period=0.1, jitter=0.5, delay=1.0, damping=0.3, seed=0)
+        PerServerMarket.of(instance, "rdm"),
+        Clocks(period=0.1, jitter=0.5, delay=1.0, damping=0.3, seed=0),
     )
     for _ in network.run(60.0):
         pass
@@ -149,7 +162,9 @@ def test_figure_6(figure_6):
         for mechanism in figure_6.mechanisms:
             static = fairlp.allocate(cluster, mechanism)
             totals = figure_6.tasks.loc[time, mechanism]
-            assert totals[list(cluster.users)].to_numpy() == pytest.approx(static.totals.to_numpy(), rel=1e-6)
+            assert totals[list(cluster.users)].to_numpy() == pytest.approx(
+                static.totals.to_numpy(), rel=1e-6
+            )
             assert totals.drop(list(cluster.users)).eq(0).all()
     # the paper: C's CPUs are full under PS-DSF, and not under its rivals; D's are full
     assert used.loc[99, ("psdsf-rdm", "C", "cpu")] == pytest.approx(1, rel=1e-6)
@@ -164,7 +179,10 @@ def test_figure_6(figure_6):
 
 def test_tracking_averages_and_plots(figure_6):
     means = figure_6.average(110, 250)
-    assert list(means.columns) == figure_6.mechanisms and means.index.names == ["server", "resource"]
+    assert list(means.columns) == figure_6.mechanisms and means.index.names == [
+        "server",
+        "resource",
+    ]
     assert means.loc[("C", "cpu"), "psdsf-rdm"] == pytest.approx(1, rel=1e-6)
     pytest.importorskip("matplotlib")
     figure = fairlp.plots.plot_tracking(figure_6, "cpu", servers=["C", "D"])
@@ -172,10 +190,16 @@ def test_tracking_averages_and_plots(figure_6):
     for axis in figure.axes:
         assert axis.get_xlabel() == "time [s]" and len(axis.lines) == 3
     assert figure.axes[0].get_ylabel() == "fraction of capacity in use"
-    assert figure.axes[0].lines[0].get_ydata().tolist() == figure_6.utilization[("psdsf-rdm", "C", "cpu")].tolist()
+    assert (
+        figure.axes[0].lines[0].get_ydata().tolist()
+        == figure_6.utilization[("psdsf-rdm", "C", "cpu")].tolist()
+    )
     with pytest.raises(UnknownNameError, match="no server is called 'E'"):
         fairlp.plots.plot_tracking(figure_6, "cpu", servers=["E"])
-    series = {"sweeps": allocate(figure_6.instance, "rdm", "sweeps").rounds["change"], "other": [1.0, 0.1, 0.0]}
+    series = {
+        "sweeps": allocate(figure_6.instance, "rdm", "sweeps").rounds["change"],
+        "other": [1.0, 0.1, 0.0],
+    }
     figure = fairlp.plots.plot_convergence(series)
     (axis,) = figure.axes
     assert axis.get_yscale() == "log" and axis.lines[1].get_ydata().tolist() == [1.0, 0.1]
@@ -201,7 +225,9 @@ def test_users_who_come_late_leave_and_come_back(division):
         assert found.tasks.loc[[0, 19, 200], (name, first)].eq(0).all()
         if there.size:  # without the first user the others were at a fixed point of their own
             small = instance.select_users(there)
-            final = fairlp.per_server.track(small, until=60, beside=(), division=division, clock_seed=seed)
+            final = fairlp.per_server.track(
+                small, until=60, beside=(), division=division, clock_seed=seed
+            )
             assert final.distance.iloc[-1] < 0.01
         assert found.changes["event"].tolist() == ["leaves", "enters", "leaves", "enters"]
         assert found.distance.iloc[-1] < 0.01, seed
@@ -227,12 +253,19 @@ def test_tracking_refuses_what_makes_no_sense():
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("method", ["best-response", "sweeps", "algorithm-1", "distributed", "milp"])
+@pytest.mark.parametrize(
+    "method", ["best-response", "sweeps", "algorithm-1", "distributed", "milp"]
+)
 def test_figure_4_wireless_channels(division, method):
     allocation = allocate(examples.load("khamse-ashari-figure-4"), division, method)
     assert allocation.totals.tolist() == pytest.approx([1500, 1000], rel=1e-9)  # 1.5 and 1 Mb/s
-    assert allocation.tasks_array == pytest.approx(np.array([[750, 750, 0], [0, 500, 500]]), rel=1e-9, abs=1e-6)
-    assert allocation.utilization.to_numpy() == pytest.approx(1, rel=1e-9) and allocation.residual < 1e-9
+    assert allocation.tasks_array == pytest.approx(
+        np.array([[750, 750, 0], [0, 500, 500]]), rel=1e-9, abs=1e-6
+    )
+    assert (
+        allocation.utilization.to_numpy() == pytest.approx(1, rel=1e-9)
+        and allocation.residual < 1e-9
+    )
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
@@ -243,7 +276,9 @@ def test_rates_scale_demands(division):
         per_server = plain.gamma() / plain.counts
         same = plain.replace(rates=per_server)
         expected = allocate(plain, division)
-        assert allocate(same, division).totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-8), seed
+        assert allocate(same, division).totals.to_numpy() == pytest.approx(
+            expected.totals.to_numpy(), rel=1e-8
+        ), seed
         rng = np.random.default_rng(seed)
         given = plain.replace(rates=per_server * rng.integers(0, 4, per_server.shape))
         allocation = allocate(given, division)
@@ -251,14 +286,18 @@ def test_rates_scale_demands(division):
         assert allocation.residual < 1e-9
         alone = given.select_users(np.array([0]))
         if np.isinf(alone.task_limits[0]):
-            assert allocate(alone, division).tasks_array[0] == pytest.approx(alone.gamma()[0], rel=1e-9), seed
+            assert allocate(alone, division).tasks_array[0] == pytest.approx(
+                alone.gamma()[0], rel=1e-9
+            ), seed
 
 
 def test_a_coprocessor_draws_its_user():
     """Two equal servers; the coprocessor of the second makes tasks of b four times lighter there."""
     demands, capacities = [[1, 1], [1, 1]], [[8, 8], [8, 8]]
     with_it = Instance.from_arrays(demands, capacities, rates=[[8, 8], [8, 32]])
-    assert allocate(Instance.from_arrays(demands, capacities), "rdm").totals.tolist() == pytest.approx([8, 8])
+    assert allocate(
+        Instance.from_arrays(demands, capacities), "rdm"
+    ).totals.tolist() == pytest.approx([8, 8])
     for division in DIVISIONS:
         found = allocate(with_it, division)
         assert found.tasks_array == pytest.approx(np.array([[8, 0], [0, 32]]), abs=1e-9)

@@ -9,7 +9,13 @@ import pytest
 import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance, examples
-from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
+from fairlp.errors import (
+    InstanceError,
+    NotConvergedError,
+    NotDefinedError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from fairlp.mechanisms.per_server.time_market import time_market
 from fairlp.models.instances.merging import merge_servers
 from fairlp.models.programs.solution import Termination
@@ -56,7 +62,10 @@ def test_the_converse_fails_under_resource_division():
     tasks = np.eye(2) * 1.5
     assert fairlp.per_server.check(separate, tasks)
     verdict = fairlp.per_server.check(together, tasks.sum(axis=1, keepdims=True))
-    assert not verdict and verdict.gains["from"].map(list).tolist() == [[], []]  # half of what there is lies idle
+    assert not verdict and verdict.gains["from"].map(list).tolist() == [
+        [],
+        [],
+    ]  # half of what there is lies idle
     assert verdict.gains["gain"].tolist() == pytest.approx([0.75, 0.75])
     assert allocate(together, "rdm").totals.tolist() == pytest.approx([2, 2], rel=1e-12)
 
@@ -82,8 +91,8 @@ def test_the_converse_holds_under_time_division():
 def test_proportional_users_have_equal_levels(division):
     """So they may be merged, weights added: one of the lower level would have a bottleneck that the other holds.
 
-    Without task limits. With limits that are not in proportion they may not be: one is full before the other.
-    """
+    Without task limits. With limits that are not in proportion they may not be: one is full before
+    the other."""
     for seed in range(many(75)):
         rng = np.random.default_rng(seed)
         instance = random_instance(seed, limits=False, duplicates=False)
@@ -143,12 +152,16 @@ def test_theorem_1_with_given_bottlenecks_is_feasible_and_its_points_are_fixed_p
         alone = np.maximum(instance.gamma().sum(axis=1), 1e-300)
         assert (totals / alone).sum() >= (expected / alone).sum() - 1e-7
         for n in range(len(totals)):
-            assert oracle.gain(instance, np.maximum(found, 0), n, "rdm") <= 1e-5 * max(totals.max(), 1), seed
+            assert oracle.gain(instance, np.maximum(found, 0), n, "rdm") <= 1e-5 * max(
+                totals.max(), 1
+            ), seed
         if seed < 10:
             path = tmp_path / f"{seed}.mps"
             model.write(path)
             back = fairlp.read_program(path)
-            assert back.solve().require_optimal().objective == pytest.approx(solution.objective, rel=1e-9)
+            assert back.solve().require_optimal().objective == pytest.approx(
+                solution.objective, rel=1e-9
+            )
 
 
 def test_theorem_2_with_a_given_support_is_feasible_and_unique(tmp_path):
@@ -161,20 +174,34 @@ def test_theorem_2_with_a_given_support_is_feasible_and_unique(tmp_path):
         if seed < 10:
             path = tmp_path / f"{seed}.mps"
             model.write(path)
-            assert fairlp.read_program(path).solve().require_optimal().objective == pytest.approx(solution.objective)
+            assert fairlp.read_program(path).solve().require_optimal().objective == pytest.approx(
+                solution.objective
+            )
 
 
 def test_wrong_guesses_are_infeasible():
     figure_1 = examples.load("khamse-ashari-figure-1")
     right = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
-    assert fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=right).solve().require_optimal().objective > 0
+    assert (
+        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=right)
+        .solve()
+        .require_optimal()
+        .objective
+        > 0
+    )
     wrong = right.copy()
     wrong.loc["user1", "server1"] = "network"  # it is never saturated: 10 + 1 a task, and 100 there
     assert (
-        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=wrong).solve().status.termination is Termination.INFEASIBLE
+        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=wrong).solve().status.termination
+        is Termination.INFEASIBLE
     )
-    nobody = np.array([[True, False], [True, False], [True, False]])  # user 3 on server 2 is the only one who could
-    assert fairlp.formulate(figure_1, "psdsf-tdm", support=nobody).solve().status.termination is Termination.INFEASIBLE
+    nobody = np.array(
+        [[True, False], [True, False], [True, False]]
+    )  # user 3 on server 2 is the only one who could
+    assert (
+        fairlp.formulate(figure_1, "psdsf-tdm", support=nobody).solve().status.termination
+        is Termination.INFEASIBLE
+    )
 
 
 def test_the_market_prices_time_at_one_over_the_level():
@@ -183,21 +210,28 @@ def test_the_market_prices_time_at_one_over_the_level():
     assert "log(" in str(model) and "1/γ[n,i]" in str(model)
     solution = model.solve(solver="clarabel").require_optimal()
     prices = solution.duals["time"]
-    # 3 of the 6 tasks that users 1 and 2 could run on server 1; 6 of 6 at weight 2 for user 3 on server 2: 1/2
+    # 3 of the 6 tasks that users 1 and 2 could run on server 1; 6 of 6 at weight 2 for user 3 on
+    # server 2: 1/2
     assert np.asarray(prices).tolist() == pytest.approx([2, 2], rel=1e-4)
 
 
 def test_what_models_refuse():
     figure_1 = examples.load("khamse-ashari-figure-1")
     formulate = fairlp.formulate
-    with pytest.raises(InstanceError, match=r"no bottleneck is given for user 'user1' on server 'server1'"):
+    with pytest.raises(
+        InstanceError, match=r"no bottleneck is given for user 'user1' on server 'server1'"
+    ):
         formulate(figure_1, "psdsf-rdm", bottlenecks={"user2": {"server1": "cpu"}})
     table = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
     table.loc["user3", "server1"] = "network"
-    with pytest.raises(InstanceError, match="user 'user3' does not demand 'network', so it is no bottleneck"):
+    with pytest.raises(
+        InstanceError, match="user 'user3' does not demand 'network', so it is no bottleneck"
+    ):
         formulate(figure_1, "psdsf-rdm", bottlenecks=table)
     for other in (1, "cpu", ["cpu"]):
-        with pytest.raises(InstanceError, match=r"'bottlenecks' is .* expected a DataFrame users × servers"):
+        with pytest.raises(
+            InstanceError, match=r"'bottlenecks' is .* expected a DataFrame users × servers"
+        ):
             formulate(figure_1, "psdsf-rdm", bottlenecks=other)
     for name in ("psdsf-rdm", "psdsf-tdm"):
         with pytest.raises(InstanceError, match=r"support has shape \(2, 2\)"):
@@ -237,7 +271,9 @@ def test_a_verdict_names_who_could_gain_from_whom():
     verdict = fairlp.per_server.check(instance, fairlp.allocate(instance, "tsf"))
     assert not verdict and verdict.gains["user"].tolist() == ["user1", "user2"]
     assert verdict.gains["from"].tolist() == [["user3"], ["user3"]]
-    assert verdict.gains["gain"].tolist() == pytest.approx([2, 2]) and verdict.violation == pytest.approx(1 / 3)
+    assert verdict.gains["gain"].tolist() == pytest.approx(
+        [2, 2]
+    ) and verdict.violation == pytest.approx(1 / 3)
     over = fairlp.per_server.check(instance, [[9, 0], [0, 0], [0, 6]])
     assert not over and over.infeasibility == pytest.approx(0.5) and "infeasible" in str(over)
     elsewhere = fairlp.per_server.check(instance, [[3, 1], [3, 0], [0, 5]])
@@ -260,7 +296,8 @@ def test_the_market_of_time_gives_out_no_more_than_all_the_time():
 @pytest.mark.parametrize("method", ["best-response", "sweeps", "algorithm-1"])
 def test_what_has_not_settled_says_so(method):
     expected = (
-        r"has not settled after 1 sweeps: the last one still moved 0\.\d+ .*user 'user\d' could run .*most_sweeps"
+        r"has not settled after 1 sweeps: the last one still moved 0\.\d+ "
+        r".*user 'user\d' could run .*most_sweeps"
     )
     with pytest.raises(NotConvergedError, match=expected):
         allocate(examples.load("khamse-ashari-table-3"), "rdm", method, most_sweeps=1)
@@ -274,10 +311,26 @@ def test_options_belong_to_methods():
             UnknownNameError,
             "method 'best-response' has no option 'delay'; it is one of method='distributed'",
         ),
-        ({"method": "distributed", "most_sweeps": 3}, UnknownNameError, "has no option 'most_sweeps'"),
-        ({"method": "distributed", "procedure": "algorithm1"}, UnknownNameError, "did you mean 'algorithm-1'"),
-        ({"method": "distributed", "delay": -1}, UnsupportedError, "delay=-1; expected a finite number ≥ 0"),
-        ({"method": "distributed", "period": 0}, UnsupportedError, "period=0; expected a finite number > 0"),
+        (
+            {"method": "distributed", "most_sweeps": 3},
+            UnknownNameError,
+            "has no option 'most_sweeps'",
+        ),
+        (
+            {"method": "distributed", "procedure": "algorithm1"},
+            UnknownNameError,
+            "did you mean 'algorithm-1'",
+        ),
+        (
+            {"method": "distributed", "delay": -1},
+            UnsupportedError,
+            "delay=-1; expected a finite number ≥ 0",
+        ),
+        (
+            {"method": "distributed", "period": 0},
+            UnsupportedError,
+            "period=0; expected a finite number > 0",
+        ),
         ({"method": "distributed", "period": "soon"}, UnsupportedError, "period='soon'"),
         ({"method": "distributed", "damping": 1.5}, UnsupportedError, "damping=1.5"),
         ({"method": "distributed", "jitter": 1}, UnsupportedError, "jitter=1"),
@@ -295,7 +348,9 @@ def test_validate_runs_every_method(mechanism):
     frame = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism)
     assert list(frame.index) == list(fairlp.mechanisms.TABLE[mechanism].method_names)
     assert frame["agrees"].all() and (frame["gain"] < 1e-9).all()
-    late = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism, delay=0.5, most_sweeps=500)
+    late = fairlp.validate(
+        examples.load("khamse-ashari-figure-1"), mechanism, delay=0.5, most_sweeps=500
+    )
     assert late["agrees"].all() and "distributed" in late.index
 
 
@@ -303,10 +358,14 @@ def test_results_do_not_depend_on_units():
     for seed in range(many(30)):
         instance = random_instance(seed, limits=False)
         unit = 10.0 ** np.random.default_rng(seed).integers(-6, 7, instance.demands.shape[1])
-        scaled = instance.replace(demands=instance.demands * unit, capacities=instance.capacities * unit)
+        scaled = instance.replace(
+            demands=instance.demands * unit, capacities=instance.capacities * unit
+        )
         for division in DIVISIONS:
             expected = allocate(instance, division).totals.to_numpy()
-            assert allocate(scaled, division).totals.to_numpy() == pytest.approx(expected, rel=1e-8), seed
+            assert allocate(scaled, division).totals.to_numpy() == pytest.approx(
+                expected, rel=1e-8
+            ), seed
 
 
 def test_integer_programs_of_weights_of_several_orders_of_magnitude():
@@ -318,13 +377,16 @@ def test_integer_programs_of_weights_of_several_orders_of_magnitude():
         instance = Instance.from_arrays(demands, capacities, weights=rng.integers(1, 1000, n))
         found = fairlp.allocate(instance, "psdsf-tdm", method="milp")
         expected = fairlp.allocate(instance, "psdsf-tdm")
-        assert found.certificate and found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-9)
+        assert found.certificate and found.totals.to_numpy() == pytest.approx(
+            expected.totals.to_numpy(), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(
     ("name", "mechanism"),
     chequered(
-        [name for name in examples.names() if name.startswith("dolev")], ["psdsf-rdm", "psdsf-tdm", "njc", "ceei"]
+        [name for name in examples.names() if name.startswith("dolev")],
+        ["psdsf-rdm", "psdsf-tdm", "njc", "ceei"],
     ),
 )
 def test_validate_with_task_limits(name, mechanism):
@@ -332,7 +394,9 @@ def test_validate_with_task_limits(name, mechanism):
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("weights", [[1e308, 1, 1], [1e-307, 1, 1], [1e308, 1e-307, 1], [1e300, 1e-300, 1]])
+@pytest.mark.parametrize(
+    "weights", [[1e308, 1, 1], [1e-307, 1, 1], [1e308, 1e-307, 1], [1e300, 1e-300, 1]]
+)
 def test_weights_beyond_floats_are_answered_or_refused_soon(division, weights):
     """They went round for ever: a level that is no number freezes nobody."""
     instance = Instance.from_arrays([[1, 2], [3, 1], [1, 1]], [[9, 18], [4, 4]], weights=weights)

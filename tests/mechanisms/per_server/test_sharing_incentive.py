@@ -77,8 +77,8 @@ def test_fixed_points_of_every_method(method, division, seed):
 def pieces(instance):
     """Theorem 1 with every guess of the bottlenecks and of who runs where: polytopes that hold all fixed points.
 
-    Each is (equal rows, right sides, rows ≤ 0) over x[n,i] as they lie in memory; capacities come beside.
-    """
+    Each is (equal rows, right sides, rows ≤ 0) over x[n,i] as they lie in memory; capacities come
+    beside."""
     gamma, need, capacity = oracle.alone(instance)
     users, servers = range(len(gamma)), range(len(capacity))
     pairs = [(n, i) for n in users for i in servers if gamma[n][i] > 0]
@@ -102,7 +102,11 @@ def pieces(instance):
                     row[place[m, i]] = need[m][i][r] / capacity[i][r]
                 equal.append(row)
                 right.append(1.0)
-                below += [level(m, i) - level(n, i) for m, j in runs if j == i and m != n and need[m][i][r] > 0]
+                below += [
+                    level(m, i) - level(n, i)
+                    for m, j in runs
+                    if j == i and m != n and need[m][i][r] > 0
+                ]
             for pair, index in place.items():
                 if pair not in runs:
                     equal.append(np.eye(size)[index])
@@ -127,7 +131,11 @@ def smallest_share(instance):
             cost = np.zeros((users, servers))
             cost[n] = 1 / due[n]
             found = linprog(
-                cost.ravel(), np.vstack([rows, below]), np.append(right, np.zeros(len(below))), equal, values
+                cost.ravel(),
+                np.vstack([rows, below]),
+                np.append(right, np.zeros(len(below))),
+                equal,
+                values,
             )
             if found.status != 0:
                 break

@@ -10,7 +10,9 @@ import pytest
 import fairlp
 from fairlp import examples
 
-TABLE_3 = np.array([[80, 340, 82.5, 55], [40, 170, 41.25, 41.25], [0, 0, 82.5, 27.5], [0, 0, 27.5, 27.5]])
+TABLE_3 = np.array(
+    [[80, 340, 82.5, 55], [40, 170, 41.25, 41.25], [0, 0, 82.5, 27.5], [0, 0, 27.5, 27.5]]
+)
 TABLE_4_TSF = [205, 107.5, 58.33, 35.55]
 #: bounds of what Table III leaves open: CPU of users 2 and 4, memory of user 3
 MOST = {(1, 0): 2 / 15, (2, 1): 0.1, (3, 0): 0.2}
@@ -26,15 +28,22 @@ def with_demands(changes):
 
 @pytest.mark.parametrize("parts", list(product([0.02, 0.4, 1.0], repeat=3)))
 def test_three_demands_are_open_within_bounds(parts):
-    instance = with_demands({place: most * part for (place, most), part in zip(MOST.items(), parts, strict=True)})
+    instance = with_demands(
+        {place: most * part for (place, most), part in zip(MOST.items(), parts, strict=True)}
+    )
     assert instance.gamma() == pytest.approx(TABLE_3, rel=1e-12)
     found = fairlp.allocate(instance, "psdsf-rdm")
-    assert found.totals.to_numpy() == pytest.approx([210, 105, 82.5, 27.5], rel=1e-9)  # Table IV, whatever they are
-    # Fig. 6: of class D's CPUs user 4 uses five times its own demand, and while it is away user 2 7.5 times its own
+    assert found.totals.to_numpy() == pytest.approx(
+        [210, 105, 82.5, 27.5], rel=1e-9
+    )  # Table IV, whatever they are
+    # Fig. 6: of class D's CPUs user 4 uses five times its own demand, and while it is away user 2
+    # 7.5 times its own
     d_class = (found.usage / (instance.capacities * instance.counts[:, None])).loc["D", "cpu"]
     assert d_class == pytest.approx(5 * instance.demands[3, 0], abs=1e-9)
     away = instance.select_users([0, 1, 2])
-    used = (fairlp.allocate(away, "psdsf-rdm").usage / (away.capacities * away.counts[:, None])).loc["D", "cpu"]
+    used = (
+        fairlp.allocate(away, "psdsf-rdm").usage / (away.capacities * away.counts[:, None])
+    ).loc["D", "cpu"]
     assert used == pytest.approx(7.5 * instance.demands[1, 0], abs=1e-9)
 
 
@@ -42,7 +51,9 @@ def test_demands_of_nothing_give_another_fixed_point():
     """Table III stays, Table IV does not: whoever needs no CPU runs on what is left where the CPUs are all gone."""
     instance = with_demands(dict.fromkeys(MOST, 0.0))
     assert instance.gamma() == pytest.approx(TABLE_3, rel=1e-12)
-    assert fairlp.allocate(instance, "psdsf-rdm").totals.to_numpy() == pytest.approx([234, 117, 110, 39])
+    assert fairlp.allocate(instance, "psdsf-rdm").totals.to_numpy() == pytest.approx(
+        [234, 117, 110, 39]
+    )
 
 
 @pytest.mark.parametrize("place", list(np.ndindex(4, 2)))

@@ -13,7 +13,12 @@ from fairlp import Instance
 from fairlp.errors import NotConvergedError
 from fairlp.mechanisms.per_server import rows
 from fairlp.mechanisms.per_server import time_market as module
-from fairlp.mechanisms.per_server.time_market import limits_bind, market_gap, prove_market, time_market
+from fairlp.mechanisms.per_server.time_market import (
+    limits_bind,
+    market_gap,
+    prove_market,
+    time_market,
+)
 
 SWEEPS = ["best-response", "sweeps", "algorithm-1", "distributed"]
 ANY_METHOD = [("psdsf-rdm", method) for method in [*SWEEPS, "milp"]]
@@ -23,7 +28,11 @@ ANY_METHOD += [("psdsf-tdm", method) for method in [*SWEEPS, "convex", "interior
 def ann_and_bob():
     """Two servers of 1; ann, who wants 0.6, may use the one on which bob may not run."""
     return Instance.from_arrays(
-        [[1], [1]], [[1], [1]], users=["ann", "bob"], task_limits=[0.6, np.inf], eligible=[[1, 1], [1, 0]]
+        [[1], [1]],
+        [[1], [1]],
+        users=["ann", "bob"],
+        task_limits=[0.6, np.inf],
+        eligible=[[1, 1], [1, 0]],
     )
 
 
@@ -36,7 +45,9 @@ def limited(seed, resources=3):
     eligible = rng.random((n, k)) < 0.6
     eligible[np.arange(n), rng.integers(0, k, n)] = True
     weights = rng.integers(1, 4, n)
-    free = Instance.from_arrays(demands, rng.integers(1, 13, (k, r)), eligible=eligible, weights=weights)
+    free = Instance.from_arrays(
+        demands, rng.integers(1, 13, (k, r)), eligible=eligible, weights=weights
+    )
     totals = fairlp.allocate(free, "psdsf-tdm").totals.to_numpy()
     limits = np.where(rng.random(n) < 0.5, totals * rng.uniform(0.2, 1.2, n), np.inf)
     return free.replace(task_limits=np.where(limits > 0, limits, np.inf))
@@ -57,10 +68,14 @@ def test_a_fixed_point_that_wastes_is_not_the_market_s_optimum():
     assert not found.certify().holds
 
     wasteful = np.array([[0.4, 0.2], [0.6, 0.0]])
-    assert fairlp.per_server.check(instance, wasteful, "tdm") and oracle.holds(instance, wasteful, "tdm")
+    assert fairlp.per_server.check(instance, wasteful, "tdm") and oracle.holds(
+        instance, wasteful, "tdm"
+    )
     proof = replace(found, tasks_array=wasteful).certify()
     assert not proof.holds and "market's optimum" in proof.message
-    assert proof.gap == pytest.approx(np.log(1 / 0.6) / 2, rel=1e-6)  # bob of two users could have 1
+    assert proof.gap == pytest.approx(
+        np.log(1 / 0.6) / 2, rel=1e-6
+    )  # bob of two users could have 1
 
 
 def test_with_one_resource_it_is_the_leximin():
@@ -78,7 +93,9 @@ def test_it_keeps_what_is_proved_of_it():
         instance = limited(seed)
         found = fairlp.allocate(instance, "psdsf-tdm")
         assert oracle.holds(instance, found.tasks_array, "tdm"), seed
-        audited = fairlp.audit(instance, found, ["Pareto-optimal", "envy-free", "sharing incentive"])
+        audited = fairlp.audit(
+            instance, found, ["Pareto-optimal", "envy-free", "sharing incentive"]
+        )
         assert (audited["holds"] != False).all(), (seed, audited)  # noqa: E712 - None where there is nothing to check
         assert found.certify().holds and not found.unproved, seed
 
@@ -99,8 +116,12 @@ def test_prices_prove_no_more_than_there_is():
         assert market_gap(instance, totals, market.prices) <= 1e-9
         able = (instance.gamma() > 0).any(axis=1)
         less = totals * rng.uniform(0.5, 1, len(totals))
-        missing = (weights * np.log(totals / less, where=able, out=np.zeros(len(totals)))).sum() / weights[able].sum()
-        assert market_gap(instance, less, market.prices) == pytest.approx(missing, rel=1e-6, abs=1e-9)
+        missing = (
+            weights * np.log(totals / less, where=able, out=np.zeros(len(totals)))
+        ).sum() / weights[able].sum()
+        assert market_gap(instance, less, market.prices) == pytest.approx(
+            missing, rel=1e-6, abs=1e-9
+        )
         others = market.prices * rng.uniform(0.5, 2, len(market.prices))
         assert market_gap(instance, less, others) >= missing - 1e-9
 
@@ -165,7 +186,9 @@ def test_limits_that_do_not_bind_change_nothing():
         assert not limits_bind(instance.replace(task_limits=limits))
     assert limits_bind(instance.replace(task_limits=[2.9, np.inf]))
     free = fairlp.allocate(instance, "psdsf-rdm", merge=False)
-    assert fairlp.allocate(instance.replace(task_limits=[6, 6]), "psdsf-rdm", merge=False).tasks.equals(free.tasks)
+    assert fairlp.allocate(
+        instance.replace(task_limits=[6, 6]), "psdsf-rdm", merge=False
+    ).tasks.equals(free.tasks)
 
 
 def test_nobody_has_anything_to_buy():

@@ -44,13 +44,17 @@ def test_the_order_of_picks_is_the_papers():
     assert picks.user.tolist() == ["B", "A", "A", "B", "A", "B", "A"]
     assert picks.runs.tolist() == [True] * 5 + [False] * 2
     assert picks.share.tolist() == pytest.approx([0, 0, 2 / 9, 1 / 3, 4 / 9, 2 / 3, 2 / 3])
-    stopped = fairlp.allocate(examples.load("ghodsi"), "drf-discrete", trace=True, rule="stop").picks
+    stopped = fairlp.allocate(
+        examples.load("ghodsi"), "drf-discrete", trace=True, rule="stop"
+    ).picks
     assert stopped.user.tolist() == ["B", "A", "A", "B", "A", "B"]
 
 
 def test_the_rule_for_ties_decides():
     instance = Instance.from_arrays([[1, 0], [2, 0]], [[2, 1]], users=["small", "large"])
-    found = {ties: fairlp.allocate(instance, "drf-discrete", ties=ties).totals.to_dict() for ties in TIES}
+    found = {
+        ties: fairlp.allocate(instance, "drf-discrete", ties=ties).totals.to_dict() for ties in TIES
+    }
     assert found["larger"] == {"small": 0, "large": 1}
     assert found["smaller"] == found["index"] == {"small": 2, "large": 0}
 
@@ -82,7 +86,9 @@ def awkward(rng, most_users=9, kinds=6):
     if kind == 5:
         unit = 10.0 ** rng.integers(-6, 10, m)
         demands, capacity = demands * unit, capacity * unit
-    weights = [None, rng.integers(1, 5, n), rng.uniform(0.1, 1, n), rng.integers(1, 4, (n, m))][rng.integers(0, 4)]
+    weights = [None, rng.integers(1, 5, n), rng.uniform(0.1, 1, n), rng.integers(1, 4, (n, m))][
+        rng.integers(0, 4)
+    ]
     limits = rng.choice([0, 1, 3, 6.5, np.inf], n) if rng.random() < 0.4 else None
     return demands, capacity, weights, limits
 
@@ -93,7 +99,9 @@ def test_fast_equals_loop_equals_rationals(seed, window, chunk):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
     pool = Pool.of(Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits))
     plain = Plain(demands, capacity, weights, limits)
-    with pytest.MonkeyPatch.context() as patch:  # small windows, so that small instances go through every step
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # small windows, so that small instances go through every step
         patch.setattr(filling, "WINDOW", window)
         patch.setattr(filling, "_FIRST_CHUNK", chunk)
         for rule, offset in RULES:
@@ -136,7 +144,9 @@ def test_every_rule_is_one_of_all_orders(seed):
     for rule, offset in RULES:
         possible = plain.all_orders(rule, offset)
         for ties in TIES:
-            assert tuple(Filling(Pool.of(instance), offset, ties, rule).run().astype(int)) in possible
+            assert (
+                tuple(Filling(Pool.of(instance), offset, ties, rule).run().astype(int)) in possible
+            )
 
 
 @settings(max_examples=many(150), deadline=None)
@@ -158,7 +168,9 @@ def test_sequential_minmax_is_not_envy_free_up_to_one_task_here():
 
     A share after the task ties at 3/4; B goes first (or never), and its task does not fit any more.
     """
-    found = fairlp.allocate(Instance.from_arrays([[1], [3]], [[4]], users=["A", "B"]), "sequential-minmax", trace=True)
+    found = fairlp.allocate(
+        Instance.from_arrays([[1], [3]], [[4]], users=["A", "B"]), "sequential-minmax", trace=True
+    )
     assert found.picks.user.tolist() == ["A", "A", "B", "A", "A", "A"]
     assert found.totals.to_dict() == {"A": 4, "B": 0}
     assert fairlp.allocate(found.instance, "drf-discrete").totals.to_dict() == {"A": 1, "B": 1}
@@ -220,14 +232,21 @@ def test_options_of_other_mechanisms_are_named():
 
 
 def test_compare_hands_options_to_those_who_have_them():
-    found = fairlp.compare(examples.load("ghodsi-59-19"), ["drf", "drf-discrete", "pdrf"], rule="stop", solver="scipy")
+    found = fairlp.compare(
+        examples.load("ghodsi-59-19"), ["drf", "drf-discrete", "pdrf"], rule="stop", solver="scipy"
+    )
     assert found["drf-discrete"].to_dict() == {"A": 2, "B": 8}
     assert found["drf"].to_dict() == pytest.approx({"A": 19 / 8, "B": 19 / 2})
 
 
 def test_validate_compares_with_loop_programs_and_bounds():
     found = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
-    assert found.agrees.all() and list(found.index) == ["loop", "fast", "smallest level", "divisible"]
+    assert found.agrees.all() and list(found.index) == [
+        "loop",
+        "fast",
+        "smallest level",
+        "divisible",
+    ]
     assert found.loc["divisible", ["below", "above"]].tolist() == pytest.approx([0.375, 1.5])
     assert fairlp.validate(examples.load("cycles"), "sequential-minmax").agrees.all()
 
@@ -239,7 +258,10 @@ def test_validate_agrees_on_random_instances(seed):
     rng = np.random.default_rng(seed)
     demands, capacity, weights, limits = awkward(rng, kinds=5)
     weights = None if weights is None or weights.ndim == 2 else weights.round(1)
-    demands, capacity = demands.round(2) + 0.01 * (demands < 0.01), np.maximum(capacity, demands.max(axis=0)).round(1)
+    demands, capacity = (
+        demands.round(2) + 0.01 * (demands < 0.01),
+        np.maximum(capacity, demands.max(axis=0)).round(1),
+    )
     instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     assert fairlp.validate(instance, "drf-discrete").agrees.all()
 
@@ -308,7 +330,8 @@ def test_a_resource_of_which_there_is_nothing_counts_for_no_share():
     assert fairlp.allocate(instance, "pdrf").totals.tolist() == [6, 3]
 
 
-# Whole tasks where a task more would need next to nothing more than there is, and a solver's tolerance allows it.
+# Whole tasks where a task more would need next to nothing more than there is, and a solver's
+# tolerance allows it.
 
 BY_WORD = "optimal by the word of highs only: no duals prove it"
 
@@ -331,7 +354,9 @@ def test_what_no_multiple_tells_is_said_not_to_be_proved():
     assert most.unproved == BY_WORD
     found = fairlp.allocate(one(needs, [capacity * (1 - 1e-12)], task_limits=[2, 3]), "drf-milp")
     assert found.totals.tolist() == [2, 2]
-    assert found.unproved.startswith("not proved: whole tasks that leave less than 1e-09 of a resource free")
+    assert found.unproved.startswith(
+        "not proved: whole tasks that leave less than 1e-09 of a resource free"
+    )
     assert found.unproved in found.notes or found.unproved in str(found)
 
 

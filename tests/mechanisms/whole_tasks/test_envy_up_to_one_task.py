@@ -70,12 +70,21 @@ def test_neither_keeps_the_others():
         instance = drawn(seed)
         for mechanism, kept in KEEPS.items():
             tasks = fairlp.allocate(instance, mechanism).totals.astype(int).tolist()
-            broken[mechanism] += bool(envious(instance, tasks, own=int(kept == OTHER), other=int(kept == OWN)))
+            broken[mechanism] += bool(
+                envious(instance, tasks, own=int(kept == OTHER), other=int(kept == OWN))
+            )
     assert broken["sequential-minmax"] > 0 and broken["drf-discrete"] > 0
-    four = Instance.from_arrays([[1], [3]], [[4]])  # A has all four units, and three of them are a task of B
+    four = Instance.from_arrays(
+        [[1], [3]], [[4]]
+    )  # A has all four units, and three of them are a task of B
     found = fairlp.audit(four, fairlp.allocate(four, "sequential-minmax"), [OWN, OTHER])
-    assert found.holds.tolist() == [True, False] and "less one of 'user1''s tasks" in found.witness[OTHER]
-    assert fairlp.counterexample("sequential-minmax", OTHER).demands.tolist() == four.demands.tolist()
+    assert (
+        found.holds.tolist() == [True, False]
+        and "less one of 'user1''s tasks" in found.witness[OTHER]
+    )
+    assert (
+        fairlp.counterexample("sequential-minmax", OTHER).demands.tolist() == four.demands.tolist()
+    )
 
 
 @pytest.mark.parametrize("mechanism", list(KEEPS))
@@ -95,4 +104,6 @@ def test_where_it_is_not_defined():
     found = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER], whole_tasks=True)
     assert found.holds.tolist() == [True, None] and "several servers" in found.witness[OTHER]
     weighted = Instance.from_arrays([[1], [1]], [[4]], weights=[[1], [2]])
-    assert fairlp.audit(weighted, np.ones((2, 1)), [OWN, OTHER], whole_tasks=True).holds.tolist() == [None, None]
+    assert fairlp.audit(
+        weighted, np.ones((2, 1)), [OWN, OTHER], whole_tasks=True
+    ).holds.tolist() == [None, None]

@@ -62,7 +62,9 @@ def test_every_quantum_is_that_of_the_loop(seed):
     alpha, first = rng.choice([0.0, 0.3, 0.5, 0.7, 1.0]), int(rng.choice([0, 1, 3, 10, 10**6]))
     demands = rng.integers(0, 2 * slices // count + 3, (4, count))
     credits = [first] * count
-    for demand, found in zip(demands, run(demands, slices, alpha=alpha, credits=first), strict=True):
+    for demand, found in zip(
+        demands, run(demands, slices, alpha=alpha, credits=first), strict=True
+    ):
         has, credits = quantum(demand.tolist(), credits, slices, Fraction(str(alpha)))
         assert found.totals.tolist() == has and found.state.tolist() == credits
         assert found.residual == 0 and found.state.index.equals(found.totals.index)
@@ -78,7 +80,10 @@ def test_nothing_is_left_that_somebody_wants_and_credits_are_conserved(seed):
     demands = rng.integers(0, 2 * fair + 2, (5, count))
     for demand, found in zip(demands, run(demands, slices), strict=True):
         totals = found.totals.to_numpy()
-        assert totals.sum() == min(demand.sum(), slices) and (totals >= np.minimum(demand, fair // 2)).all()
+        assert (
+            totals.sum() == min(demand.sum(), slices)
+            and (totals >= np.minimum(demand, fair // 2)).all()
+        )
         donated = np.maximum(fair // 2 - demand, 0).sum()
         borrowed = totals.sum() - np.minimum(demand, fair // 2).sum()
         after = int(found.state.sum())
@@ -90,17 +95,23 @@ def test_nothing_is_left_that_somebody_wants_and_credits_are_conserved(seed):
 def totals_of(demands, slices, mechanism, **options):
     if mechanism == "karma":
         return sum(found.totals.to_numpy() for found in run(demands, slices, **options))
-    return sum(fairlp.allocate(instance_of(demand, slices), mechanism).totals.to_numpy() for demand in demands)
+    return sum(
+        fairlp.allocate(instance_of(demand, slices), mechanism).totals.to_numpy()
+        for demand in demands
+    )
 
 
 def test_memory_evens_out_what_max_min_fairness_does_not():
     """Users of one mean demand, their fair share, in bursts of 2, 4 or 8: which part of its demand each of them has.
 
-    Max-min fairness of every quantum alone gives those in small bursts all, those in large ones half.
-    """
+    Max-min fairness of every quantum alone gives those in small bursts all, those in large ones
+    half."""
     rng, bursts = np.random.default_rng(0), np.array([2, 2, 4, 4, 8, 8])
     demands = np.where(rng.random((200, 6)) < 2 / bursts, bursts, 0)
-    parts = {name: totals_of(demands, 12, name) / demands.sum(axis=0) for name in ("karma", "drf-discrete")}
+    parts = {
+        name: totals_of(demands, 12, name) / demands.sum(axis=0)
+        for name in ("karma", "drf-discrete")
+    }
     evenness = {name: part.min() / part.max() for name, part in parts.items()}
     assert evenness["karma"] > 0.8 and evenness["drf-discrete"] < 0.6
 
@@ -118,21 +129,33 @@ def test_asking_for_more_than_one_needs_does_not_pay_in_the_next_quanta(alpha):
         for user, more in itertools.product(range(3), (1, 2, 6)):
             lied = demands.copy()
             lied[0, user] += more
-            found = [min(a.totals.iloc[user], d[user]) for a, d in zip(run(lied, 6, alpha=alpha), demands, strict=True)]
+            found = [
+                min(a.totals.iloc[user], d[user])
+                for a, d in zip(run(lied, 6, alpha=alpha), demands, strict=True)
+            ]
             assert sum(found) <= sum(has[user] for has in truth)
 
 
 def test_who_joins_has_the_average_and_who_leaves_takes_its_credits():
     first = fairlp.allocate(instance_of([6, 0, 0], 6), "karma", credits=6)
-    assert first.totals.tolist() == [6, 0, 0] and first.state.to_dict() == {"user1": 2, "user2": 8, "user3": 8}
+    assert first.totals.tolist() == [6, 0, 0] and first.state.to_dict() == {
+        "user1": 2,
+        "user2": 8,
+        "user3": 8,
+    }
     later = Instance.from_arrays([[1], [1]], [[6]], users=["user3", "new"], task_limits=[0, 0])
     found = fairlp.allocate(later, "karma", state=first.state)
-    assert found.state.to_dict() == {"user3": 10, "new": 8}  # of 8 and 6, and 2 credits each for four shared slices
+    assert found.state.to_dict() == {
+        "user3": 10,
+        "new": 8,
+    }  # of 8 and 6, and 2 credits each for four shared slices
     assert found.notes == (
         "users 'new' joined and have the average of 6 credits",
         "users 'user1', 'user2' left, and their credits with them",
     )
-    assert fairlp.allocate(later, "karma", state=first.state.iloc[::-1]).state.equals(found.state)  # by label
+    assert fairlp.allocate(later, "karma", state=first.state.iloc[::-1]).state.equals(
+        found.state
+    )  # by label
 
 
 def test_many_slices_at_once():
@@ -177,7 +200,10 @@ def test_what_it_is_not_defined_for(change, told):
         ({"state": {"user1": 3}}, "state is dict; expected that of an earlier allocation"),
         ({"state": pd.Series([1, 1], ["user1", "user1"])}, "has a user twice"),
         ({"state": pd.Series([1.0, np.nan], ["user1", "user2"])}, "not finite"),
-        ({"state": pd.Series([1, 2.5], ["user1", "user2"])}, "user 'user2' 2.5 credits; expected whole numbers"),
+        (
+            {"state": pd.Series([1, 2.5], ["user1", "user2"])},
+            "user 'user2' 2.5 credits; expected whole numbers",
+        ),
         (
             {"state": pd.Series([1, 2], ["ann", "bob"])},
             "of other users, such as 'ann'; expected some of the instance's",

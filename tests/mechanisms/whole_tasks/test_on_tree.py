@@ -23,7 +23,10 @@ def test_heaps_are_the_loop_and_the_oracle(seed):
         instance = instance.replace(demands=instance.demands / 10)
     ties = ("larger", "smaller", "index")[seed % 3]
     fast = fairlp.allocate(instance, "h-drf-discrete", ties=ties).totals.tolist()
-    assert fast == fairlp.allocate(instance, "h-drf-discrete", method="loop", ties=ties).totals.tolist()
+    assert (
+        fast
+        == fairlp.allocate(instance, "h-drf-discrete", method="loop", ties=ties).totals.tolist()
+    )
     data, weights = for_the_oracle(instance)
     sign = {"larger": 1, "smaller": -1, "index": 0}[ties]
     expected = whole(
@@ -45,7 +48,10 @@ def test_a_flat_tree_is_discrete_drf(seed):
     scaled = instance.replace(capacities=instance.capacities * 20)
     for one in (instance, scaled, scaled.replace(queue=None, queues=None)):
         tree = fairlp.allocate(one, "h-drf-discrete").totals
-        assert tree.tolist() == fairlp.allocate(one.replace(queue=None, queues=None), "drf-discrete").totals.tolist()
+        assert (
+            tree.tolist()
+            == fairlp.allocate(one.replace(queue=None, queues=None), "drf-discrete").totals.tolist()
+        )
 
 
 @settings(max_examples=many(40), deadline=None)
@@ -63,11 +69,15 @@ def test_the_more_there_is_the_nearer_to_divisible_tasks(seed, scale):
 
 
 def test_what_it_is_not_defined_for_and_what_it_says():
-    instance = fairlp.Instance.from_arrays([[1], [9]], [[4]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}})
+    instance = fairlp.Instance.from_arrays(
+        [[1], [9]], [[4]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}}
+    )
     found = fairlp.allocate(instance, "h-drf-discrete")
     assert found.totals.tolist() == [2, 0] and "could not run one whole task" in found.notes[0]
     with pytest.raises(NotDefinedError, match="queue 'a' has a guarantee"):
-        fairlp.allocate(instance.replace(queues={"a": {"guarantee": {"resource1": 2}}}), "h-drf-discrete")
+        fairlp.allocate(
+            instance.replace(queues={"a": {"guarantee": {"resource1": 2}}}), "h-drf-discrete"
+        )
     with pytest.raises(UnknownNameError, match="larger"):
         fairlp.allocate(instance, "h-drf-discrete", ties="largest")
     assert fairlp.validate(instance, "h-drf-discrete").agrees.all()
@@ -75,18 +85,25 @@ def test_what_it_is_not_defined_for_and_what_it_says():
 
 def test_a_naive_tree_of_shares_starves_in_time():
     """The two examples of the paper: right at first, wrong once tasks ended and their room was offered again."""
-    starved, blocked = examples.load("bhattacharya-starvation"), examples.load("bhattacharya-blocked")
+    starved, blocked = (
+        examples.load("bhattacharya-starvation"),
+        examples.load("bhattacharya-blocked"),
+    )
     first = fairlp.allocate(starved, "h-drf-naive", turnover=0).totals
     assert first["b"] == pytest.approx(30, abs=1) and first["a"] == 60
     settled = fairlp.allocate(starved, "h-drf-naive")
     assert settled.totals.to_dict() == {"n1": 60, "a": 60, "b": 0} and settled.notes == ()
-    assert fairlp.allocate(starved, "h-drf-discrete").totals.to_dict() == {"n1": 30, "a": 60, "b": 30}
+    assert fairlp.allocate(starved, "h-drf-discrete").totals.to_dict() == {
+        "n1": 30,
+        "a": 60,
+        "b": 30,
+    }
     assert fairlp.allocate(blocked, "h-drf-naive").totals.tolist() == [30, 30, 0, 30, 30]
     assert fairlp.allocate(blocked, "h-drf-discrete").totals.tolist() == [20, 20, 20, 30, 30]
     for instance, user in ((starved, "b"), (blocked, "n3,1")):
-        found = fairlp.audit(instance, fairlp.allocate(instance, "h-drf-naive"), ["hierarchical share guarantee"]).iloc[
-            0
-        ]
+        found = fairlp.audit(
+            instance, fairlp.allocate(instance, "h-drf-naive"), ["hierarchical share guarantee"]
+        ).iloc[0]
         assert found.holds is False and f"'{user}'" in found.witness
     unsettled = fairlp.allocate(starved, "h-drf-naive", turnover=2)
     assert unsettled.notes == ("after 2 turnovers the shares still change",)
@@ -95,9 +112,13 @@ def test_a_naive_tree_of_shares_starves_in_time():
 
 
 def test_a_naive_tree_keeps_caps_and_limits():
-    instance = examples.load("bhattacharya-starvation").replace(queues={"n2": {"weight": 2, "cap": {"gpu": 10}}})
+    instance = examples.load("bhattacharya-starvation").replace(
+        queues={"n2": {"weight": 2, "cap": {"gpu": 10}}}
+    )
     for turnover in (0, 50):
-        found = fairlp.allocate(instance.replace(task_limits=[45, 20, 60]), "h-drf-naive", turnover=turnover)
+        found = fairlp.allocate(
+            instance.replace(task_limits=[45, 20, 60]), "h-drf-naive", turnover=turnover
+        )
         assert found.totals.tolist() == [45, 20, 10]
     assert fairlp.validate(instance, "h-drf-naive").agrees.all()
 
@@ -109,7 +130,9 @@ def test_a_naive_tree_keeps_caps_and_limits():
 def test_counted_leaves_keep_the_share_of_their_queue_in_whole_tasks(tasks, limit):
     """One queue has a user without a limit, the other 19 users with few tasks beside one without."""
     queue, limits = ["Q1"] + ["Q2"] * 20, [np.inf] + [limit] * 19 + [np.inf]
-    one = fairlp.Instance.from_arrays(np.ones((21, 1)), [[float(tasks)]], queue=queue, task_limits=limits)
+    one = fairlp.Instance.from_arrays(
+        np.ones((21, 1)), [[float(tasks)]], queue=queue, task_limits=limits
+    )
     assert fairlp.allocate(one, "h-drf-counted-whole").totals.iloc[0] == tasks / 2
     assert fairlp.allocate(one, "h-drf-discrete").totals.iloc[0] < tasks / 2 * 0.9
 
@@ -121,14 +144,17 @@ def test_tasks_counted_at_once_are_those_served_one_after_the_other(seed):
     one = one.replace(capacities=one.capacities * rng.choice([1, 5, 20]))
     ties = ("larger", "smaller", "index")[seed % 3]
     counted, served = (
-        fairlp.allocate(one, "h-drf-counted-whole", method=method, ties=ties).totals for method in ("fast", "loop")
+        fairlp.allocate(one, "h-drf-counted-whole", method=method, ties=ties).totals
+        for method in ("fast", "loop")
     )
     assert counted.tolist() == served.tolist()
 
 
 def test_billions_of_tasks_are_counted():
     one = examples.load("bhattacharya-starvation").replace(task_limits=[45e9, 20e9, 60e9])
-    found = fairlp.allocate(one.replace(capacities=one.capacities * 1e9), "h-drf-counted-whole").totals
+    found = fairlp.allocate(
+        one.replace(capacities=one.capacities * 1e9), "h-drf-counted-whole"
+    ).totals
     assert found.tolist() == [30e9, 20e9, 30e9]
 
 
@@ -152,6 +178,7 @@ def test_one_resource_is_shared_as_divisible_tasks_are_but_for_a_task_each(seed)
         task_limits=np.where(rng.random(users) < 0.6, rng.integers(1, 20, users), np.inf),
     )
     whole_ones, divisible = (
-        fairlp.allocate(one, name).totals.to_numpy() for name in ("h-drf-counted-whole", "h-drf-counted")
+        fairlp.allocate(one, name).totals.to_numpy()
+        for name in ("h-drf-counted-whole", "h-drf-counted")
     )
     assert abs(whole_ones - divisible).max() <= 1 + 1e-9

@@ -48,7 +48,9 @@ def test_placements_equal_a_loop_in_rationals(seed, policy, table):
     data = small(rng)
     ties, slots = str(rng.choice(["larger", "smaller", "index"])), int(rng.integers(1, 6))
     given_data = {("task_limits" if k == "limits" else k): v for k, v in data.items()}
-    instance = Instance.from_arrays(given_data.pop("demands"), given_data.pop("capacities"), **given_data)
+    instance = Instance.from_arrays(
+        given_data.pop("demands"), given_data.pop("capacities"), **given_data
+    )
     unit = str(rng.choice(["system", "largest-server"]))
     expected = placement_oracle.place(policy=policy, ties=ties, slots=slots, unit=unit, **data)
     with pytest.MonkeyPatch.context() as patch:
@@ -59,9 +61,14 @@ def test_placements_equal_a_loop_in_rationals(seed, policy, table):
 
 def test_the_papers_two_servers():
     """Best-Fit gives each server to the user whose tasks look like it: DRFH's 10 tasks each; First-Fit gives 6."""
-    found = fairlp.compare(examples.load("wang-figure-1"), ["drfh", "drfh-best-fit", "drfh-first-fit", "slots"])
+    found = fairlp.compare(
+        examples.load("wang-figure-1"), ["drfh", "drfh-best-fit", "drfh-first-fit", "slots"]
+    )
     assert found["drfh"].tolist() == pytest.approx([10, 10])
-    assert found["drfh-best-fit"].tolist() == [10, 10] and found["drfh-first-fit"].tolist() == [6, 6]
+    assert found["drfh-best-fit"].tolist() == [10, 10] and found["drfh-first-fit"].tolist() == [
+        6,
+        6,
+    ]
     assert found["slots"].sum() < 12
 
 
@@ -98,7 +105,11 @@ def test_the_first_demanded_resource_stands_for_the_papers_first():
 
 def placement_best(instance):
     return (
-        np.array(placement_oracle.place(instance.demands, instance.capacities, instance.counts, "best-fit"))
+        np.array(
+            placement_oracle.place(
+                instance.demands, instance.capacities, instance.counts, "best-fit"
+            )
+        )
         .sum(axis=1)
         .tolist()
     )
@@ -122,7 +133,12 @@ def test_the_pool_is_added_up_exactly():
     demands = [[0.3, 0.2, 0.0], [0.0, 0.2, 0.0], [0.0, 0.0, 0.1], [0.1, 0.1, 0.1]]
     capacities, counts, weights = [[0.8, 0.6, 0.2], [0.7, 0.7, 0.3]], [3, 2], [2, 3, 2, 2]
     instance = Instance.from_arrays(demands, capacities, counts=counts, weights=weights)
-    assert placement.place(instance, "first-fit", ties="index").tolist() == [[3, 2], [4, 4], [3, 4], [3, 2]]
+    assert placement.place(instance, "first-fit", ties="index").tolist() == [
+        [3, 2],
+        [4, 4],
+        [3, 4],
+        [3, 2],
+    ]
     one = Instance.from_arrays([[0.1], [0.1]], [[0.1]], counts=[3])
     assert Pool.of(one).capacity.tolist() == [3] and Pool.of(one).demands.tolist() == [[1], [1]]
 
@@ -130,14 +146,19 @@ def test_the_pool_is_added_up_exactly():
 def test_best_fit_compares_shares_of_the_whole_system():
     """Equation (9) with three resources: the paper's unit is the whole system, and another unit is another server."""
     instance = Instance.from_arrays([[1, 1, 1]], [[7, 3, 2], [3, 4, 6]], task_limits=[1])
-    # D = (1, 1, 1)/(10, 7, 8): H = |3/7 - 1|·10/7 + |2/7 - 1|·10/8 = 1.71, and |4/3 - 1|·10/7 + |6/3 - 1|·10/8 = 1.73
+    # D = (1, 1, 1)/(10, 7, 8): H = |3/7 - 1|·10/7 + |2/7 - 1|·10/8 = 1.71, and |4/3 - 1|·10/7 +
+    # |6/3 - 1|·10/8 = 1.73
     assert fairlp.allocate(instance, "drfh-best-fit").tasks.to_numpy().tolist() == [[1, 0]]
-    assert fairlp.allocate(instance, "drfh-best-fit", unit="largest-server").tasks.to_numpy().tolist() == [[0, 1]]
+    assert fairlp.allocate(
+        instance, "drfh-best-fit", unit="largest-server"
+    ).tasks.to_numpy().tolist() == [[0, 1]]
     with pytest.raises(UnknownNameError, match="did you mean 'system'"):
         fairlp.allocate(instance, "drfh-best-fit", unit="sistem")
 
 
-@pytest.mark.parametrize("mechanism", ["slots", "drfh-first-fit", "drfh-best-fit", "sequential-minmax"])
+@pytest.mark.parametrize(
+    "mechanism", ["slots", "drfh-first-fit", "drfh-best-fit", "sequential-minmax"]
+)
 def test_a_procedure_has_no_model(mechanism):
     with pytest.raises(NotDefinedError, match="is a procedure and has no model of its own"):
         fairlp.formulate(Instance.from_arrays([[1, 1]], [[7, 3]]), mechanism)
@@ -160,11 +181,18 @@ def test_tasks_are_counted_exactly(policy, need):
 @pytest.mark.parametrize("mechanism", ["drfh-best-fit", "h-drf-naive"])
 def test_more_tasks_than_are_served_one_by_one_are_refused(mechanism):
     instance = Instance.from_arrays([[1, 4], [3, 1]], [[9e9, 18e9]], users=["ann", "bob"])
-    with pytest.raises(TooLargeError, match=r"some 5,000,000,00\d tasks .* one by one; expected at most 10,000,000"):
+    with pytest.raises(
+        TooLargeError, match=r"some 5,000,000,00\d tasks .* one by one; expected at most 10,000,000"
+    ):
         fairlp.allocate(instance, mechanism)
-    assert fairlp.allocate(instance.replace(task_limits=[3, 2]), mechanism).totals.tolist() == [3, 2]
+    assert fairlp.allocate(instance.replace(task_limits=[3, 2]), mechanism).totals.tolist() == [
+        3,
+        2,
+    ]
 
 
 def test_what_runs_on_a_small_server_only_is_few_tasks():
-    instance = Instance.from_arrays([[1e-9], [1]], [[1e-8], [10]], eligible=[[True, False], [True, True]])
+    instance = Instance.from_arrays(
+        [[1e-9], [1]], [[1e-8], [10]], eligible=[[True, False], [True, True]]
+    )
     assert fairlp.allocate(instance, "drfh-best-fit").totals.tolist() == [10, 10]

@@ -26,7 +26,8 @@ def test_precomputed_equals_the_formula_in_rationals(seed):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
     instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     assert (
-        precomputed.precomputed(Pool.of(instance)).tolist() == Plain(demands, capacity, weights, limits).precomputed()
+        precomputed.precomputed(Pool.of(instance)).tolist()
+        == Plain(demands, capacity, weights, limits).precomputed()
     )
 
 
@@ -41,15 +42,19 @@ def test_floating_point_and_lp_differ_at_whole_numbers_only(seed):
     for method in ("floating-point", "lp"):
         found = fairlp.allocate(instance, "pdrf", method=method).totals.to_numpy()
         assert (found == exact)[~near].all() and (abs(found - exact) <= 1).all()
-    assert fairlp.allocate(instance, "pdrf", method="lp", divisible=True).totals.to_numpy() == pytest.approx(
-        fluid, rel=1e-9
-    )
+    assert fairlp.allocate(
+        instance, "pdrf", method="lp", divisible=True
+    ).totals.to_numpy() == pytest.approx(fluid, rel=1e-9)
 
 
 def test_floors_that_floating_point_gets_wrong():
     """Needs of 3 and 9 of 30: k·ds*/ds is 5 exactly, and a little less in floating point, as printed."""
     instance = Instance.from_arrays([[3], [9]], [[30]])
-    assert fairlp.allocate(instance, "pdrf").totals.tolist() == [5, 1] == Plain([[3], [9]], [30]).precomputed()
+    assert (
+        fairlp.allocate(instance, "pdrf").totals.tolist()
+        == [5, 1]
+        == Plain([[3], [9]], [30]).precomputed()
+    )
     assert fairlp.allocate(instance, "pdrf", method="floating-point").totals.tolist() == [4, 1]
     found = fairlp.validate(instance, "pdrf")
     assert not found.loc["floating-point", "agrees"] and found.loc["floating-point", "below"] == 1
@@ -59,7 +64,9 @@ def test_floors_that_floating_point_gets_wrong():
 def test_divisible_precomputed_is_edrf():
     instance = Instance.from_arrays([[1, 4], [3, 1]], [[59, 19]], weights=[1, 2])
     divided = fairlp.allocate(instance, "pdrf", divisible=True).totals
-    assert divided.tolist() == pytest.approx(fairlp.allocate(instance, "edrf", method="lp").totals.tolist())
+    assert divided.tolist() == pytest.approx(
+        fairlp.allocate(instance, "edrf", method="lp").totals.tolist()
+    )
 
 
 def test_cycle_and_basic_subcycle_of_the_papers_example():
@@ -88,7 +95,11 @@ def test_what_the_papers_secondary_cycle_does_where_nine_are_left():
     """Nine units for A and B, who need 2 and 4: one turn of (2, 1) uses 8, as §6.1 says."""
     instance = Instance.from_arrays([[2], [4]], [[9]], users=["A", "B"], resources=["units"])
     first = fairlp.cycles.higher_order(instance).iloc[0]
-    assert first["tasks"] == {"A": 2, "B": 1} and first["left"] == {"units": 1} and first["turns"] == 9 / 8
+    assert (
+        first["tasks"] == {"A": 2, "B": 1}
+        and first["left"] == {"units": 1}
+        and first["turns"] == 9 / 8
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -131,14 +142,17 @@ def test_ascending_repair_is_pass_after_pass(seed):
     while True:
         before = list(tasks)
         order = sorted(
-            (i for i, able in enumerate(plain.able) if able), key=lambda i: (before[i] * plain.ds[i], -plain.ds[i], i)
+            (i for i, able in enumerate(plain.able) if able),
+            key=lambda i: (before[i] * plain.ds[i], -plain.ds[i], i),
         )
         for i in order:
             if tasks[i] != plain.limit[i] and plain.fits(plain.left(tasks), i):
                 tasks[i] += 1
         if tasks == before:
             break
-    assert fairlp.allocate(instance, "pdrf", repair="ascending").totals.astype(int).tolist() == tasks
+    assert (
+        fairlp.allocate(instance, "pdrf", repair="ascending").totals.astype(int).tolist() == tasks
+    )
 
 
 @settings(max_examples=many(150), deadline=None)
@@ -163,7 +177,9 @@ def test_deviation_from_discrete_drf_is_reported():
 
 
 def test_wrong_options_of_pdrf():
-    with pytest.raises(UnknownNameError, match="repair='ascend' does not exist; did you mean 'ascending'"):
+    with pytest.raises(
+        UnknownNameError, match="repair='ascend' does not exist; did you mean 'ascending'"
+    ):
         fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="ascend")
     with pytest.raises(UnknownNameError, match="nothing to repair"):
         fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="filling", divisible=True)
@@ -181,7 +197,10 @@ def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
     instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     plain = Plain(demands, capacity, weights, limits)
     best = plain.leximin()
-    assert plain.levels(discrete_leximin(instance, Pool.of(instance)).tasks.astype(int).tolist()) == best
+    assert (
+        plain.levels(discrete_leximin(instance, Pool.of(instance)).tasks.astype(int).tolist())
+        == best
+    )
     greedy = plain.levels(fairlp.allocate(instance, "drf-discrete").totals.astype(int).tolist())
     assert greedy <= best and greedy[:1] == best[:1]  # filling attains the largest smallest level
 
@@ -190,7 +209,9 @@ def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
 def test_any_integer_solver_gives_the_same_leximin(solver):
     if not fairlp.solvers().loc[solver, "available"]:
         pytest.skip(f"{solver} is not installed")
-    instance = Instance.from_arrays([[2, 1], [1, 3], [3, 1], [1, 1]], [[17, 13]], weights=[1, 2, 1, 1])
+    instance = Instance.from_arrays(
+        [[2, 1], [1, 3], [3, 1], [1, 1]], [[17, 13]], weights=[1, 2, 1, 1]
+    )
     found = fairlp.allocate(instance, "drf-milp", solver=solver)
     plain = Plain(instance.demands, instance.pool, instance.weights)
     assert plain.levels(found.totals.astype(int).tolist()) == plain.leximin()

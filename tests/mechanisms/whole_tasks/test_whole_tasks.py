@@ -29,7 +29,12 @@ def one(demands, capacities, **more):
 
 def test_a_pool_knows_who_can_run_a_whole_task_and_where():
     pool = Pool.of(one([[1.0], [11.0], [1.0], [1.0]], [10.0], task_limits=[INF, INF, 0.5, 2.5]))
-    assert pool.able.tolist() == [True, False, False, True] and pool.limits.tolist() == [INF, 0, 0, 2]
+    assert pool.able.tolist() == [True, False, False, True] and pool.limits.tolist() == [
+        INF,
+        0,
+        0,
+        2,
+    ]
 
 
 LARGE = 2**60
@@ -37,7 +42,10 @@ LARGE = 2**60
 
 def test_shares_that_are_equal_as_floats_and_no_other_way_are_told_apart():
     """The dominant resource, the order of picks and equal keys are decided by whole numbers."""
-    top, bottom = np.array([LARGE + 1, LARGE], dtype=object), np.array([LARGE + 2, LARGE + 1], dtype=object)
+    top, bottom = (
+        np.array([LARGE + 1, LARGE], dtype=object),
+        np.array([LARGE + 2, LARGE + 1], dtype=object),
+    )
     keys = Keys(top, bottom, 1, "index")
     users, picks = np.array([0, 1]), np.array([0, 0])
     assert keys.at(users, picks)[0] == keys.at(users, picks)[1]  # as floats
@@ -54,7 +62,9 @@ def test_the_dominant_resource_is_decided_by_whole_numbers(scale):
         demands = np.array([[first, second]])[:, order] * scale
         capacity = np.array([first + 1, second + 1])[order] * scale
         pool = Pool.of(Instance.from_arrays(demands, [capacity]))
-        assert Fraction(int(pool.top[0]), int(pool.bottom[0])) == Fraction(int(first), int(first) + 1)
+        assert Fraction(int(pool.top[0]), int(pool.bottom[0])) == Fraction(
+            int(first), int(first) + 1
+        )
 
 
 def test_amounts_beyond_what_floats_hold_are_counted_exactly():
@@ -73,7 +83,9 @@ def test_picks_below_a_level_are_counted_exactly():
         top, bottom = rng.integers(1, 50, 3).astype(float), rng.integers(1, 50, 3).astype(float)
         for offset in (0, 1):
             keys = Keys(top, bottom, offset, "index")
-            every = np.array([keys.at(np.arange(3), np.full(3, float(pick))) for pick in range(120)])
+            every = np.array(
+                [keys.at(np.arange(3), np.full(3, float(pick))) for pick in range(120)]
+            )
             for level in every[rng.integers(1, 40, 6), 0]:
                 for at in (level, np.nextafter(level, 0), np.nextafter(level, INF)):
                     expected = (every < at).sum(axis=0)
@@ -148,7 +160,9 @@ def test_distances_that_rounding_tells_apart_are_equal():
 
 def test_a_placement_keeps_to_eligible_servers_limits_and_slots():
     eligible = np.array([[True, False], [False, True]])
-    instance = Instance.from_arrays([[1.0], [1.0]], [[3.0], [2.0]], eligible=eligible, task_limits=[2.5, INF])
+    instance = Instance.from_arrays(
+        [[1.0], [1.0]], [[3.0], [2.0]], eligible=eligible, task_limits=[2.5, INF]
+    )
     for policy in ("first-fit", "best-fit"):
         assert place(instance, policy).tolist() == [[2, 0], [0, 2]], policy
     free = Instance.from_arrays([[1.0]], [[8.0], [4.0]])
@@ -157,7 +171,9 @@ def test_a_placement_keeps_to_eligible_servers_limits_and_slots():
 
 def test_best_fit_recomputes_only_where_a_user_may_run():
     eligible = np.array([[True, True], [True, False]])
-    instance = Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[4.0, 4.0], [4.0, 8.0]], eligible=eligible)
+    instance = Instance.from_arrays(
+        [[1.0, 1.0], [1.0, 2.0]], [[4.0, 4.0], [4.0, 8.0]], eligible=eligible
+    )
     servers = Servers.of(instance)
     best = BestFit(servers)
     servers.take(0, 1)
@@ -170,13 +186,19 @@ def test_validation_sees_servers_that_are_over_full_and_room_that_is_left():
     found = fairlp.allocate(instance, "drfh-best-fit")
 
     def seen(tasks):
-        return _on_servers(instance, dataclasses.replace(found, tasks_array=np.array([tasks], dtype=float)))
+        return _on_servers(
+            instance, dataclasses.replace(found, tasks_array=np.array([tasks], dtype=float))
+        )
 
     assert seen([3, 3]) == (True, True) and seen([3, 2]) == (True, False)
     assert seen([4, 2])[0] is False
     assert seen([0, 0]) == (True, False)
-    large = Instance.from_arrays([[1.0]], [[1e9]])  # one task too many, far below what a residual allows
-    over = dataclasses.replace(fairlp.allocate(large, "drf-discrete"), tasks_array=np.array([[1e9 + 1]]))
+    large = Instance.from_arrays(
+        [[1.0]], [[1e9]]
+    )  # one task too many, far below what a residual allows
+    over = dataclasses.replace(
+        fairlp.allocate(large, "drf-discrete"), tasks_array=np.array([[1e9 + 1]])
+    )
     assert _on_servers(large, over)[0] is False and over.residual < 1e-8
 
 
@@ -222,22 +244,32 @@ def validated(mechanism, lies, instance=None, **options):
         def allocate(self, mechanism=None, method="auto", **parameters):
             found = super().allocate(mechanism, method, **parameters)
             key = mechanism or method + ("-divided" if parameters.get("divisible") else "")
-            return dataclasses.replace(found, tasks_array=lies[key](found.tasks_array)) if key in lies else found
+            return (
+                dataclasses.replace(found, tasks_array=lies[key](found.tasks_array))
+                if key in lies
+                else found
+            )
 
     return Lying(instance, row, "highs", options).compared()["agrees"]
 
 
 def test_a_leximin_that_is_worse_than_filling_does_not_agree():
     assert validated("drf-milp", {}).all()
-    assert not validated("drf-milp", {"milp": lambda tasks: tasks - np.array([[0], [1]])})["drf-discrete"]
+    assert not validated("drf-milp", {"milp": lambda tasks: tasks - np.array([[0], [1]])})[
+        "drf-discrete"
+    ]
     assert not validated("drf-milp", {"milp": lambda tasks: np.zeros_like(tasks)})["drf-discrete"]
 
 
 def test_filling_whose_smallest_level_is_below_the_optimum_does_not_agree():
     assert validated("drf-discrete", {}).all()
-    found = validated("drf-discrete", {"fast": lambda tasks: tasks - 1, "loop": lambda tasks: tasks - 1})
+    found = validated(
+        "drf-discrete", {"fast": lambda tasks: tasks - 1, "loop": lambda tasks: tasks - 1}
+    )
     assert not found["smallest level"] and found["fast"]
-    assert not validated("drf-discrete", {"fast": lambda tasks: tasks - np.array([[1], [0]])})["fast"]
+    assert not validated("drf-discrete", {"fast": lambda tasks: tasks - np.array([[1], [0]])})[
+        "fast"
+    ]
 
 
 @pytest.mark.parametrize("change", [1.0, -1.0])
@@ -247,7 +279,9 @@ def test_precomputed_tasks_are_the_floors_of_divided_ones(change):
     assert not validated("pdrf", {"exact": lambda tasks: tasks + change}, instance)["divisible"]
 
 
-@pytest.mark.parametrize("mechanism", ["drf-discrete", "sequential-minmax", "h-drf-discrete", "h-drf-naive"])
+@pytest.mark.parametrize(
+    "mechanism", ["drf-discrete", "sequential-minmax", "h-drf-discrete", "h-drf-naive"]
+)
 def test_more_tasks_than_floats_count_are_refused(mechanism):
     instance = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0]], [[1e25, 1e25]], users=["ann", "bob"])
     with pytest.raises(TooLargeError, match=r"user 'bob' has 3.33e\+24 whole tasks alone"):

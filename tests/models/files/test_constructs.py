@@ -27,7 +27,8 @@ def cases(draw):
     highs = [draw(st.integers(1, 3)) for _ in range(COUNT)]
     semi = [draw(st.booleans()) for _ in range(COUNT)]
     lows = [
-        draw(st.integers(0, high)) if is_semi else low for low, high, is_semi in zip(lows, highs, semi, strict=True)
+        draw(st.integers(0, high)) if is_semi else low
+        for low, high, is_semi in zip(lows, highs, semi, strict=True)
     ]
     rows = []
     for _ in range(3):
@@ -69,14 +70,25 @@ def enumerated(case):
 def as_mps(case, whole=True):
     """The program as MPS with the sections of CPLEX, Gurobi and SCIP."""
     lows, highs, semi, rows, sets, costs = case
-    lines = ["NAME t", "ROWS", " N cost", *(f" {kind} r{i}" for i, (_, kind, _, _) in enumerate(rows)), "COLUMNS"]
+    lines = [
+        "NAME t",
+        "ROWS",
+        " N cost",
+        *(f" {kind} r{i}" for i, (_, kind, _, _) in enumerate(rows)),
+        "COLUMNS",
+    ]
     lines += [" M1 'MARKER' 'INTORG'"] if whole else []
     for j, name in enumerate(NAMES):
         if j == COUNT and not whole:
             lines.append(" M1 'MARKER' 'INTORG'")
         lines.append(f" {name} cost {costs[j]}")
         lines += [f" {name} r{i} {row[0][j]}" for i, row in enumerate(rows) if row[0][j]]
-    lines += [" M2 'MARKER' 'INTEND'", "RHS", *(f" RHS r{i} {row[2]}" for i, row in enumerate(rows)), "BOUNDS"]
+    lines += [
+        " M2 'MARKER' 'INTEND'",
+        "RHS",
+        *(f" RHS r{i} {row[2]}" for i, row in enumerate(rows)),
+        "BOUNDS",
+    ]
     for j in range(COUNT):
         kind = ("SC" if not whole else "SI") if semi[j] else "UP"
         lines += [f" LO BND x{j} {lows[j]}", f" {kind} BND x{j} {highs[j]}"]
@@ -96,7 +108,9 @@ def as_lp(case):
     """The program as LP with the sections of CPLEX, Gurobi and SCIP."""
 
     def terms(coefficients):
-        return " ".join(f"{value:+d} {name}" for value, name in zip(coefficients, NAMES, strict=True))
+        return " ".join(
+            f"{value:+d} {name}" for value, name in zip(coefficients, NAMES, strict=True)
+        )
 
     lows, highs, semi, rows, sets, costs = case
     lines = ["Minimize", f" cost: {terms(costs)}", "Subject To"]
@@ -110,7 +124,9 @@ def as_lp(case):
     if sets:
         lines.append("SOS")
     for k, (adjacent, members) in enumerate(sets):
-        lines.append(f" set{k}: S{adjacent} :: " + " ".join(f"x{j} : {w}" for w, j in enumerate(members, 1)))
+        lines.append(
+            f" set{k}: S{adjacent} :: " + " ".join(f"x{j} : {w}" for w, j in enumerate(members, 1))
+        )
     return "\n".join([*lines, "End", ""])
 
 
@@ -172,7 +188,9 @@ def test_semicontinuous_columns_are_what_highs_takes_them_for(case, tmp_path_fac
     assert model.readModel(str(folder / "model.mps")) == highspy.HighsStatus.kOk
     model.run()
     found = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    assert ours == (pytest.approx(model.getInfo().objective_function_value, abs=1e-5) if found else None)
+    assert ours == (
+        pytest.approx(model.getInfo().objective_function_value, abs=1e-5) if found else None
+    )
 
 
 @settings(max_examples=60)
@@ -190,7 +208,11 @@ def test_the_native_profile_reads_back_and_scip_solves_it(case, tmp_path_factory
 def assert_same(found, program):
     """All numbers and names are the same."""
     assert (found.row_names, found.column_names) == (program.row_names, program.column_names)
-    assert (found.A != program.A).nnz == 0 and found.offset == program.offset and found.sense == program.sense
+    assert (
+        (found.A != program.A).nnz == 0
+        and found.offset == program.offset
+        and found.sense == program.sense
+    )
     for name in ("c", "row_lower", "row_upper", "col_lower", "col_upper", "integrality"):
         np.testing.assert_array_equal(getattr(found, name), getattr(program, name))
 
@@ -220,7 +242,9 @@ def test_a_model_of_ours_is_written_without_big_m(lower, tmp_path_factory):
     assert_same(found, program)
     assert set(found.switched) <= set(program.switched)
     text = path.read_text(encoding="utf-8")
-    assert {f" IF cap.{label} z.{label} 1" for label in "abc"} <= {*text.split("INDICATORS")[1].split("\n")}
+    assert {f" IF cap.{label} z.{label} 1" for label in "abc"} <= {
+        *text.split("INDICATORS")[1].split("\n")
+    }
     assert " IF batch_off.b batch_on.b 0\n" in text and " IF two_off.b two_on.a 0\n" in text
 
 
@@ -281,7 +305,10 @@ def test_dialects_of_sets(text, tmp_path):
     program = read_text(tmp_path, MPS + text + "ENDATA\n")
     assert program.solve().objective == -18
     head = "s" if " s" in text else "set1"
-    assert program.row_names == ["r", head, f"{head}_x_off", f"{head}_y_off", f"{head}_z_off"] or head == "set1"
+    assert (
+        program.row_names == ["r", head, f"{head}_x_off", f"{head}_y_off", f"{head}_z_off"]
+        or head == "set1"
+    )
 
 
 def test_weights_are_the_order_of_a_set(tmp_path):
@@ -301,7 +328,10 @@ def test_weights_are_the_order_of_a_set(tmp_path):
         ("SOS\n S1 s\n x 1\n y two\n", "line 22: .*expected a finite weight instead of 'two'"),
         ("SOS\n x 1\n", "line 20: .*expected S1 or S2 and the name of a set"),
         ("SOS2\n S1 s\n x 1\n", "line 20: .*expected S2 and the name of a set"),
-        ("INDICATORS\n IF r x 1\n", "line 20: .*column 'x' is not binary; make it integer with bounds of 0 and 1"),
+        (
+            "INDICATORS\n IF r x 1\n",
+            "line 20: .*column 'x' is not binary; make it integer with bounds of 0 and 1",
+        ),
         ("INDICATORS\n IF q b 1\n", "line 20: .*no row is called 'q'"),
         ("INDICATORS\n IF cost b 1\n", "line 20: .*row 'cost' is of type N"),
         ("INDICATORS\n IF r b 2\n", "line 20: .*expected IF, a row, a binary column, and 0 or 1"),
@@ -316,7 +346,9 @@ def test_broken_sections(text, match, tmp_path):
 @pytest.mark.parametrize("text", ["INDICATORS\n IF r b 1\n", "SOS\n S1 r\n x 1\n y 2\n"])
 def test_a_column_without_a_bound_is_named_with_the_remedy(text, tmp_path):
     endless = MPS.replace(" UP BND y 5\n", "")
-    with pytest.raises(FileFormatError, match="needs to know how large column 'y' can be; give it finite bounds"):
+    with pytest.raises(
+        FileFormatError, match="needs to know how large column 'y' can be; give it finite bounds"
+    ):
         read_text(tmp_path, endless + text + "ENDATA\n")
 
 
@@ -329,10 +361,18 @@ LP = "min\n -x -y\nst\n {}\nbounds\n x <= 4\n y <= 5\nbin\n b\n{}end\n"
         ("c: b = 2 -> x <= 2", "", "line 4: .*expected 0 or 1 instead of '2'"),
         ("c: x = 1 -> y <= 2", "", "line 4: .*column 'x' is not binary"),
         ("c: b = 1 -> q <= 2", "", "line 4: .*how large column 'q' can be"),
-        ("c: x + b <= 2", "sos\n s: S3 :: x : 1 y : 2\n", "line 11: .*expected a set like name: S1 :: x : 1 y : 2"),
+        (
+            "c: x + b <= 2",
+            "sos\n s: S3 :: x : 1 y : 2\n",
+            "line 11: .*expected a set like name: S1 :: x : 1 y : 2",
+        ),
         ("c: x + b <= 2", "sos\n s: x : 1 y : 2\n", "line 11: .*expected a set like name"),
         ("c: x + b <= 2", "sos\n s: S1 :: x : 1 x : 2\n", "line 11: .*in the set 's' already"),
-        ("c: x + q <= 2", "semi\n q\n", "line 11: .*a semi-continuous column has a finite bound above 0"),
+        (
+            "c: x + q <= 2",
+            "semi\n q\n",
+            "line 11: .*a semi-continuous column has a finite bound above 0",
+        ),
     ],
 )
 def test_broken_lp(row, section, match, tmp_path):

@@ -48,7 +48,9 @@ def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
     listed = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
     listed.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
     users = pd.read_csv(tmp_path / "folder" / "users.csv")
-    users.drop(columns="eligible", errors="ignore").to_csv(tmp_path / "folder" / "users.csv", index=False)
+    users.drop(columns="eligible", errors="ignore").to_csv(
+        tmp_path / "folder" / "users.csv", index=False
+    )
     assert fairlp.read(tmp_path / "folder").eligible.tolist() == [[True, True], [False, True]]
 
 
@@ -56,7 +58,9 @@ def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
 @given(instances())
 @example(full_instance(users=[1, "1", 2]))
 @example(full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})))
-@example(full_instance(server_attributes=pd.DataFrame({"gpu_model": ["T4", None], "mixed": [1, "a"]})))
+@example(
+    full_instance(server_attributes=pd.DataFrame({"gpu_model": ["T4", None], "mixed": [1, "a"]}))
+)
 def test_a_folder_of_csvs_holds_an_instance_or_refuses_it(instance):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x"
@@ -69,7 +73,12 @@ def test_a_folder_of_csvs_holds_an_instance_or_refuses_it(instance):
             assert files.read(path).equals(instance)
 
 
-LABELS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=2, unique=True)
+LABELS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    min_size=2,
+    max_size=2,
+    unique=True,
+)
 
 
 @settings(deadline=None)
@@ -93,10 +102,15 @@ def test_any_text_label_goes_through_csv(users, servers, teams):
 @pytest.mark.parametrize("digits", [400, 5000])
 @pytest.mark.parametrize("name", ["users.csv", "servers.csv"])
 def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
-    instance = Instance.from_arrays([[1, 4]], [[9, 18]], users=["ann"], servers=["s1"], resources=["cpu", "memory"])
+    instance = Instance.from_arrays(
+        [[1, 4]], [[9, 18]], users=["ann"], servers=["s1"], resources=["cpu", "memory"]
+    )
     instance.write(tmp_path / "folder")
     path = tmp_path / "folder" / name
-    path.write_text(re.sub(r",[0-9]+", "," + digits * "7", path.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    path.write_text(
+        re.sub(r",[0-9]+", "," + digits * "7", path.read_text(encoding="utf-8"), count=1),
+        encoding="utf-8",
+    )
     with pytest.raises(InstanceError, match="resource 'cpu', is inf; expected a finite number"):
         fairlp.read(tmp_path / "folder")
 
@@ -184,8 +198,14 @@ def folder_of(tmp_path, contents):
     ("contents", "said"),
     [
         ({}, "has no users.csv; it is empty"),
-        ({"users.csv": USERS, "server.csv": SERVERS}, "has no servers.csv; did you mean .*'server.csv'"),
-        ({"users.csv": b"user,cpu\n\xff,1\n", "servers.csv": SERVERS}, "users.csv is not UTF-8: byte 9"),
+        (
+            {"users.csv": USERS, "server.csv": SERVERS},
+            "has no servers.csv; did you mean .*'server.csv'",
+        ),
+        (
+            {"users.csv": b"user,cpu\n\xff,1\n", "servers.csv": SERVERS},
+            "users.csv is not UTF-8: byte 9",
+        ),
         (
             {"users.csv": USERS, "servers.csv": SERVERS, "fairlp.json": "[" * 100_000},
             "fairlp.json: .* nested too deeply",

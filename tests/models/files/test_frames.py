@@ -56,23 +56,34 @@ def test_all_columns_arrive():
 
 def test_labels_may_be_a_column():
     instance = from_frames(
-        pd.DataFrame({"user": ["x", "y"], "cpu": [1, 2]}), pd.DataFrame({"server": [7], "cpu": [4.0]})
+        pd.DataFrame({"user": ["x", "y"], "cpu": [1, 2]}),
+        pd.DataFrame({"server": [7], "cpu": [4.0]}),
     )
     assert list(instance.users) == ["x", "y"]
     assert list(instance.servers) == [7]
-    assert list(from_frames(pd.DataFrame({"cpu": [1, 2]}), pd.DataFrame({"cpu": [1]})).users) == [0, 1]
+    assert list(from_frames(pd.DataFrame({"cpu": [1, 2]}), pd.DataFrame({"cpu": [1]})).users) == [
+        0,
+        1,
+    ]
 
 
 def test_units_in_headers_and_arguments():
     with_unit = users().rename(columns={"cpu": "cpu [cores]"})
     assert from_frames(with_unit, servers()).units == {"cpu": "cores"}
-    assert from_frames(with_unit, servers(), units={"memory": "GiB"}).units == {"cpu": "cores", "memory": "GiB"}
+    assert from_frames(with_unit, servers(), units={"memory": "GiB"}).units == {
+        "cpu": "cores",
+        "memory": "GiB",
+    }
     both = from_frames(with_unit, servers(), resources={"cpu": "cores", "memory": None})
     assert (list(both.resources), both.units) == (["cpu", "memory"], {"cpu": "cores"})
     for options in ({"units": {"cpu": "millicores"}}, {"resources": {"cpu": "millicores"}}):
-        with pytest.raises(InstanceError, match="'cpu' is in 'cores' in the table of users and in 'millicores' in"):
+        with pytest.raises(
+            InstanceError, match="'cpu' is in 'cores' in the table of users and in 'millicores' in"
+        ):
             from_frames(with_unit, servers(), **options)
-    with pytest.raises(InstanceError, match="in the table of users and in '%' in the table of servers; convert"):
+    with pytest.raises(
+        InstanceError, match="in the table of users and in '%' in the table of servers; convert"
+    ):
         from_frames(with_unit, servers().rename(columns={"cpu": "cpu [%]"}))
 
 
@@ -81,19 +92,28 @@ def test_weights_for_each_resource():
     assert instance.weights.tolist() == [[3, 1], [4, 2]]
     with pytest.raises(InstanceError, match="has 'weight:cpu' but no 'weight:memory'"):
         from_frames(users(**{"weight:cpu": [1, 2]}), servers())
-    with pytest.raises(InstanceError, match="'weight:memry' names no resource; did you mean 'memory'"):
+    with pytest.raises(
+        InstanceError, match="'weight:memry' names no resource; did you mean 'memory'"
+    ):
         from_frames(users(**{"weight:memry": [1, 2]}), servers())
     with pytest.raises(InstanceError, match="expected one or the other"):
-        from_frames(users(weight=[1, 1], **{"weight:cpu": [1, 2], "weight:memory": [3, 4]}), servers())
+        from_frames(
+            users(weight=[1, 1], **{"weight:cpu": [1, 2], "weight:memory": [3, 4]}), servers()
+        )
 
 
 def test_rates_are_columns_or_an_argument():
     table = users(**{"rate:s2": [1, 2], "rate:s1": [3, 0]})
     assert from_frames(table, servers()).rates.tolist() == [[3, 1], [0, 2]]
-    assert from_frames(users(), servers(), rates=[[1, 2], [3, 4]]).rates.tolist() == [[1, 2], [3, 4]]
+    assert from_frames(users(), servers(), rates=[[1, 2], [3, 4]]).rates.tolist() == [
+        [1, 2],
+        [3, 4],
+    ]
     with pytest.raises(InstanceError, match="rates are given twice"):
         from_frames(table, servers(), rates=[[1, 2], [3, 4]])
-    with pytest.raises(InstanceError, match="but no 'rate:s1'; expected one column for each server"):
+    with pytest.raises(
+        InstanceError, match="but no 'rate:s1'; expected one column for each server"
+    ):
         from_frames(table.drop(columns="rate:s1"), servers())
 
 
@@ -108,7 +128,9 @@ def test_eligible_as_argument():
 
 def test_a_column_of_numbers_that_no_server_has_is_refused():
     for numbers in ([1, 2], pd.Series([1.5, None], dtype=object).tolist()):
-        with pytest.raises(InstanceError, match="'disk' of users holds numbers but is not in the table of servers"):
+        with pytest.raises(
+            InstanceError, match="'disk' of users holds numbers but is not in the table of servers"
+        ):
             from_frames(users(disk=numbers), servers())
     assert "disk" in from_frames(users(disk=[1, 2]), servers(), resources=["cpu"]).user_attributes
     assert "disk" in from_frames(users(**{"attribute:disk": [1, 2]}), servers()).user_attributes
@@ -133,15 +155,39 @@ def test_prefixes_settle_what_a_column_is():
     ("tables", "options", "said"),
     [
         (([[1]], servers()), {}, "the table of users is list"),
-        ((users(), servers()), {"resources": ["cpu", "memry"]}, "users has no column for resource 'memry'; did you"),
-        ((users(disk=[1, 1]), servers()), {"resources": ["disk"]}, "servers has no column for resource 'disk'"),
-        ((users()[["cpu"]], servers()[["memory"]]), {}, r"no column is in both .*\['cpu'\].*\['memory'\]"),
-        ((users(memory=["4GB", "1"]), servers()), {}, "column 'memory' of user 'ann' is '4GB'; expected a number"),
-        ((users(zone=["a", "b"]), servers(zone=["a", "b"])), {}, "'zone' of user 'ann' is 'a'.*'attribute:zone'"),
+        (
+            (users(), servers()),
+            {"resources": ["cpu", "memry"]},
+            "users has no column for resource 'memry'; did you",
+        ),
+        (
+            (users(disk=[1, 1]), servers()),
+            {"resources": ["disk"]},
+            "servers has no column for resource 'disk'",
+        ),
+        (
+            (users()[["cpu"]], servers()[["memory"]]),
+            {},
+            r"no column is in both .*\['cpu'\].*\['memory'\]",
+        ),
+        (
+            (users(memory=["4GB", "1"]), servers()),
+            {},
+            "column 'memory' of user 'ann' is '4GB'; expected a number",
+        ),
+        (
+            (users(zone=["a", "b"]), servers(zone=["a", "b"])),
+            {},
+            "'zone' of user 'ann' is 'a'.*'attribute:zone'",
+        ),
         ((users(cpu=[1, None]), servers()), {}, "demand of user 'bob', resource 'cpu', is nan"),
         ((users(), servers(cpu=[1, None])), {}, "capacity of server 's2', resource 'cpu', is nan"),
         ((users(weight=[1, None]), servers()), {}, "weight of user 'bob' is nan"),
-        ((users(**{"cpu [x]": [1, 1]}), servers()), {}, "columns 'cpu' and 'cpu \\[x\\]', both for 'cpu'"),
+        (
+            (users(**{"cpu [x]": [1, 1]}), servers()),
+            {},
+            "columns 'cpu' and 'cpu \\[x\\]', both for 'cpu'",
+        ),
         ((users(**{"attribute:a": [1, 1], "a": ["", ""]}), servers()), {}, "attribute 'a' twice"),
         ((pd.concat([users(), users()], axis=1), servers()), {}, "users has column 'cpu' twice"),
         ((users().iloc[:0], servers()), {}, "no users"),
@@ -163,7 +209,10 @@ def test_a_unit_that_a_header_cannot_hold_is_refused(unit):
 def test_attributes_that_a_table_cannot_tell_apart_are_refused():
     twice = pd.DataFrame([["x", "y"], ["x", "y"]], columns=["zone", "zone"], index=["s1", "s2"])
     numbers = pd.DataFrame({7: [1.0, 2.0]}, index=["ann", "bob"])
-    for attributes, said in (({"server_attributes": twice}, "zone"), ({"user_attributes": numbers}, "7.*name of text")):
+    for attributes, said in (
+        ({"server_attributes": twice}, "zone"),
+        ({"user_attributes": numbers}, "7.*name of text"),
+    ):
         with pytest.raises(InstanceError, match=said):
             from_frames(users(), servers()).derived(**attributes).to_frames()
 
@@ -186,13 +235,25 @@ def test_tables_give_the_same_instance_back(instance):
 
 def test_queues_are_a_table_of_the_same_call():
     queues = {"q": {"weight": 2, "guarantee": {"resource1": 1}}, "r": {}}
-    instance = Instance.from_arrays([[1, 2], [3, 1]], [[10, 12]], users=["a", "b"], queue=["q", "r"], queues=queues)
+    instance = Instance.from_arrays(
+        [[1, 2], [3, 1]], [[10, 12]], users=["a", "b"], queue=["q", "r"], queues=queues
+    )
     assert len(instance.to_frames()) == 3
     assert Instance.from_frames(*instance.to_frames()).equals(instance)
 
 
 def test_names_that_mean_something_else_survive():
-    names = ["weight", "count", "weight:cpu", "user", "resource:x", "attribute:y", "cpu [cores]", "rate:s", "eligible"]
+    names = [
+        "weight",
+        "count",
+        "weight:cpu",
+        "user",
+        "resource:x",
+        "attribute:y",
+        "cpu [cores]",
+        "rate:s",
+        "eligible",
+    ]
     instance = Instance.from_arrays(
         np.ones((2, len(names))),
         np.ones((2, len(names))),
@@ -222,11 +283,27 @@ SERVERS = pd.DataFrame({"server": ["s1", "s2"], "cpu": [9, 16], "memory": [18, 6
     [
         (SERVERS, USERS, "are the two tables swapped? The users come first"),
         (SERVERS.set_index("server"), USERS.set_index("user"), "are the two tables swapped?"),
-        (USERS.rename(columns={"user": "User"}), SERVERS, "a column 'User'; labels stand in a column 'user'"),
-        (USERS, SERVERS.rename(columns={"server": "servers"}), "a column 'servers'; labels stand in a column 'server'"),
-        (USERS.assign(weights=[1, 2]), SERVERS, "did you mean 'weight'? Else add it to the servers"),
+        (
+            USERS.rename(columns={"user": "User"}),
+            SERVERS,
+            "a column 'User'; labels stand in a column 'user'",
+        ),
+        (
+            USERS,
+            SERVERS.rename(columns={"server": "servers"}),
+            "a column 'servers'; labels stand in a column 'server'",
+        ),
+        (
+            USERS.assign(weights=[1, 2]),
+            SERVERS,
+            "did you mean 'weight'? Else add it to the servers",
+        ),
         (USERS.rename(columns={"cpu": "CPU"}), SERVERS, "did you mean 'cpu'? Else add it"),
-        (USERS.assign(gpu=[0, 1]), SERVERS, "no server offers; add it to the servers, or call it 'attribute:gpu'"),
+        (
+            USERS.assign(gpu=[0, 1]),
+            SERVERS,
+            "no server offers; add it to the servers, or call it 'attribute:gpu'",
+        ),
     ],
 )
 def test_a_table_with_other_columns_is_refused_with_what_was_meant(users, servers, words):
@@ -238,4 +315,7 @@ def test_an_attribute_may_be_called_as_the_labels_of_the_other_table():
     users = USERS.set_index("user").assign(server=["old", "new"], User=["a", "b"])
     instance = Instance.from_frames(users, SERVERS)
     assert list(instance.users) == ["ann", "bob"]
-    assert Instance.from_frames(*instance.to_frames()).user_attributes["server"].tolist() == ["old", "new"]
+    assert Instance.from_frames(*instance.to_frames()).user_attributes["server"].tolist() == [
+        "old",
+        "new",
+    ]

@@ -79,15 +79,24 @@ def texts():
                 found[f"{case} {name}"] = path.read_text(encoding="ascii"), read_sound
         INSTANCE.write(at / "folder")
         for path in (at / "folder").iterdir():
-            found[path.name] = path.read_text(encoding="utf-8"), lambda changed: fairlp.read(changed.parent)
+            found[path.name] = (
+                path.read_text(encoding="utf-8"),
+                lambda changed: fairlp.read(changed.parent),
+            )
         SIBLINGS.update({path.name: path.read_bytes() for path in (at / "folder").iterdir()})
     found["jobs.csv"] = JOBS, Workload.read_csv
     found["pods.csv"] = PODS, generators.alibaba
     found["trace.csv"] = PODS, lambda changed: read_alibaba_gpu(_beside(changed, NODES), changed)
     found["nodes.csv"] = NODES, lambda changed: read_alibaba_gpu(changed, _beside(changed, PODS))
     found["machines.csv"] = "m1,T4,96,512,2\nm2,P100,64,512,8\n", read_pai2020
-    found["wide.csv"] = 'user,server1,server2\nann,1,0.5\n"b,o",0,2\n', lambda path: read_tasks(path, INSTANCE)
-    found["long.csv"] = "user,server,tasks\nann,server1,1\nann,server2,2e0\n", lambda path: read_tasks(path, INSTANCE)
+    found["wide.csv"] = (
+        'user,server1,server2\nann,1,0.5\n"b,o",0,2\n',
+        lambda path: read_tasks(path, INSTANCE),
+    )
+    found["long.csv"] = (
+        "user,server,tasks\nann,server1,1\nann,server2,2e0\n",
+        lambda path: read_tasks(path, INSTANCE),
+    )
     return found
 
 
@@ -222,5 +231,7 @@ def test_another_value_anywhere_in_a_document(name, data, tmp_path_factory):
     place, key = data.draw(st.sampled_from(places))
     place[key] = data.draw(VALUES)
     path = tmp_path_factory.mktemp("value") / name
-    path.write_text(json.dumps(document).replace("Infinity", "1e999").replace("NaN", "null"), encoding="utf-8")
+    path.write_text(
+        json.dumps(document).replace("Infinity", "1e999").replace("NaN", "null"), encoding="utf-8"
+    )
     check(read, path)

@@ -26,7 +26,15 @@ from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
 from fairlp.models.files.instances import differences
 from fairlp.models.files.tables import read_tasks
-from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
+from instance_strategies import (
+    DOCUMENTATION,
+    SUFFIXES,
+    document,
+    full_instance,
+    instances,
+    read_text,
+    written,
+)
 
 
 def small(**more):
@@ -66,7 +74,9 @@ def test_a_condition_that_is_written_otherwise_is_another():
     zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
     one = small(server_attributes=zones, eligible=["zone == 'x'", None])
     other = small(server_attributes=zones, eligible=["zone != 'y'", None])
-    assert (one.eligible == other.eligible).all() and "the condition of user 'a'" in differences(one, other)
+    assert (one.eligible == other.eligible).all() and "the condition of user 'a'" in differences(
+        one, other
+    )
 
 
 def test_a_word_of_yaml_that_is_used_again(tmp_path):
@@ -87,18 +97,29 @@ resources: [{name: cpu}]
 """
 
 
-LAUGHS = "".join(f"l{k}: &l{k} [{', '.join([f'*l{k - 1}'] * 9 if k else ['x'] * 9)}]\n" for k in range(9))
+LAUGHS = "".join(
+    f"l{k}: &l{k} [{', '.join([f'*l{k - 1}'] * 9 if k else ['x'] * 9)}]\n" for k in range(9)
+)
 
 
 BOMBS = {
     "laughs.yaml": (LAUGHS, "line 7, column 10: alias 'l5' stands for .* too much"),
-    "itself.yaml": ("a: &a [1, *a]\n", "line 1, column 11: alias 'a' stands for something that holds itself"),
+    "itself.yaml": (
+        "a: &a [1, *a]\n",
+        "line 1, column 11: alias 'a' stands for something that holds itself",
+    ),
     # libyaml 0.2.6 has a limit of its own, before ours
-    "flow.yaml": ("[" * 200_000, "nested too deeply; expected at most 50 within one another|maximum nesting depth"),
+    "flow.yaml": (
+        "[" * 200_000,
+        "nested too deeply; expected at most 50 within one another|maximum nesting depth",
+    ),
     "mappings.yaml": ("{a: " * 100_000, "nested too deeply|maximum nesting depth"),
     "block.yaml": ("- " * 100_000 + "1", "nested too deeply"),
     "keys.yaml": ("? " * 100_000 + "1", "nested too deeply"),
-    "chain.yaml": ("a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [*a{k - 1}]\n" for k in range(1, 99)), "nested too deeply"),
+    "chain.yaml": (
+        "a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [*a{k - 1}]\n" for k in range(1, 99)),
+        "nested too deeply",
+    ),
     "deep.json": ("[" * 100_000, "nested too deeply"),
     "rather deep.json": ("[" * 60 + "]" * 60, "nested too deeply"),
     "mappings.json": ('{"a":' * 800 + "1" + "}" * 800, "nested too deeply"),
@@ -213,7 +234,11 @@ def test_the_examples_of_the_documentation(tmp_path):
     text = DOCUMENTATION.read_text(encoding="utf-8")
     (by_hand,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     instance = read_text(tmp_path, by_hand)
-    assert (len(instance.users), instance.n_servers, instance.units) == (2, 6, {"cpu": "cores", "memory": "GiB"})
+    assert (len(instance.users), instance.n_servers, instance.units) == (
+        2,
+        6,
+        {"cpu": "cores", "memory": "GiB"},
+    )
     users, servers, queues = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -222,7 +247,9 @@ def test_the_examples_of_the_documentation(tmp_path):
     (folder / "queues.csv").write_text(queues, encoding="utf-8")
     assert files.read(folder).replace(name=instance.name).equals(instance)
     (conditions,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    attributes = pd.DataFrame({"gpu_model": ["T4"], "zone": ["eu-3"], "disk type": ["ssd"], "has_ssd": [True]})
+    attributes = pd.DataFrame(
+        {"gpu_model": ["T4"], "zone": ["eu-3"], "disk type": ["ssd"], "has_ssd": [True]}
+    )
     everywhere = Instance.from_arrays(
         np.ones((5, 2)),
         [[16, 64]],
@@ -250,14 +277,15 @@ def test_a_weight_for_each_resource_may_leave_out_what_is_not_demanded(tmp_path)
     good["users"][0]["demand"] = {"cpu": 1}
     assert read_text(tmp_path, yaml.safe_dump(good)).weights.tolist() == [[5, 0], [1, 1]]
     good["users"][0]["demand"] = {"cpu": 1, "memory": 1}
-    with pytest.raises(FileFormatError, match=r"users\[0\] \('ann'\).weight: there is none for 'memory'"):
+    with pytest.raises(
+        FileFormatError, match=r"users\[0\] \('ann'\).weight: there is none for 'memory'"
+    ):
         read_text(tmp_path, yaml.safe_dump(good))
 
 
 def test_yaml_has_the_plain_types_of_yaml_1_2(tmp_path):
-    text = (
-        "fairlp: 1\nresources: [{name: cpu}]\nusers: [{user: no, demand: {cpu: 1e-3}}, {user: 010, demand: {cpu: 1}}]\n"
-    )
+    text = "fairlp: 1\nresources: [{name: cpu}]\n"
+    text += "users: [{user: no, demand: {cpu: 1e-3}}, {user: 010, demand: {cpu: 1}}]\n"
     text += "servers: [{server: 1:30, capacity: {cpu: 12}}, {server: 2024-01-01, capacity: {cpu: 0x10}}]\n"
     with pytest.raises(FileFormatError, match="'0x10'"):
         read_text(tmp_path, text)
@@ -287,8 +315,16 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("instance", "target", "said"),
     [
-        (full_instance(users=[1, "1", 2]), "x", "user labels are text and whole numbers.*write .json"),
-        (full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})), "x", "change user attribute 'a'"),
+        (
+            full_instance(users=[1, "1", 2]),
+            "x",
+            "user labels are text and whole numbers.*write .json",
+        ),
+        (
+            full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})),
+            "x",
+            "change user attribute 'a'",
+        ),
         (
             full_instance(user_attributes=pd.DataFrame({"a": [1, "b", None]})),
             "x",
@@ -296,23 +332,51 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
         ),
         (full_instance(units={"cpu": "a]"}), "x", "cannot be told from its header"),
         (
-            full_instance(user_attributes=pd.DataFrame({"since": pd.to_datetime(["2024-01-01"] * 3)})),
+            full_instance(
+                user_attributes=pd.DataFrame({"since": pd.to_datetime(["2024-01-01"] * 3)})
+            ),
             "x.json",
             r"attribute 'since' of user 'ann, the 1st' is Timestamp.*convert it first",
         ),
-        (full_instance(user_attributes=pd.DataFrame({"a": [np.inf, 1, 2]})), "x", "attribute 'a' .* is inf"),
-        (full_instance(user_attributes=pd.DataFrame({5: [1, 1, 2]})), "x.json", "attribute 5, which is not text"),
-        (full_instance(user_attributes=pd.DataFrame([[1, 2]] * 3, columns=["a", "a"])), "x.json", "two names"),
-        (full_instance(resources=[1, "1"], units={}, eligible=None), "x.yaml", "two names that are written '1'"),
+        (
+            full_instance(user_attributes=pd.DataFrame({"a": [np.inf, 1, 2]})),
+            "x",
+            "attribute 'a' .* is inf",
+        ),
+        (
+            full_instance(user_attributes=pd.DataFrame({5: [1, 1, 2]})),
+            "x.json",
+            "attribute 5, which is not text",
+        ),
+        (
+            full_instance(user_attributes=pd.DataFrame([[1, 2]] * 3, columns=["a", "a"])),
+            "x.json",
+            "two names",
+        ),
+        (
+            full_instance(resources=[1, "1"], units={}, eligible=None),
+            "x.yaml",
+            "two names that are written '1'",
+        ),
         (full_instance(users=["a", "b", "\ud800"]), "x.json", "cannot be written as UTF-8"),
-        (full_instance().derived(eligible=np.ones((3, 2), dtype=bool)), "x.json", "lose or change eligible"),
-        (full_instance().derived(server_attributes=pd.DataFrame()), "x.json", "could not be read back .*'gpu_model'"),
+        (
+            full_instance().derived(eligible=np.ones((3, 2), dtype=bool)),
+            "x.json",
+            "lose or change eligible",
+        ),
+        (
+            full_instance().derived(server_attributes=pd.DataFrame()),
+            "x.json",
+            "could not be read back .*'gpu_model'",
+        ),
         (full_instance(), "x.xlsx", "cannot tell the format of"),
         (full_instance(), "nowhere/x.json", "there is no folder .*nowhere"),
         (full_instance(), "nowhere/x", "there is no folder .*nowhere"),
     ],
 )
-def test_what_a_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path, instance, target, said):
+def test_what_a_format_cannot_hold_is_refused_and_the_old_file_stays(
+    tmp_path, instance, target, said
+):
     path = tmp_path / target
     older = full_instance(name="older")
     if path.parent.is_dir() and path.suffix != ".xlsx":
@@ -351,7 +415,12 @@ def test_a_folder_is_written_over_without_leftovers_and_keeps_other_files(tmp_pa
     smaller = Instance.from_arrays([[1]], [[2]])
     files.write(smaller, path)
     assert files.read(path).equals(smaller)
-    assert {file.name for file in path.iterdir()} == {"users.csv", "servers.csv", "fairlp.json", "notes.txt"}
+    assert {file.name for file in path.iterdir()} == {
+        "users.csv",
+        "servers.csv",
+        "fairlp.json",
+        "notes.txt",
+    }
 
 
 def test_writing_over_a_file_keeps_its_mode_and_follows_links(tmp_path):
@@ -384,7 +453,21 @@ def test_large_whole_numbers_and_tiny_ones_are_exact(tmp_path):
         assert back.user_attributes["id"].tolist()[0] == 2**53 + 1
 
 
-FORMULAS = ["=1+1", "+cmd|x", "-a", "@x", "\tx", "'=1+1", "''=1", "-", "=", "'s", "-5", "+1e3x", "'"]
+FORMULAS = [
+    "=1+1",
+    "+cmd|x",
+    "-a",
+    "@x",
+    "\tx",
+    "'=1+1",
+    "''=1",
+    "-",
+    "=",
+    "'s",
+    "-5",
+    "+1e3x",
+    "'",
+]
 
 
 def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path):
@@ -413,7 +496,9 @@ def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path)
     )
     for path in (*(tmp_path / "folder").glob("*.csv"), tmp_path / "tasks.csv"):
         with open(path, encoding="utf-8", newline="") as file:
-            for cell in (cell for row in csv.reader(file) for cell in row if len(cell) > 1 and cell != "-5"):
+            for cell in (
+                cell for row in csv.reader(file) for cell in row if len(cell) > 1 and cell != "-5"
+            ):
                 assert cell[0] not in "=+-@\t\r", cell
 
 
@@ -422,7 +507,9 @@ def test_tasks_that_are_no_numbers_are_refused(tmp_path, cell):
     instance = Instance.from_arrays([[1], [1]], [[4], [4]], users=["NA", "bob"], servers=["s", "t"])
     path = tmp_path / "tasks.csv"
     path.write_text(f"user,server,tasks\nNA,s,1\nbob,t,{cell}\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"tasks of user 'bob' on 't' are .*; expected a finite number"):
+    with pytest.raises(
+        FileFormatError, match=r"tasks of user 'bob' on 't' are .*; expected a finite number"
+    ):
         read_tasks(path, instance)
     path.write_text(f"user,s,t\nNA,1,2\nbob,{cell},3\n", encoding="utf-8")
     if cell:  # a pair that is not there has no tasks
@@ -521,7 +608,11 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
         ("", ".json", "is empty"),
         (" \n", ".yaml", "is empty"),
         ("# nothing\n", ".yaml", "found nothing"),
-        ('{"fairlp": 1,\n "users": [', ".json", "line 2, column 12: Expecting value; is the file cut off"),
+        (
+            '{"fairlp": 1,\n "users": [',
+            ".json",
+            "line 2, column 12: Expecting value; is the file cut off",
+        ),
         ('{"fairlp": 1, "fairlp": 1}', ".json", "key 'fairlp' occurs twice"),
         ('{"fairlp": NaN}', ".json", "NaN is not JSON"),
         ('{"fairlp": -Infinity}', ".json", "-Infinity is not JSON"),
@@ -529,13 +620,25 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
         ('{"fairlp": 1' + "0" * 5000 + "}", ".json", "digits|schema"),
         ("fairlp: 1\nusers: [", ".yaml", "line 2|line 3"),
         ("fairlp: 1\nfairlp: 1\n", ".yaml", "line 2, column 1: key 'fairlp' occurs twice"),
-        ("fairlp: 1\nusers:\n - {user: a, user: b}\n", ".yaml", "line 3, column 14: key 'user' occurs twice"),
-        ("fairlp: !!python/object:os.system 1\n", ".yaml", "line 1.*could not determine a constructor"),
+        (
+            "fairlp: 1\nusers:\n - {user: a, user: b}\n",
+            ".yaml",
+            "line 3, column 14: key 'user' occurs twice",
+        ),
+        (
+            "fairlp: !!python/object:os.system 1\n",
+            ".yaml",
+            "line 1.*could not determine a constructor",
+        ),
         ("fairlp: 1\n---\nfairlp: 1\n", ".yaml", "line 2"),
         ("? [a]\n: 1\n", ".yaml", "line 1"),
         ("a: \x00", ".yaml", "hand.yaml"),
         ("[" * 5000, ".yaml", "hand.yaml"),
-        ("fairlp: 1\nname: caf\xe9\n".encode("latin-1"), ".yaml", r"is not UTF-8: byte 19 \(line 2\) is 0xe9; save it"),
+        (
+            "fairlp: 1\nname: caf\xe9\n".encode("latin-1"),
+            ".yaml",
+            r"is not UTF-8: byte 19 \(line 2\) is 0xe9; save it",
+        ),
         ("fairlp".encode("utf-16"), ".json", "is not UTF-8: byte 0"),
         ("x", ".xlsx", r"cannot tell the format of .*expected .json, .yaml"),
         ("x", ".csv", "give the folder"),
@@ -548,16 +651,22 @@ def test_a_broken_file_says_where(tmp_path, text, suffix, said):
 
 def test_a_file_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileFormatError, match=f"no file 'x.json' in {re.escape(str(tmp_path))}, which is empty"):
+    with pytest.raises(
+        FileFormatError, match=f"no file 'x.json' in {re.escape(str(tmp_path))}, which is empty"
+    ):
         files.read("x.json")
     written(tmp_path, ".json")
-    with pytest.raises(FileFormatError, match=r"no file 'instnce.json' in .*; did you mean 'instance.json'"):
+    with pytest.raises(
+        FileFormatError, match=r"no file 'instnce.json' in .*; did you mean 'instance.json'"
+    ):
         files.read("instnce.json")
     with pytest.raises(FileFormatError, match=r"there is no folder .*current folder"):
         files.read("nowhere/x.json")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file"
+)
 def test_a_file_that_may_not_be_read(tmp_path):
     path = written(tmp_path, ".json")
     path.chmod(0)

@@ -44,7 +44,9 @@ def expected(p, constant):
             parts = {f"{name}.lower": (lower, INF), f"{name}.upper": (-INF, upper)}
         rows.update(parts)
         for part in parts:
-            entries.update({(part, column): v for (row, column), v in content.entries.items() if row == name})
+            entries.update(
+                {(part, column): v for (row, column), v in content.entries.items() if row == name}
+            )
     content.rows, content.entries = rows, entries
     if constant == "column" and p.offset:
         content.columns[unused("objective_constant", content.columns)] = (p.offset, 1, 1, False)
@@ -110,7 +112,14 @@ def test_text():
 
 def test_long_rows_are_wrapped():
     n = 1000
-    wide = program("min", np.full(n, -1.5), np.full((1, n), 1 / 3), [(1e-300, INF)], [(0, 1)] * n, integer=range(n))
+    wide = program(
+        "min",
+        np.full(n, -1.5),
+        np.full((1, n), 1 / 3),
+        [(1e-300, INF)],
+        [(0, 1)] * n,
+        integer=range(n),
+    )
     lines = text_of(wide).splitlines()
     assert max(map(len, lines)) < 120
     assert len(lines) < n
@@ -142,7 +151,12 @@ def test_no_columns(tmp_path):
     assert len(found.rows) == 2
     assert optimum(highs) == by_glpk(path, "lp").optimum == by_scip(path, "lp").optimum == 4
     write_mps(p, path := tmp_path / "model.mps")
-    assert optimum(read(path)[1]) == by_glpk(path, "portable").optimum == by_scip(path, "portable").optimum == -4
+    assert (
+        optimum(read(path)[1])
+        == by_glpk(path, "portable").optimum
+        == by_scip(path, "portable").optimum
+        == -4
+    )
 
 
 def test_equal_programs_give_equal_bytes(tmp_path):
@@ -156,9 +170,13 @@ def test_equal_programs_give_equal_bytes(tmp_path):
 
 def test_what_cannot_be_written(tmp_path):
     log = LogTerms("fairness", np.ones(1), csr_array(np.ones((1, 3))), np.zeros(1))
-    with pytest.raises(ModelError, match=r"a logarithm has no place in the LP format.*Model.to_cvxpy\(\)"):
+    with pytest.raises(
+        ModelError, match=r"a logarithm has no place in the LP format.*Model.to_cvxpy\(\)"
+    ):
         write_lp(EXAMPLE.replace(logs=log), tmp_path / "model.lp")
-    with pytest.raises(ModelError, match=r"column 'x\[0\]' has lower bound 3.0 and upper bound 2.0"):
+    with pytest.raises(
+        ModelError, match=r"column 'x\[0\]' has lower bound 3.0 and upper bound 2.0"
+    ):
         write_lp(program("min", [1], [], [], [(3, 2)]), tmp_path / "model.lp")
     with pytest.raises(UnknownNameError, match="did you mean 'column'"):
         write_lp(EXAMPLE, tmp_path / "model.lp", constant="columns")
@@ -189,11 +207,26 @@ def test_long_and_odd_names_stay_readable_and_are_explained(tmp_path):
 
 
 def test_names_over_several_indices_and_a_mask():
-    axes = (("u", pd.Index(["ann", "bob"])), ("k", pd.Index([1, 2.5], dtype=object)), ("s", pd.Index(["x"])))
+    axes = (
+        ("u", pd.Index(["ann", "bob"])),
+        ("k", pd.Index([1, 2.5], dtype=object)),
+        ("s", pd.Index(["x"])),
+    )
     names, changed = file_names([Block("t", axes, 0, 4), Block("m", axes, 4, 6, np.array([1, 2]))])
-    assert names == ["t.ann.1.x", "t.ann.2_5.x", "t.bob.1.x", "t.bob.2_5.x", "m.ann.2_5.x", "m.bob.1.x"]
+    assert names == [
+        "t.ann.1.x",
+        "t.ann.2_5.x",
+        "t.bob.1.x",
+        "t.bob.2_5.x",
+        "m.ann.2_5.x",
+        "m.bob.1.x",
+    ]
     assert list(changed) == ["t.ann.2_5.x", "t.bob.2_5.x", "m.ann.2_5.x"]
-    assert changed["m.ann.2_5.x"] == {"block": "m", "labels": ["ann", "2.5", "x"], "name": "m[ann,2.5,x]"}
+    assert changed["m.ann.2_5.x"] == {
+        "block": "m",
+        "labels": ["ann", "2.5", "x"],
+        "name": "m[ann,2.5,x]",
+    }
     assert file_names([]) == ([], {})
 
 
@@ -210,7 +243,9 @@ def test_names_are_unique_and_every_change_is_explained(labels):
     for name, was in zip(names, plain, strict=True):
         assert changed[name]["labels"] == [was[2:]] if name in changed else name == was
     # a name that needs no change, and that nobody before it has, is kept
-    assert {name for name in plain if "." not in name[2:] and " " not in name and name != "x."} <= set(names)
+    assert {
+        name for name in plain if "." not in name[2:] and " " not in name and name != "x."
+    } <= set(names)
 
 
 def test_long_names_are_cut_and_stay_unique():
@@ -229,7 +264,9 @@ def test_numbers_are_short_and_exact():
     assert decimals(np.zeros(0)) == []
 
 
-@pytest.mark.parametrize("name", ["nan", "NaNny", "inf", "Infinity", "inform", "e5", "9", ".5", "free", "st"])
+@pytest.mark.parametrize(
+    "name", ["nan", "NaNny", "inf", "Infinity", "inform", "e5", "9", ".5", "free", "st"]
+)
 def test_names_that_readers_take_for_something_else_are_changed(name):
     names, changed = file_names([Block(name, (), 0, 1)])
     assert names == ["_" + name.replace(".", "_")] or not names[0].lower().startswith(name.lower())

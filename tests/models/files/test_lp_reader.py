@@ -21,7 +21,15 @@ def content(p):
     kept = np.flatnonzero(np.isfinite(p.row_lower) | np.isfinite(p.row_upper)).tolist()
     names, dense = p.row_names, p.A.toarray()
     rows = [(names[i], p.row_lower[i], p.row_upper[i]) for i in kept]
-    columns = zip(p.column_names, p.c, p.col_lower, p.col_upper, p.integrality, dense[kept].T.tolist(), strict=True)
+    columns = zip(
+        p.column_names,
+        p.c,
+        p.col_lower,
+        p.col_upper,
+        p.integrality,
+        dense[kept].T.tolist(),
+        strict=True,
+    )
     return p.sense, p.offset, rows, sorted(columns)
 
 
@@ -37,7 +45,11 @@ def test_our_files_come_back(case, constant, tmp_path):
 
 
 @settings(deadline=None)
-@given(p=programs(), constant=st.sampled_from(["term", "column"]), names=st.sampled_from(["labels", "numbers"]))
+@given(
+    p=programs(),
+    constant=st.sampled_from(["term", "column"]),
+    names=st.sampled_from(["labels", "numbers"]),
+)
 def test_any_program_comes_back(p, constant, names, tmp_path_factory):
     path = tmp_path_factory.mktemp("any") / "model.lp"
     write_lp(p, path, constant=constant, names=names)
@@ -60,7 +72,11 @@ def test_no_columns_and_no_rows(tmp_path):
     p = program("max", [], [], [(-INF, 3)], [], offset=4.0)
     write_lp(p, path := tmp_path / "model.lp")
     assert (read_program(path).n_columns, read_program(path).offset) == (0, 4)
-    for text in ("max\nend\n", "Minimize\n obj:\nSubject To\nEnd", "MINIMUM\nst\nbounds\nbin\nEND\n\n"):
+    for text in (
+        "max\nend\n",
+        "Minimize\n obj:\nSubject To\nEnd",
+        "MINIMUM\nst\nbounds\nbin\nEND\n\n",
+    ):
         assert read_text(tmp_path, text, "x.lp").A.shape == (0, 0)
 
 
@@ -93,7 +109,9 @@ def test_objectives(line, tmp_path):
     assert ([by_name[name] for name in "xyz"], found.offset) == (costs, offset)
 
 
-@pytest.mark.parametrize("word", ["max", "MAXIMIZE", "Maximum", "maximise", "min", "Minimize", "minimise", "MINIMUM"])
+@pytest.mark.parametrize(
+    "word", ["max", "MAXIMIZE", "Maximum", "maximise", "min", "Minimize", "minimise", "MINIMUM"]
+)
 @pytest.mark.parametrize("to", ["st", "ST.", "s.t.", "Subject To", "subject  to", "such that"])
 def test_spellings(word, to, tmp_path):
     text = f"{word} 2 x\n{to} x <= 4\nbound\n x <= 3\nint\n x\nend\n"
@@ -130,7 +148,10 @@ def test_rows(line, tmp_path):
     entries = [a, b]
     text = f"min\n x + y\nst\n first: x + y >= 1\n {row}\n last: y >= 0\nend\n"
     found = read_text(tmp_path, text, "x.lp")
-    assert (found.row_lower[1], found.row_upper[1], found.A.toarray()[1].tolist()) == (*bounds, entries)
+    assert (found.row_lower[1], found.row_upper[1], found.A.toarray()[1].tolist()) == (
+        *bounds,
+        entries,
+    )
     assert found.row_names[::2] == ["first", "last"]
     assert found.row_names[1] == (row.partition(":")[0].strip() if ":" in row else "c2")
 
@@ -187,7 +208,8 @@ def test_odd_names(tmp_path):
 def test_new_columns_in_bounds_warn(tmp_path):
     text = "min\n x\nst\n x >= 1\nbounds\n y <= 3\nbin\n z\nend\n"
     with pytest.warns(
-        FairlpWarning, match=r"line 6: 'y' occurs neither in the objective nor in a constraint.*\(2 such"
+        FairlpWarning,
+        match=r"line 6: 'y' occurs neither in the objective nor in a constraint.*\(2 such",
     ):
         found = read_text(tmp_path, text, "x.lp")
     assert (found.column_names, found.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
@@ -284,6 +306,8 @@ def test_a_constant_of_ours_that_was_changed_by_hand_is_a_column(tmp_path):
     p = EXAMPLE.replace(name="by hand")
     write_lp(p, path := tmp_path / "model.lp")
     text = path.read_text(encoding="ascii")
-    path.write_text(text.replace("objective_constant = 1", "objective_constant = 2"), encoding="ascii")
+    path.write_text(
+        text.replace("objective_constant = 1", "objective_constant = 2"), encoding="ascii"
+    )
     found = read_program(path)
     assert (found.offset, found.n_columns, found.column_names[-1]) == (0, 4, "objective_constant")

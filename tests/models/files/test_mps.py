@@ -35,14 +35,20 @@ def blocks_of(names):
     return tuple(blocks)
 
 
-def program(sense, c, a, rows, columns, *, integer=(), offset=0.0, row_names=None, column_names=None, **more):
+def program(
+    sense, c, a, rows, columns, *, integer=(), offset=0.0, row_names=None, column_names=None, **more
+):
     """Return a Program from lists; ``rows`` and ``columns`` are pairs of bounds."""
     m, n = len(rows), len(c)
     matrix = csc_array(np.array(a, dtype=float).reshape(m, n))
     matrix.eliminate_zeros()
     whole = np.zeros(n, dtype=np.uint8)
     whole[list(integer)] = 1
-    bounds = [np.array([pair[side] for pair in pairs], dtype=float) for pairs in (rows, columns) for side in (0, 1)]
+    bounds = [
+        np.array([pair[side] for pair in pairs], dtype=float)
+        for pairs in (rows, columns)
+        for side in (0, 1)
+    ]
     return Program(
         more.pop("name", "case"), sense, np.array(c, dtype=float), offset, matrix, *bounds, whole,
         blocks_of(row_names or {"row": m}), blocks_of(column_names or {"x": n}), **more,
@@ -124,7 +130,10 @@ def read(path):
         lp.offset_,
         dict(zip(lp.col_names_, columns, strict=True)),
         dict(zip(lp.row_names_, rows, strict=True)),
-        {(lp.row_names_[i], lp.col_names_[j]): v for i, j, v in zip(*found.coords, found.data, strict=True)},
+        {
+            (lp.row_names_[i], lp.col_names_[j]): v
+            for i, j, v in zip(*found.coords, found.data, strict=True)
+        },
     )
     assert len(content.columns) == lp.num_col_
     assert len(content.rows) == lp.num_row_
@@ -136,7 +145,10 @@ def optimum(highs):
     import highspy
 
     assert highs.run() == highspy.HighsStatus.kOk
-    if highs.getModelStatus() not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
+    if highs.getModelStatus() not in (
+        highspy.HighsModelStatus.kOptimal,
+        highspy.HighsModelStatus.kModelEmpty,
+    ):
         return None
     return highs.getInfo().objective_function_value
 
@@ -150,8 +162,15 @@ def solve(p):
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = p.c, p.col_lower, p.col_upper
     lp.row_lower_, lp.row_upper_ = p.row_lower, p.row_upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = p.A.indptr, p.A.indices, p.A.data
-    lp.integrality_ = [highspy.HighsVarType.kInteger if k else highspy.HighsVarType.kContinuous for k in p.integrality]
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = (
+        p.A.indptr,
+        p.A.indices,
+        p.A.data,
+    )
+    lp.integrality_ = [
+        highspy.HighsVarType.kInteger if k else highspy.HighsVarType.kContinuous
+        for k in p.integrality
+    ]
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     assert highs.passModel(lp) == highspy.HighsStatus.kOk
@@ -165,7 +184,13 @@ def content_of(p):
     return Content(
         p.sense,
         p.offset,
-        dict(zip(columns, zip(p.c, p.col_lower, p.col_upper, p.integrality == 1, strict=True), strict=True)),
+        dict(
+            zip(
+                columns,
+                zip(p.c, p.col_lower, p.col_upper, p.integrality == 1, strict=True),
+                strict=True,
+            )
+        ),
         dict(zip(rows, zip(p.row_lower, p.row_upper, strict=True), strict=True)),
         {(rows[i], columns[j]): v for i, j, v in zip(*matrix.coords, matrix.data, strict=True)},
     )
@@ -173,7 +198,9 @@ def content_of(p):
 
 def without_free_rows(content):
     content.rows = {name: bounds for name, bounds in content.rows.items() if bounds != FREE}
-    content.entries = {(row, column): v for (row, column), v in content.entries.items() if row in content.rows}
+    content.entries = {
+        (row, column): v for (row, column), v in content.entries.items() if row in content.rows
+    }
     return content
 
 
@@ -181,9 +208,16 @@ def expected(p, profile):
     content = without_free_rows(content_of(p))
     if profile == "portable":
         sign = -1 if p.sense == "max" else 1
-        content.columns = {name: (sign * cost, *rest) for name, (cost, *rest) in content.columns.items()}
+        content.columns = {
+            name: (sign * cost, *rest) for name, (cost, *rest) in content.columns.items()
+        }
         if p.offset:
-            content.columns[unused("objective_constant", content.columns)] = (sign * p.offset, 1, 1, False)
+            content.columns[unused("objective_constant", content.columns)] = (
+                sign * p.offset,
+                1,
+                1,
+                False,
+            )
         content.sense, content.offset = "min", 0.0
     return content
 
@@ -220,7 +254,8 @@ def programs(draw):
     """Small Programs with every kind of bound, some empty rows and columns, and labels that clash."""
     m, n = draw(st.integers(0, 4)), draw(st.integers(1, 5))
     number = st.one_of(
-        st.sampled_from([0.0, 1.0, -1.0, 3.0, 0.1, 1e-6, 1e9]), st.floats(-1e9, 1e9).filter(lambda x: abs(x) > 1e-6)
+        st.sampled_from([0.0, 1.0, -1.0, 3.0, 0.1, 1e-6, 1e9]),
+        st.floats(-1e9, 1e9).filter(lambda x: abs(x) > 1e-6),
     )
     bounds = st.one_of(
         st.sampled_from([POS, FREE, (0, 1), (-INF, 0), (0, 0)]),
@@ -338,10 +373,14 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_what_cannot_be_written(tmp_path):
     log = LogTerms("fairness", np.ones(1), csr_array(np.ones((1, 3))), np.zeros(1))
-    with pytest.raises(ModelError, match=r"a logarithm has no place in MPS.*Model.to_cvxpy\(\).*sequence of LPs"):
+    with pytest.raises(
+        ModelError, match=r"a logarithm has no place in MPS.*Model.to_cvxpy\(\).*sequence of LPs"
+    ):
         write_mps(EXAMPLE.replace(logs=log), tmp_path / "model.mps")
     crossed = program("min", [1], [[1]], [(3, 2)], [POS], row_names={"cap": ["cpu"]})
-    with pytest.raises(ModelError, match=r"row 'cap\[cpu\]' has lower bound 3.0 and upper bound 2.0"):
+    with pytest.raises(
+        ModelError, match=r"row 'cap\[cpu\]' has lower bound 3.0 and upper bound 2.0"
+    ):
         write_mps(crossed, tmp_path / "model.mps")
     with pytest.raises(UnknownNameError, match="did you mean 'portable'"):
         write_mps(EXAMPLE, tmp_path / "model.mps", profile="portible")
@@ -354,7 +393,9 @@ def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_t
     rng = np.random.default_rng(0)
     seen = {"exact from the upper": 0, "neither": 0, "lower": 0}
     for low, high in np.sort(rng.normal(0, 3, (3000, 2)) ** 3, axis=1).tolist():
-        (kind,), sides, widths = _rows(small_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False)
+        (kind,), sides, widths = _rows(
+            small_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False
+        )
         assert sides[0] == (high if kind == "L" else low)
         from_lower, from_upper = low + widths[0] == high, high - widths[0] == low
         assert kind == ("G" if from_lower else "L" if from_upper or abs(high) < abs(low) else "G")

@@ -27,7 +27,9 @@ def assert_equal(found, wanted, tolerance=0.0):
     """Everything but name and source is the same; rows without bounds are not written."""
     kept = np.isfinite(wanted.row_lower) | np.isfinite(wanted.row_upper)
     assert found.sense == wanted.sense
-    assert found.row_names == [name for name, stays in zip(wanted.row_names, kept, strict=True) if stays]
+    assert found.row_names == [
+        name for name, stays in zip(wanted.row_names, kept, strict=True) if stays
+    ]
     assert found.column_names == wanted.column_names
     assert found.integrality.tolist() == wanted.integrality.tolist()
     for a, b in (
@@ -59,14 +61,27 @@ def test_our_files_come_back(case, profile, tmp_path):
     assert found.name == ("K?se & Brot" if case == "names" else p.name)
     kept = np.isfinite(p.row_lower) | np.isfinite(p.row_upper)
     if kept.all():
-        assert [(b.name, b.start, b.stop) for b in found.rows] == [(b.name, b.start, b.stop) for b in p.rows if len(b)]
+        assert [(b.name, b.start, b.stop) for b in found.rows] == [
+            (b.name, b.start, b.stop) for b in p.rows if len(b)
+        ]
     for block, was in zip(found.columns, p.columns, strict=True):
-        assert (block.name, block.start, block.stop, block.positions) == (was.name, was.start, was.stop, None)
-        assert [list(labels) for _, labels in block.axes] == [list(labels) for _, labels in was.axes]
+        assert (block.name, block.start, block.stop, block.positions) == (
+            was.name,
+            was.start,
+            was.stop,
+            None,
+        )
+        assert [list(labels) for _, labels in block.axes] == [
+            list(labels) for _, labels in was.axes
+        ]
 
 
 @settings(deadline=None)
-@given(p=programs(), profile=st.sampled_from(["portable", "full"]), names=st.sampled_from(["labels", "numbers"]))
+@given(
+    p=programs(),
+    profile=st.sampled_from(["portable", "full"]),
+    names=st.sampled_from(["labels", "numbers"]),
+)
 def test_any_program_comes_back_exactly(p, profile, names, tmp_path_factory):
     path = tmp_path_factory.mktemp("any") / "model.mps"
     write_mps(p, path, profile=profile, names=names)
@@ -81,9 +96,14 @@ def test_a_model_with_masks_and_several_indices_comes_back(tmp_path):
         found = read_program(path)
         assert_equal(found, compiled, 1e-11 if profile == "fixed" else 0.0)
         assert (found.name, found.source) == (compiled.name, " ".join(compiled.source.split()))
-        for block, was in zip(found.columns + found.rows, compiled.columns + compiled.rows, strict=True):
+        for block, was in zip(
+            found.columns + found.rows, compiled.columns + compiled.rows, strict=True
+        ):
             assert [tuple(map(str, labels)) for labels in was.labels()] == list(block.labels())
-    assert found.column_block("g").unpack(np.arange(found.n_columns)).shape == compiled.column_block("g").shape
+    assert (
+        found.column_block("g").unpack(np.arange(found.n_columns)).shape
+        == compiled.column_block("g").shape
+    )
 
 
 def test_names_without_the_side_file_and_with_a_wrong_one(tmp_path):
@@ -103,7 +123,10 @@ def test_names_without_the_side_file_and_with_a_wrong_one(tmp_path):
         (content[:-9], "does not explain names as fairlp writes it"),
         ("[]", "does not explain names"),
         ('{"rows": {"a": {"block": 1}}, "columns": {}}', "does not explain names"),
-        ('{"rows": {"a": {"block": "b", "name": "b[c]", "labels": "c"}}, "columns": {}}', "does not explain names"),
+        (
+            '{"rows": {"a": {"block": "b", "name": "b[c]", "labels": "c"}}, "columns": {}}',
+            "does not explain names",
+        ),
     ):
         side.write_text(broken, encoding="utf-8")
         with pytest.raises(fairlp.FairlpError, match=match):
@@ -115,7 +138,10 @@ def test_names_of_others_stay_theirs(tmp_path):
     text += " x.b R2 1\nRHS\n RHS cap.a(1) 4 more 3\nENDATA\n"
     found = read_text(tmp_path, text)
     assert (found.row_names, found.column_names) == (["cap.a(1)", "R2"], ["x[1]", "x.b"])
-    assert [(b.name, b.axes[0][0]) for b in found.rows + found.columns] == [("row", "row"), ("column", "column")]
+    assert [(b.name, b.axes[0][0]) for b in found.rows + found.columns] == [
+        ("row", "row"),
+        ("column", "column"),
+    ]
     series = found.column_block("column").unpack(np.array([1.0, 2.0]))
     assert isinstance(series, pd.Series) and series["x.b"] == 2
     write_mps(found, path := tmp_path / "again.mps")
@@ -188,7 +214,9 @@ def test_bounds(line, tmp_path):
 
 
 def test_negative_upper_bound_alone_means_no_lower_bound_and_warns(tmp_path):
-    with pytest.warns(FairlpWarning, match=r"line 10: column 'x' has a negative upper bound.*HiGHS, GLPK and SCIP"):
+    with pytest.warns(
+        FairlpWarning, match=r"line 10: column 'x' has a negative upper bound.*HiGHS, GLPK and SCIP"
+    ):
         found = read_text(tmp_path, ROWS.format(kind="L") + "BOUNDS\n UP B x -3\nENDATA\n")
     assert (found.col_lower[0], found.col_upper[0]) == (-INF, -3)
 
@@ -254,7 +282,9 @@ def test_exponents_of_fortran(tmp_path):
 
 def test_text_after_the_end_is_not_read_and_warns(tmp_path):
     text = ROWS.format(kind="L") + "ENDATA\n"
-    with pytest.warns(FairlpWarning, match="line 10: what stands after ENDATA is no part of the program"):
+    with pytest.warns(
+        FairlpWarning, match="line 10: what stands after ENDATA is no part of the program"
+    ):
         found = read_text(tmp_path, text + "IMPORTANCES\nx 2\n z 3\n\n")
     assert_equal(found, read_text(tmp_path, text))
 
@@ -298,7 +328,11 @@ def test_names_with_spaces_in_fixed_columns(ends, tmp_path):
     path = tmp_path / "model.mps"
     path.write_bytes(FIXED.replace("\n", ends).encode("utf-8-sig"))
     found = read_program(path)
-    assert (found.name, found.row_names, found.column_names) == ("Käse", ["lim 1", "lim  2"], ["x one", "y"])
+    assert (found.name, found.row_names, found.column_names) == (
+        "Käse",
+        ["lim 1", "lim  2"],
+        ["x one", "y"],
+    )
     assert found.A.toarray().tolist() == [[2.5, 3], [-1, 0]]
     assert (found.row_lower.tolist(), found.row_upper.tolist()) == ([5, -4], [10, INF])
     assert (found.col_upper.tolist(), found.integrality.tolist()) == ([4, 1], [0, 1])
@@ -309,7 +343,8 @@ def test_names_with_spaces_in_fixed_columns(ends, tmp_path):
 
 def test_conventions_of_single_programs_are_followed_with_a_warning(tmp_path):
     glpk = (
-        "* Problem:    t\n* Class:      LP\n* Rows:       1\n* Columns:    1\n* Non-zeros:  1\n* Format:     Free MPS\n"
+        "* Problem:    t\n* Class:      LP\n* Rows:       1\n* Columns:    1\n"
+        "* Non-zeros:  1\n* Format:     Free MPS\n"
     )
     text = ROWS.format(kind="L").replace("RHS r 10", "RHS obj 7 r 10") + "ENDATA\n"
     with pytest.warns(FairlpWarning, match="GLPK"):
@@ -325,7 +360,9 @@ def test_rounded_bounds_of_ranges_come_back_exactly(tmp_path):
     text = path.read_text(encoding="ascii")
     assert "* row.0: the other bound is exactly 1.2\n" in text
     assert_equal(read_program(path), p)
-    path.write_text(text.replace("RNG row.0 2.1", "RNG row.0 2"), encoding="ascii")  # edited: the comment is old
+    path.write_text(
+        text.replace("RNG row.0 2.1", "RNG row.0 2"), encoding="ascii"
+    )  # edited: the comment is old
     assert read_program(path).row_upper[0] == 1.1
     far = program("min", [1], [[1]], [(-1e308, 1.5e308)], [POS])
     with pytest.raises(ModelError, match=r"row 'row\[0\]' has the bounds -1e\+308 and 1.5e\+308"):
@@ -346,7 +383,12 @@ def test_huge_bounds_are_numbers_in_our_files_and_none_in_others(tmp_path):
 
 def test_fixed_profile(tmp_path):
     p = program(
-        "max", [1 / 3, 2], [[1e-9 / 7, 123456789.123456]], [(-INF, 2 / 3)], [POS, (-1e10 / 3, INF)], offset=-0.1
+        "max",
+        [1 / 3, 2],
+        [[1e-9 / 7, 123456789.123456]],
+        [(-INF, 2 / 3)],
+        [POS, (-1e10 / 3, INF)],
+        offset=-0.1,
     )
     paths = write_mps(p, path := tmp_path / "model.mps", profile="fixed")
     lines = path.read_text(encoding="ascii").splitlines()
@@ -356,7 +398,11 @@ def test_fixed_profile(tmp_path):
     assert "    CONSTANT  OBJ                0.1" in lines
     assert max(map(len, lines[6:])) <= 36
     assert_equal(read_program(path), p, 1e-6)
-    for values in (np.array([1 / 3, -1 / 3, 9999999999999.9, -0.99999999999999, 1e300 / 3, -5e-324, 1e22, -0.0]),):
+    for values in (
+        np.array(
+            [1 / 3, -1 / 3, 9999999999999.9, -0.99999999999999, 1e300 / 3, -5e-324, 1e22, -0.0]
+        ),
+    ):
         texts = short_decimals(values)
         assert max(map(len, texts)) <= 12
         np.testing.assert_allclose(np.array(texts, dtype=float), values, rtol=1e-5)
@@ -372,13 +418,18 @@ def test_a_file_of_ours_read_quietly(tmp_path):
     write_mps(EXAMPLE, path := tmp_path / "model.mps")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert repr(read_program(path)) == "<Program 'ex 1': MILP, max, 3 rows × 3 columns, 6 nonzeros>"
+        assert (
+            repr(read_program(path))
+            == "<Program 'ex 1': MILP, max, 3 rows × 3 columns, 6 nonzeros>"
+        )
 
 
 def test_the_examples_of_the_documentation(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     document = DOCS / "model-files.md"
-    result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = doctest.testfile(
+        str(document), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert result.attempted >= 8 and result.failed == 0
 
 
@@ -546,7 +597,9 @@ def test_the_end_of_columns_ends_integer_columns(tmp_path):
     assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)
 
 
-@pytest.mark.parametrize(("sense", "need"), [("MIN", 0.5), ("MIN", 2.5), ("MIN", 7.5), ("MAX", 3.5), ("MAX", 1.5)])
+@pytest.mark.parametrize(
+    ("sense", "need"), [("MIN", 0.5), ("MIN", 2.5), ("MIN", 7.5), ("MAX", 3.5), ("MAX", 1.5)]
+)
 def test_semicontinuous_columns_are_zero_or_within_their_bounds(sense, need, tmp_path):
     """As HiGHS, which has them itself, reads the file; x is 0 or 2 to 5, y is 0 to 3."""
     path = tmp_path / "m.mps"
@@ -563,6 +616,6 @@ def test_semicontinuous_columns_are_zero_or_within_their_bounds(sense, need, tmp
     highs.readModel(str(path))
     highs.run()
     assert program.solve().objective == pytest.approx(highs.getInfo().objective_function_value)
-    assert fairlp.read_program(program.write(tmp_path / "again.mps")[0]).solve().objective == pytest.approx(
-        program.solve().objective
-    )
+    assert fairlp.read_program(
+        program.write(tmp_path / "again.mps")[0]
+    ).solve().objective == pytest.approx(program.solve().objective)

@@ -17,8 +17,22 @@ from fairlp.models.files.model_text import numbers_in
 from fairlp.models.files.mps import write_mps
 from fairlp.models.files.programs import read_program
 
-#: What is put in place of a word, or as a line: wrong words, numbers in other writing, markers, comments.
-WORDS = ["nan", "1_0", "1.5D2", "-0", "1e400", "'MARKER'", "'INTEND'", "nowhere", "$", "", "0x1", "objective"]
+#: What is put in place of a word, or as a line: wrong words, numbers in other writing, markers,
+#: comments.
+WORDS = [
+    "nan",
+    "1_0",
+    "1.5D2",
+    "-0",
+    "1e400",
+    "'MARKER'",
+    "'INTEND'",
+    "nowhere",
+    "$",
+    "",
+    "0x1",
+    "objective",
+]
 LINES = [
     " M 'MARKER' 'INTORG'",
     " M 'MARKER' 'INTEND'",
@@ -40,7 +54,17 @@ def outcome(path, size, monkeypatch):
             p = read_program(path)
         except FileFormatError as error:
             return str(error), [str(one.message) for one in said]
-    arrays = (p.c, p.A.data, p.A.indices, p.A.indptr, p.row_lower, p.row_upper, p.col_lower, p.col_upper, p.integrality)
+    arrays = (
+        p.c,
+        p.A.data,
+        p.A.indices,
+        p.A.indptr,
+        p.row_lower,
+        p.row_upper,
+        p.col_lower,
+        p.col_upper,
+        p.integrality,
+    )
     texts = (p.name, p.sense, p.offset, p.row_names, p.column_names)
     return [array.tobytes() for array in arrays], texts, [str(one.message) for one in said]
 
@@ -76,7 +100,12 @@ def changed(text, edits):
 
 
 @settings(deadline=None)
-@given(p=programs(), profile=st.sampled_from(["portable", "full", "fixed"]), edits=changes(), size=st.integers(1, 90))
+@given(
+    p=programs(),
+    profile=st.sampled_from(["portable", "full", "fixed"]),
+    edits=changes(),
+    size=st.integers(1, 90),
+)
 @example(p=EXAMPLE, profile="full", edits=[("join", 0.4, 0, 0), ("word", 0.6, 0, 2)], size=1)
 def test_pieces_of_any_size_say_the_same(p, profile, edits, size, tmp_path_factory):
     path = tmp_path_factory.mktemp("pieces") / "model.mps"

@@ -39,7 +39,11 @@ def test_two_rows_of_a_range_that_were_made_different_stay_two(tmp_path):
     assert read_program(path).n_rows == 2
     found = edited(path, "most.ann.upper: x.ann.s +", "most.ann.upper: 2 x.ann.s +")
     assert found.n_rows == 3  # that of bob is one still
-    assert found.row_lower.tolist() == [1, -np.inf, 1] and found.row_upper.tolist() == [np.inf, 4, 4]
+    assert found.row_lower.tolist() == [1, -np.inf, 1] and found.row_upper.tolist() == [
+        np.inf,
+        4,
+        4,
+    ]
     assert found.A.toarray()[:2, 0].tolist() == [1, 2]
 
 
@@ -47,7 +51,9 @@ def test_columns_in_another_order_come_back_to_their_blocks(tmp_path):
     path = written(tmp_path, ".lp")
     wanted = read_program(path)
     found = edited(
-        path, "x.ann.s + x.ann.t + x.bob.s + x.bob.t + 2 y.ann +", "x.ann.s + 2 y.ann + x.ann.t + x.bob.s + x.bob.t +"
+        path,
+        "x.ann.s + x.ann.t + x.bob.s + x.bob.t + 2 y.ann +",
+        "x.ann.s + 2 y.ann + x.ann.t + x.bob.s + x.bob.t +",
     )
     assert [block.name for block in found.columns] == ["x", "y"]
     assert found.column_names == wanted.column_names
@@ -57,9 +63,12 @@ def test_columns_in_another_order_come_back_to_their_blocks(tmp_path):
 def explained(path, names):
     """The program, with a side file that explains its columns."""
     entries = {
-        name: {"block": "x", "labels": labels, "name": f"x[{','.join(labels)}]"} for name, labels in names.items()
+        name: {"block": "x", "labels": labels, "name": f"x[{','.join(labels)}]"}
+        for name, labels in names.items()
     }
-    path.with_name(path.name + ".names.json").write_text(json.dumps({"rows": {}, "columns": entries}), encoding="utf-8")
+    path.with_name(path.name + ".names.json").write_text(
+        json.dumps({"rows": {}, "columns": entries}), encoding="utf-8"
+    )
     return read_program(path)
 
 
@@ -71,7 +80,12 @@ def test_labels_that_are_not_unique_are_whole_names(tmp_path):
 
 
 def test_more_combinations_of_labels_than_integers_count_are_whole_names(tmp_path):
-    labels = {"x.ann.s": ["0"] * 70, "x.ann.t": ["1"] * 70, "x.bob.s": ["2"] * 70, "x.bob.t": ["3"] * 70}
+    labels = {
+        "x.ann.s": ["0"] * 70,
+        "x.ann.t": ["1"] * 70,
+        "x.bob.s": ["2"] * 70,
+        "x.bob.t": ["3"] * 70,
+    }
     found = explained(written(tmp_path, ".mps"), labels)
     assert len(found.columns) == 1
     assert found.column_names[0] == f"x[{','.join('0' * 70)}]"
@@ -90,9 +104,15 @@ def test_a_side_file_that_cannot_be_read_is_named(tmp_path):
     [
         (b"", "is empty; was it written completely?"),
         (b" \n\r\n\t", "is empty"),
-        (b"\x7fELF\x02\x01\x01\x00\x00\x00", "line 1: .*byte 0x7f is no text; expected an MPS or LP file in UTF-8"),
+        (
+            b"\x7fELF\x02\x01\x01\x00\x00\x00",
+            "line 1: .*byte 0x7f is no text; expected an MPS or LP file in UTF-8",
+        ),
         (b"* a\nNAME \x00", "line 2: .*byte 0x00 is no text"),
-        ("* a\n* Käse\n".encode("latin-1"), "line 2: .*byte 0xe4 is not UTF-8; save it as UTF-8, or convert it"),
+        (
+            "* a\n* Käse\n".encode("latin-1"),
+            "line 2: .*byte 0xe4 is not UTF-8; save it as UTF-8, or convert it",
+        ),
         ("NAME t\n".encode("utf-16"), "byte 0x00 is no text"),
         (gzip.compress(b"NAME t\n", mtime=0), "is compressed; name it model.*gz"),
         (bytes(range(256)) * 40, "is no text"),
@@ -110,7 +130,14 @@ def test_broken_gzip(suffix, tmp_path):
     whole = gzip.compress(GOOD.format(free="").encode() * 20)
     flipped = bytearray(whole)
     flipped[40] ^= 0xFF
-    for content in (b"NAME t\n", whole[:-9], whole[:12], bytes(flipped), whole + b"junk", b"\x1f\x8b"):
+    for content in (
+        b"NAME t\n",
+        whole[:-9],
+        whole[:12],
+        bytes(flipped),
+        whole + b"junk",
+        b"\x1f\x8b",
+    ):
         path.write_bytes(content)
         with pytest.raises(FileFormatError, match="is not a whole gzip file"):
             read_program(path)
@@ -129,7 +156,10 @@ def test_paths(tmp_path):
         ("modell.mps", "no file '.*modell.mps'.*did you mean 'model.mps'"),
         ("no/model.mps", "there is no folder"),
         ("folder.mps", "cannot be read"),
-        ("model.txt", r"cannot tell the format of 'model.txt'; expected .mps, .lp, .mps.gz or .lp.gz"),
+        (
+            "model.txt",
+            r"cannot tell the format of 'model.txt'; expected .mps, .lp, .mps.gz or .lp.gz",
+        ),
         ("model.gz", "cannot tell the format"),
         ("mps", "cannot tell the format"),
     ):

@@ -30,12 +30,27 @@ def queued(**changes):
     return Instance.from_arrays(**(given | changes))
 
 
-HOSTILE = ["a b/ c ", 'q"q/x,y', "ß é/漢", "-/'", "no/null", "1e3/007", "=1+1", "#x", "a\nb/c\td", "{}/[0]", "~", "🦊"]
+HOSTILE = [
+    "a b/ c ",
+    'q"q/x,y',
+    "ß é/漢",
+    "-/'",
+    "no/null",
+    "1e3/007",
+    "=1+1",
+    "#x",
+    "a\nb/c\td",
+    "{}/[0]",
+    "~",
+    "🦊",
+]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_names_of_queues_are_text_whatever_they_look_like(tmp_path, suffix):
-    instance = Instance.from_arrays(np.ones((len(HOSTILE), 1)), [[9]], queue=HOSTILE, queues=dict.fromkeys(HOSTILE, 2))
+    instance = Instance.from_arrays(
+        np.ones((len(HOSTILE), 1)), [[9]], queue=HOSTILE, queues=dict.fromkeys(HOSTILE, 2)
+    )
     back = files.read(written(tmp_path, suffix, instance))
     assert back.queue == tuple(HOSTILE) and back.equals(instance)
     assert set(HOSTILE) <= set(back.queues.paths)
@@ -50,7 +65,10 @@ def test_names_of_queues_are_text_whatever_they_look_like(tmp_path, suffix):
         {"queue": None, "queues": {"": {"cap": {"cpu": 0}}}},
         {"queue": None, "queues": {"": 3}},
         {"queue": ["a", "a/b", ""], "queues": None},
-        {"queue": ["a", "a", "a"], "queues": {"a": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}, "b/c": 0.1}},
+        {
+            "queue": ["a", "a", "a"],
+            "queues": {"a": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}, "b/c": 0.1},
+        },
     ],
 )
 def test_any_tree_comes_back_also_one_that_says_nothing(tmp_path, suffix, tree):
@@ -117,7 +135,10 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("quue,weight\norg,2\n", "queues.csv, line 1: there is no column 'queue'; did you mean 'quue'"),
+        (
+            "quue,weight\norg,2\n",
+            "queues.csv, line 1: there is no column 'queue'; did you mean 'quue'",
+        ),
         ("queue,weight,weight\norg,2,2\n", "queues.csv, line 1: column 'weight' occurs twice"),
         ("queue,weight\norg,x\n", "queues.csv, line 2: column 'weight' is 'x'; expected a number"),
         ("queue,weight\norg\n", "queues.csv, line 2: has 1 cells; expected 2"),
@@ -126,7 +147,10 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
         ("queue,weight\norg,0\n", "weight of queue 'org' is 0; expected a finite number > 0"),
         ("queue,weight\na//b,1\n", "queue 'a//b' has an empty name"),
         ("queue,weight\na,1\na,1\n", "queue 'a' occurs twice"),
-        ("queue,guarantee:cpu,cap:cpu\norg,5,1\n", "guarantee of queue 'org', resource 'cpu', is 5"),
+        (
+            "queue,guarantee:cpu,cap:cpu\norg,5,1\n",
+            "guarantee of queue 'org', resource 'cpu', is 5",
+        ),
     ],
 )
 def test_a_wrong_table_of_queues(tmp_path, text, said):
@@ -149,7 +173,9 @@ def test_files_of_version_1_are_read_as_before(tmp_path, suffix):
     assert files.read(path).equals(instance)
 
 
-@pytest.mark.parametrize("change", [{"queues": []}, {"users": [{"user": "ann", "demand": {"cpu": 1}, "queue": "a"}]}])
+@pytest.mark.parametrize(
+    "change", [{"queues": []}, {"users": [{"user": "ann", "demand": {"cpu": 1}, "queue": "a"}]}]
+)
 def test_version_1_knows_no_queues(tmp_path, change):
     old = document() | {"fairlp": 1}
     del old["queues"]
@@ -163,7 +189,9 @@ def test_version_1_knows_no_queues(tmp_path, change):
 @pytest.mark.parametrize("header", ["queue", "queue:text"])
 def test_a_column_queue_of_version_1_is_what_it_was(tmp_path, header):
     (tmp_path / "fairlp.json").write_text('{"fairlp": 1}', encoding="utf-8")
-    (tmp_path / "users.csv").write_text(f"user,cpu,{header}\nann,1,a//b\nbob,2,7\n", encoding="utf-8")
+    (tmp_path / "users.csv").write_text(
+        f"user,cpu,{header}\nann,1,a//b\nbob,2,7\n", encoding="utf-8"
+    )
     (tmp_path / "servers.csv").write_text("server,cpu\ns,9\n", encoding="utf-8")
     instance = files.read(tmp_path)
     assert instance.queues is None and instance.user_attributes["queue"].tolist() == ["a//b", "7"]
@@ -171,7 +199,9 @@ def test_a_column_queue_of_version_1_is_what_it_was(tmp_path, header):
         (tmp_path / "users.csv").write_text("user,cpu,queue\nann,1,3\n", encoding="utf-8")
         (tmp_path / "servers.csv").write_text("server,cpu,queue [jobs]\ns,9,8\n", encoding="utf-8")
         instance = files.read(tmp_path)
-        assert list(instance.resources) == ["cpu", "queue"] and instance.demands.tolist() == [[1, 3]]
+        assert list(instance.resources) == ["cpu", "queue"] and instance.demands.tolist() == [
+            [1, 3]
+        ]
         assert files.read(written(tmp_path, "", instance)).equals(instance)
 
 

@@ -21,9 +21,21 @@ from fairlp.models.files.mps import parse_mps, write_mps
 from fairlp.models.files.programs import _open, read_program, write_nl
 from profiles import PROFILE, by_day, chequered
 
-EXAMPLES = ("ghodsi", "khamse-ashari-table-3", "parkes-zero-demands", "wang-figure-1", "google-cluster")
-#: options that make a linear program of a formulation that has logarithms; without any, it is left out
-LINEAR = {"alpha-fair": {"alpha": 0}, "njc": {"criterion": "least-served"}, "ceei": None, "psdsf-tdm": None}
+EXAMPLES = (
+    "ghodsi",
+    "khamse-ashari-table-3",
+    "parkes-zero-demands",
+    "wang-figure-1",
+    "google-cluster",
+)
+#: options that make a linear program of a formulation that has logarithms; without any, it is left
+#: out
+LINEAR = {
+    "alpha-fair": {"alpha": 0},
+    "njc": {"criterion": "least-served"},
+    "ceei": None,
+    "psdsf-tdm": None,
+}
 SMALL = ("psdsf-rdm",)  # integer programs that no solver ends on 100 users and 10 rows of servers
 MODELS = [
     f"{name} {example}"
@@ -71,7 +83,9 @@ class Read:
 
 def by_highs(path, form):
     content, highs = read(path)
-    return Read(optimum(highs), content.sense, content.offset, list(content.rows), list(content.columns))
+    return Read(
+        optimum(highs), content.sense, content.offset, list(content.rows), list(content.columns)
+    )
 
 
 def by_glpk(path, form):
@@ -79,7 +93,11 @@ def by_glpk(path, form):
     g.glp_term_out(g.GLP_OFF)
     problem = g.glp_create_prob()
     kind = g.GLP_MPS_DECK if form == "fixed" else g.GLP_MPS_FILE
-    status = g.glp_read_lp(problem, None, str(path)) if form == "lp" else g.glp_read_mps(problem, kind, None, str(path))
+    status = (
+        g.glp_read_lp(problem, None, str(path))
+        if form == "lp"
+        else g.glp_read_mps(problem, kind, None, str(path))
+    )
     assert status == 0
     control = g.glp_iocp()
     g.glp_init_iocp(control)
@@ -95,7 +113,10 @@ def by_scip(path, form):
     model = pytest.importorskip("pyscipopt").Model()
     model.hideOutput()
     model.readProblem(str(path))
-    rows, columns = [row.name for row in model.getConss()], [column.name for column in model.getVars()]
+    rows, columns = (
+        [row.name for row in model.getConss()],
+        [column.name for column in model.getVars()],
+    )
     sense, offset = model.getObjectiveSense()[:3], model.getObjoffset()
     model.optimize()
     return Read(model.getObjVal(), sense, offset, rows, columns)
@@ -111,20 +132,41 @@ def cbc_command():
 
 def by_cbc(path, form):
     answer = path.with_suffix(".answer")
-    command = [cbc_command(), str(path), "-printingOptions", "all", "-solve", "-solution", str(answer), "-quit"]
+    command = [
+        cbc_command(),
+        str(path),
+        "-printingOptions",
+        "all",
+        "-solve",
+        "-solution",
+        str(answer),
+        "-quit",
+    ]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "errors on input" not in said.replace(" 0 errors", "")
     first, *rest = answer.read_text(encoding="utf-8").splitlines()
     assert first.startswith("Optimal"), first
-    entries = [line.replace("**", "").split() for line in rest]  # number, name, value, dual: rows, then columns
+    entries = [
+        line.replace("**", "").split() for line in rest
+    ]  # number, name, value, dual: rows, then columns
     begin = [i for i, (number, *_) in enumerate(entries) if number == "0"][-1]
-    rows, columns = [name for _, name, *_ in entries[:begin]], [name for _, name, *_ in entries[begin:]]
+    rows, columns = (
+        [name for _, name, *_ in entries[:begin]],
+        [name for _, name, *_ in entries[begin:]],
+    )
     if columns == [f"x{j}" for j in range(len(columns))]:
-        return Read(float(first.split()[-1]))  # names of more than 100 characters in an LP file: COIN takes its own
+        return Read(
+            float(first.split()[-1])
+        )  # names of more than 100 characters in an LP file: COIN takes its own
     said = parse_lp(_open(path)) if form == "lp" else parse_mps(_open(path))
     values = {name: float(value) for _, name, value, _ in entries[begin:]}
-    value = sum(c * values[name] for name, c in zip(said.column_names, said.c.tolist(), strict=True)) + said.offset
-    assert value == pytest.approx(float(first.split()[-1]), abs=1e-8, rel=1e-7)  # it prints few digits
+    value = (
+        sum(c * values[name] for name, c in zip(said.column_names, said.c.tolist(), strict=True))
+        + said.offset
+    )
+    assert value == pytest.approx(
+        float(first.split()[-1]), abs=1e-8, rel=1e-7
+    )  # it prints few digits
     return Read(value, None, None, rows, columns)
 
 
@@ -155,12 +197,18 @@ def ortools_answers(tmp_path_factory):
         for form in FORMS[:3]:
             paths[name, form] = str(write(program_of(name), folder / str(number), form))
     run = subprocess.run(
-        [sys.executable, "-c", ORTOOLS], input=json.dumps(list(paths.values())), capture_output=True, text=True
+        [sys.executable, "-c", ORTOOLS],
+        input=json.dumps(list(paths.values())),
+        capture_output=True,
+        text=True,
     )
     if "No module named 'ortools'" in run.stderr:
         pytest.skip("OR-tools is not installed")
     assert run.returncode == 0, run.stderr[-2000:]
-    return {key: Read(*json.loads(line)) for key, line in zip(paths, run.stdout.splitlines(), strict=True)}
+    return {
+        key: Read(*json.loads(line))
+        for key, line in zip(paths, run.stdout.splitlines(), strict=True)
+    }
 
 
 def assert_read(found, path, form, name):
@@ -176,12 +224,16 @@ def assert_read(found, path, form, name):
         assert got is None or sorted(got) == sorted(wanted)
 
 
-@pytest.mark.parametrize(("name", "reader"), by_day(chequered(NAMES, [by_highs, by_glpk, by_scip, by_cbc]), 3))
+@pytest.mark.parametrize(
+    ("name", "reader"), by_day(chequered(NAMES, [by_highs, by_glpk, by_scip, by_cbc]), 3)
+)
 def test_others_read_what_we_write(name, reader, tmp_path):
     for form in FORMS:
         if form == "full" and reader in (by_glpk, by_cbc):
             continue  # GLPK refuses OBJSENSE, COIN ignores it: see below
-        if reader is by_glpk and (name == "fractional bounds" or (name == "no rows" and form == "lp")):
+        if reader is by_glpk and (
+            name == "fractional bounds" or (name == "no rows" and form == "lp")
+        ):
             continue  # GLPK wants whole bounds of integer columns, and a row
         path = write(program_of(name), tmp_path, form)
         assert_read(reader(path, form), path, form, name)
@@ -210,14 +262,21 @@ def glpk_writes(p, folder, suffix, fixed=False):
     g = pytest.importorskip("swiglpk")
     g.glp_term_out(g.GLP_OFF)
     problem = g.glp_create_prob()
-    assert g.glp_read_mps(problem, g.GLP_MPS_FILE, None, str(write(p.replace(offset=0.0), folder, "portable"))) == 0
+    assert (
+        g.glp_read_mps(
+            problem, g.GLP_MPS_FILE, None, str(write(p.replace(offset=0.0), folder, "portable"))
+        )
+        == 0
+    )
     sign = -1 if p.sense == "max" else 1
     g.glp_set_obj_coef(problem, 0, sign * p.offset)
     target = str(folder / f"out{suffix}")
     if suffix == ".lp":
         assert g.glp_write_lp(problem, None, target) == 0
     else:
-        assert g.glp_write_mps(problem, g.GLP_MPS_DECK if fixed else g.GLP_MPS_FILE, None, target) == 0
+        assert (
+            g.glp_write_mps(problem, g.GLP_MPS_DECK if fixed else g.GLP_MPS_FILE, None, target) == 0
+        )
     return sign
 
 
@@ -234,10 +293,15 @@ def pulp_writes(p, folder, suffix):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem = pulp.LpProblem("p", pulp.LpMaximize if p.sense == "max" else pulp.LpMinimize)
-        bounds = zip(p.col_lower.tolist(), p.col_upper.tolist(), p.integrality.tolist(), strict=True)
+        bounds = zip(
+            p.col_lower.tolist(), p.col_upper.tolist(), p.integrality.tolist(), strict=True
+        )
         x = [
             pulp.LpVariable(
-                f"x{j}", None if low == -INF else low, None if high == INF else high, ("Continuous", "Integer")[k]
+                f"x{j}",
+                None if low == -INF else low,
+                None if high == INF else high,
+                ("Continuous", "Integer")[k],
             )
             for j, (low, high, k) in enumerate(bounds)
         ]
@@ -261,7 +325,9 @@ def pyomo_writes(p, folder, suffix):
         x.setlb(None if p.col_lower[j] == -INF else float(p.col_lower[j]))
         x.setub(None if p.col_upper[j] == INF else float(p.col_upper[j]))
     sense = pyo.maximize if p.sense == "max" else pyo.minimize
-    model.o = pyo.Objective(expr=sum(c * model.x[j] for j, c in enumerate(p.c.tolist())) + p.offset, sense=sense)
+    model.o = pyo.Objective(
+        expr=sum(c * model.x[j] for j, c in enumerate(p.c.tolist())) + p.offset, sense=sense
+    )
     model.r = pyo.ConstraintList()
     for i, row in terms(p):
         low, high = (float(b) if np.isfinite(b) else None for b in (p.row_lower[i], p.row_upper[i]))
@@ -280,7 +346,9 @@ WRITERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "writer", "suffix"), by_day(chequered(NAMES, [*WRITERS], [".mps", ".lp"]), 3))
+@pytest.mark.parametrize(
+    ("name", "writer", "suffix"), by_day(chequered(NAMES, [*WRITERS], [".mps", ".lp"]), 3)
+)
 def test_we_read_what_others_write(name, writer, suffix, tmp_path):
     if writer.startswith("GLPK") and (name == "no rows" or (name == "ranges" and suffix == ".mps")):
         pytest.skip("GLPK writes 12 digits, and nothing at all without rows")
@@ -304,7 +372,11 @@ HEAD = "NAME t FREE\nROWS\n N o\n E r\nCOLUMNS\n x o 1\n x r 1\nRHS\n RHS r 10\n
 def test_readers_differ_about_objsense(tmp_path):
     p = program_of("max")
     path = write(p, tmp_path, "full")
-    assert [by_highs(path, "full").sense, by_scip(path, "full").sense, read_program(path).sense] == ["max"] * 3
+    assert [
+        by_highs(path, "full").sense,
+        by_scip(path, "full").sense,
+        read_program(path).sense,
+    ] == ["max"] * 3
     with pytest.raises(AssertionError):
         by_glpk(path, "full")  # refused
     assert by_cbc(path, "full").optimum == 0 != optimum_of("max")  # minimised
@@ -312,7 +384,9 @@ def test_readers_differ_about_objsense(tmp_path):
 
 def test_readers_differ_about_the_constant(tmp_path):
     path = text(tmp_path, HEAD.replace("RHS r 10", "RHS o 7\n RHS r 10") + "ENDATA\n")
-    assert [by_highs(path, "").offset, by_scip(path, "").offset, read_program(path).offset] == [-7] * 3
+    assert [by_highs(path, "").offset, by_scip(path, "").offset, read_program(path).offset] == [
+        -7
+    ] * 3
     assert by_glpk(path, "").offset == 7
 
 
@@ -324,7 +398,9 @@ def scip_bounds(path):
 
 
 def test_readers_differ_about_negative_upper_bounds(tmp_path):
-    path = text(tmp_path, HEAD.replace(" E r", " L r") + "BOUNDS\n UP BND x -3\n LO BND x -5\nENDATA\n")
+    path = text(
+        tmp_path, HEAD.replace(" E r", " L r") + "BOUNDS\n UP BND x -3\n LO BND x -5\nENDATA\n"
+    )
     for reader in (by_highs, by_glpk, by_scip, by_cbc):
         assert reader(path, "").optimum == -5
     assert read_program(path).col_lower[0] == -5
@@ -339,7 +415,9 @@ def test_readers_differ_about_negative_upper_bounds(tmp_path):
 @pytest.mark.parametrize("width, bounds", [("2", (10, 12)), ("-2", (8, 10)), ("0", (10, 10))])
 def test_ranges_of_equations_are_read_alike(width, bounds, tmp_path):
     for cost, optimum_ in (("1", bounds[0]), ("-1", -bounds[1])):
-        path = text(tmp_path, HEAD.replace("x o 1", f"x o {cost}") + f"RANGES\n RNG r {width}\nENDATA\n")
+        path = text(
+            tmp_path, HEAD.replace("x o 1", f"x o {cost}") + f"RANGES\n RNG r {width}\nENDATA\n"
+        )
         assert solve(read_program(path)) == optimum_
         for reader in (by_highs, by_glpk, by_scip, by_cbc):
             assert reader(path, "").optimum == optimum_
@@ -348,10 +426,15 @@ def test_ranges_of_equations_are_read_alike(width, bounds, tmp_path):
 def test_names_with_spaces_are_read_by_columns(tmp_path):
     g = pytest.importorskip("swiglpk")
     rows = "ROWS\n N  cost\n G  lim 1\nCOLUMNS\n    x one     cost                 3   lim 1                2\n"
-    path = text(tmp_path, f"NAME          t\n{rows}RHS\n    RHS       lim 1                4\nENDATA\n")
+    path = text(
+        tmp_path, f"NAME          t\n{rows}RHS\n    RHS       lim 1                4\nENDATA\n"
+    )
     found, by_columns = read_program(path), by_glpk(path, "fixed")
     assert (found.row_names, found.column_names) == (["lim 1"], ["x one"])
-    assert (by_columns.rows, by_columns.columns) == (["lim1"], ["xone"])  # GLPK takes the spaces out
+    assert (by_columns.rows, by_columns.columns) == (
+        ["lim1"],
+        ["xone"],
+    )  # GLPK takes the spaces out
     assert solve(found) == by_columns.optimum == 6
     problem = g.glp_create_prob()
     assert g.glp_read_mps(problem, g.GLP_MPS_FILE, None, str(path)) != 0
@@ -371,15 +454,24 @@ def test_nl_is_read_by_scip_and_cbc(name, tmp_path):
     model = model_of(name)
     files = write_nl(model, tmp_path / "model.nl")
     assert [file.name for file in files] == ["model.nl", "model.row", "model.col"]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.col", "model.nl", "model.row"]
-    assert sorted(files[2].read_text(encoding="utf-8").split()) == sorted(program_of(name).column_names)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "model.col",
+        "model.nl",
+        "model.row",
+    ]
+    assert sorted(files[2].read_text(encoding="utf-8").split()) == sorted(
+        program_of(name).column_names
+    )
     found = by_scip(files[0], "nl")
     assert (found.optimum, found.sense) == (pytest.approx(optimum_of(name), rel=1e-7), "max")
     command = [cbc_command(), str(files[0].with_suffix("")), "-AMPL"]
     subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
     answer = files[0].with_suffix(".sol").read_text(encoding="ascii").splitlines()[0]
     assert float(answer.split()[-1]) == pytest.approx(optimum_of(name), rel=1e-7)
-    for wrong, match in ((tmp_path / "model.mps", "ends in .nl"), (tmp_path / "no" / "model.nl", "there is no folder")):
+    for wrong, match in (
+        (tmp_path / "model.mps", "ends in .nl"),
+        (tmp_path / "no" / "model.nl", "there is no folder"),
+    ):
         with pytest.raises(fairlp.FairlpError, match=match):
             write_nl(model, wrong)
 

@@ -35,7 +35,9 @@ t5,4000,100,2,1000,P100,LS,9
 
 
 def needs(path):
-    return pytest.mark.skipif(not path.is_file(), reason=f"the real data ({path.name}) are not beside the checkout")
+    return pytest.mark.skipif(
+        not path.is_file(), reason=f"the real data ({path.name}) are not beside the checkout"
+    )
 
 
 def trace(tmp_path, nodes=NODE_ROWS, tasks=TASK_ROWS):
@@ -55,7 +57,11 @@ def test_a_small_trace(tmp_path):
     ]
     assert instance.task_limits.tolist() == [2, 1, 1, 1, 1]
     assert instance.demands[:, 2].tolist() == [1000, 460, 460, 0, 2000]
-    assert instance.capacities.tolist() == [[32000, 262144, 0], [96000, 393216, 8000], [64000, 262144, 2000]]
+    assert instance.capacities.tolist() == [
+        [32000, 262144, 0],
+        [96000, 393216, 8000],
+        [64000, 262144, 2000],
+    ]
     both = "gpu_model in ['G2', 'P100']"
     assert instance.conditions == (None, both, both, None, "gpu_model in ['P100']")
     assert instance.eligible[1].tolist() == [False, True, True]
@@ -76,7 +82,8 @@ def test_a_trace_without_specs_and_times(tmp_path):
 def test_labels_stay_apart_where_amounts_agree(tmp_path):
     tasks = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
     tasks += "".join(
-        f"t{k},1000,1024,{row}\n" for k, row in enumerate(["1,1000", "2,500", "2,1000", "0,0", "1,1", "4,500"])
+        f"t{k},1000,1024,{row}\n"
+        for k, row in enumerate(["1,1000", "2,500", "2,1000", "0,0", "1,1", "4,500"])
     )
     instance = trace(tmp_path, tasks=tasks)
     assert list(instance.users) == [
@@ -121,12 +128,28 @@ def test_a_malformed_line_of_a_trace_is_named(tmp_path, line):
 @pytest.mark.parametrize(
     ("nodes", "tasks", "said"),
     [
-        (NODE_ROWS[:-1], TASK_ROWS, "nodes.csv, line 4: the last line does not end with a line break"),
+        (
+            NODE_ROWS[:-1],
+            TASK_ROWS,
+            "nodes.csv, line 4: the last line does not end with a line break",
+        ),
         (NODE_ROWS, TASK_ROWS[:-20] + "\n", r"tasks.csv, line 7: has \d cells; expected 8"),
-        (NODE_ROWS, TASK_ROWS.replace("12288", "9" * 30, 1), "tasks.csv, line 3: column 'memory_mib'"),
+        (
+            NODE_ROWS,
+            TASK_ROWS.replace("12288", "9" * 30, 1),
+            "tasks.csv, line 3: column 'memory_mib'",
+        ),
         (NODE_ROWS, "", "tasks.csv is empty"),
-        (NODE_ROWS.replace("memory_mib", "cpu_milli", 1), TASK_ROWS, "there is no column 'memory_mib'"),
-        (NODE_ROWS.replace(",model", ",gpu,model", 1), TASK_ROWS, "line 1: there are several columns 'gpu'"),
+        (
+            NODE_ROWS.replace("memory_mib", "cpu_milli", 1),
+            TASK_ROWS,
+            "there is no column 'memory_mib'",
+        ),
+        (
+            NODE_ROWS.replace(",model", ",gpu,model", 1),
+            TASK_ROWS,
+            "line 1: there are several columns 'gpu'",
+        ),
         (NODE_ROWS.splitlines()[0] + "\n", TASK_ROWS, "nodes.csv has a header but no rows"),
         (NODE_ROWS.encode("utf-16"), TASK_ROWS, "nodes.csv is not UTF-8: byte 0"),
         (
@@ -150,8 +173,12 @@ def test_a_small_inventory(tmp_path):
     (tmp_path / "machines.csv").write_text("a1,CPU,96,512,0\nb2,T4,64,256,2\n")
     (tmp_path / "columns").write_text("machine,gpu_type,cap_cpu,cap_mem,cap_gpu")
     table = read_pai2020(tmp_path / "machines.csv")
-    pd.testing.assert_frame_equal(table, read_pai2020(tmp_path / "machines.csv", tmp_path / "columns"))
-    users = pd.DataFrame({"cpu": [4, 8], "memory": [16, 32], "gpu": [0, 1], "eligible": ["", "gpu_type == 'T4'"]})
+    pd.testing.assert_frame_equal(
+        table, read_pai2020(tmp_path / "machines.csv", tmp_path / "columns")
+    )
+    users = pd.DataFrame(
+        {"cpu": [4, 8], "memory": [16, 32], "gpu": [0, 1], "eligible": ["", "gpu_type == 'T4'"]}
+    )
     instance = Instance.from_frames(users, table)
     assert list(instance.servers) == ["a1", "b2"]
     assert instance.units == {"cpu": "cores", "memory": "GB"}
@@ -163,10 +190,16 @@ def test_a_small_inventory(tmp_path):
     [
         ("a1,CPU,96,512,0\nb2,T4,64,-1,2\n", "machines.csv, line 2: column 'cap_mem' is '-1'"),
         ("a1,CPU,96,512,0\nb2,T4,,256,2\n", "machines.csv, line 2: column 'cap_cpu' is ''"),
-        ("machine,gpu_type,cap_cpu,cap_mem,cap_gpu\na1,CPU,96,512,0\n", "line 1: column 'cap_cpu' is 'cap_cpu'"),
+        (
+            "machine,gpu_type,cap_cpu,cap_mem,cap_gpu\na1,CPU,96,512,0\n",
+            "line 1: column 'cap_cpu' is 'cap_cpu'",
+        ),
         ("a1,CPU,96,512\n", "line 1: has 4 cells; expected 5"),
         ("a1,,96,512,0\n", "line 1: column 'gpu_type' is blank"),
-        ("a1,CPU,96,512,0\na1,CPU,96,512,0\n", "line 2: column 'machine' is the name of an earlier machine"),
+        (
+            "a1,CPU,96,512,0\na1,CPU,96,512,0\n",
+            "line 2: column 'machine' is the name of an earlier machine",
+        ),
         ("a1,CPU,96,512,0", "line 1: the last line does not end"),
     ],
 )
@@ -200,7 +233,15 @@ def test_the_real_trace(tmp_path):
     assert len(set(instance.conditions) - {None}) == 15
     assert instance.has_constraints
     models = instance.server_attributes["gpu_model"].value_counts()
-    assert models.to_dict() == {"G2": 549, "T4": 404, "P100": 134, "V100M16": 55, "G3": 39, "V100M32": 30, "A10": 2}
+    assert models.to_dict() == {
+        "G2": 549,
+        "T4": 404,
+        "P100": 134,
+        "V100M16": 55,
+        "G3": 39,
+        "V100M32": 30,
+        "A10": 2,
+    }
     for target in ("trace.json", "trace.yaml", "trace"):
         files.write(instance, tmp_path / target)
         assert files.read(tmp_path / target).equals(instance)
@@ -232,5 +273,7 @@ def test_a_cell_of_a_trace_that_is_too_long(tmp_path):
     nodes, tasks = tmp_path / "nodes.csv", tmp_path / "tasks.csv"
     nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,1,1,0,\n", encoding="utf-8")
     tasks.write_text("name\n" + "x" * 200_000 + "\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"tasks.csv, line 2: .*expected commas between cells"):
+    with pytest.raises(
+        FileFormatError, match=r"tasks.csv, line 2: .*expected commas between cells"
+    ):
         read_alibaba_gpu(nodes, tasks)

@@ -73,7 +73,9 @@ def test_every_changed_word_is_wrong_or_says_the_same(tmp_path):
         except vipr_checker.WrongError:
             refused += 1
         else:
-            assert k in (2, 3, len(words) - 1), word  # a weaker range, and the index that only saves memory
+            assert k in (2, 3, len(words) - 1), (
+                word
+            )  # a weaker range, and the index that only saves memory
     assert refused > 15
 
 
@@ -86,6 +88,8 @@ def test_a_leximin_is_no_vipr_certificate(tmp_path):
 @pytest.mark.skipif(shutil.which("viprchk") is None, reason="viprchk is not installed")
 def test_viprchk_agrees(tmp_path):
     for name in ("wang-figure-1", "khamse-ashari-figure-1"):
-        path = certificate(fairlp.formulate(examples.load(name), "drfh")).write(tmp_path / "one.vipr")
+        path = certificate(fairlp.formulate(examples.load(name), "drfh")).write(
+            tmp_path / "one.vipr"
+        )
         done = subprocess.run(["viprchk", str(path)], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "Successfully verified" in done.stdout

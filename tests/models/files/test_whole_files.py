@@ -57,7 +57,10 @@ def test_an_exchange_that_fails_is_taken_back(tmp_path, failing, which):
     for name, text in old.items():
         (place / name).write_text(text, encoding="utf-8")
     failing(which)
-    with pytest.raises(OSError, match="the disk is full"), draft_folder(place, ["a", "b", "c"]) as draft:
+    with (
+        pytest.raises(OSError, match="the disk is full"),
+        draft_folder(place, ["a", "b", "c"]) as draft,
+    ):
         for name in ("a", "b"):
             (draft / name).write_text(f"new {name}", encoding="utf-8")
     assert content(place) == old and [path.name for path in tmp_path.iterdir()] == ["place"]
@@ -132,7 +135,9 @@ def test_writers_of_one_file_do_not_touch_each_other(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert [path.name for path in tmp_path.iterdir()] == ["file"] and place.read_text(encoding="utf-8") in texts
+    assert [path.name for path in tmp_path.iterdir()] == ["file"] and place.read_text(
+        encoding="utf-8"
+    ) in texts
 
 
 def test_a_name_that_no_file_can_have():
@@ -204,7 +209,9 @@ def test_a_file_that_is_too_large_is_refused(name, tmp_path, monkeypatch):
     assert whole_files.MOST_BYTES >= 2**30
     monkeypatch.setattr(whole_files, "MOST_BYTES", 2**20)
     content = b"#" * (2**20 + 1)
-    (path := tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    (path := tmp_path / name).write_bytes(
+        gzip.compress(content) if name.endswith("gz") else content
+    )
     with pytest.raises(FileFormatError, match="more than 1 MiB, which is the most that is read"):
         READERS[name](path)
 
@@ -244,7 +251,9 @@ def test_a_stream_is_given_the_content_behind_what_was_printed(name, tmp_path):
 @pytest.mark.parametrize("line", [b" " * 64, b"\n", b" \n", b"\\\n"], ids=repr)
 def test_a_small_file_that_holds_very_much_of_the_same_is_refused_at_once(line, tmp_path):
     path = tmp_path / "model.lp.gz"
-    path.write_bytes(gzip.compress(b"min x\nst\nc: x >= 1\n" + line * (2**25 // len(line)) + b"end\n"))
+    path.write_bytes(
+        gzip.compress(b"min x\nst\nc: x >= 1\n" + line * (2**25 // len(line)) + b"end\n")
+    )
     with pytest.raises(FileFormatError, match=r"times its size.*unpack it first"):
         fairlp.read_program(path)
 

@@ -30,15 +30,33 @@ def replaced(table, row, column, value):
 
 
 BAD = {
-    "demand is NaN": ({"demands": replaced(D, 1, 0, np.nan)}, "demand of user 'bob', resource 'cpu', is nan"),
-    "demand is negative": ({"demands": replaced(D, 0, 1, -1)}, "demand of user 'ann', resource 'memory', is -1"),
-    "demand is infinite": ({"demands": replaced(D, 0, 1, np.inf)}, "demand of user 'ann', resource 'memory', is inf"),
-    "capacity is NaN": ({"capacities": replaced(C, 1, 1, np.nan)}, "capacity of server 's2', resource 'memory'"),
-    "capacity is negative": ({"capacities": replaced(C, 0, 0, -9)}, "capacity of server 's1', resource 'cpu', is -9"),
+    "demand is NaN": (
+        {"demands": replaced(D, 1, 0, np.nan)},
+        "demand of user 'bob', resource 'cpu', is nan",
+    ),
+    "demand is negative": (
+        {"demands": replaced(D, 0, 1, -1)},
+        "demand of user 'ann', resource 'memory', is -1",
+    ),
+    "demand is infinite": (
+        {"demands": replaced(D, 0, 1, np.inf)},
+        "demand of user 'ann', resource 'memory', is inf",
+    ),
+    "capacity is NaN": (
+        {"capacities": replaced(C, 1, 1, np.nan)},
+        "capacity of server 's2', resource 'memory'",
+    ),
+    "capacity is negative": (
+        {"capacities": replaced(C, 0, 0, -9)},
+        "capacity of server 's1', resource 'cpu', is -9",
+    ),
     "capacity is infinite": ({"capacities": replaced(C, 0, 0, np.inf)}, "unlimited resource"),
     "capacity is text": ({"capacities": [["many", 1], [1, 1]]}, "capacities are not all numbers"),
     "demands of one dimension": ({"demands": [1.0, 2.0]}, "shape"),
-    "resources differ": ({"demands": [[1.0], [2.0]], "resources": None}, "same number of resources"),
+    "resources differ": (
+        {"demands": [[1.0], [2.0]], "resources": None},
+        "same number of resources",
+    ),
     "too few labels": ({"users": ["ann"]}, "1 user labels for 2 users"),
     "duplicate user": ({"users": ["ann", "ann"]}, "user 'ann' occurs twice"),
     "duplicate server": ({"servers": ["s", "s"]}, "server 's' occurs twice"),
@@ -46,7 +64,10 @@ BAD = {
     "label is a float": ({"users": ["ann", 1.5]}, "user label 1.5"),
     "empty label": ({"users": ["ann", ""]}, "empty"),
     "user demands nothing": ({"demands": [[1, 1], [0, 0]]}, "user 'bob' demands nothing"),
-    "no eligible server": ({"eligible": [[True, True], [False, False]]}, "user 'bob' has no eligible server"),
+    "no eligible server": (
+        {"eligible": [[True, True], [False, False]]},
+        "user 'bob' has no eligible server",
+    ),
     "eligible of wrong shape": ({"eligible": [[True], [False]]}, "eligib"),
     "eligible is a number": ({"eligible": [[0.5, 1], [1, 1]]}, "eligib"),
     "unknown server in a list": ({"eligible": [None, ["s3"]]}, "s3"),
@@ -55,7 +76,10 @@ BAD = {
     "weight negative": ({"weights": [-1, 1]}, "weight of user 'ann' is -1"),
     "weight NaN": ({"weights": [1, np.nan]}, "weight of user 'bob' is nan"),
     "weight infinite": ({"weights": [1, np.inf]}, "weight of user 'bob' is inf"),
-    "weight 0 on a demanded resource": ({"weights": [[1, 1], [1, 0]]}, "weight of user 'bob', resource 'memory'"),
+    "weight 0 on a demanded resource": (
+        {"weights": [[1, 1], [1, 0]]},
+        "weight of user 'bob', resource 'memory'",
+    ),
     "weights of wrong shape": ({"weights": [1, 2, 3]}, "weights have shape"),
     "limit below 0": ({"task_limits": [1, -1]}, "task limit of user 'bob' is -1"),
     "limit NaN": ({"task_limits": [np.nan, 1]}, "task limit of user 'ann' is nan"),
@@ -63,8 +87,14 @@ BAD = {
     "entitlement negative": ({"entitlements": [1.5, -0.5]}, "entitlement of user 'bob'"),
     "no users": ({"demands": np.zeros((0, 2)), "users": None}, "no users"),
     "no servers": ({"capacities": np.zeros((0, 2)), "servers": None}, "empty"),
-    "no resources": ({"demands": np.zeros((2, 0)), "capacities": np.zeros((2, 0)), "resources": None}, "no resources"),
-    "resource in no server": ({"capacities": [[1, 0], [1, 0]]}, "resource 'memory' is in no server"),
+    "no resources": (
+        {"demands": np.zeros((2, 0)), "capacities": np.zeros((2, 0)), "resources": None},
+        "no resources",
+    ),
+    "resource in no server": (
+        {"capacities": [[1, 0], [1, 0]]},
+        "resource 'memory' is in no server",
+    ),
     "count 0": ({"counts": [1, 0]}, "count of server 's2' is 0"),
     "count beyond floats": ({"counts": [2**53, 1]}, "expected a whole number >= 1 below 2**53"),
     "count not whole": ({"counts": [1.5, 1]}, "count of server 's1' is 1.5"),
@@ -72,7 +102,8 @@ BAD = {
     "rate negative": ({"rates": [[1, 1], [1, -2]]}, "rate of user 'bob', server 's2'"),
     "rate where a resource is missing": (
         {"demands": [[1, 1], [1, 0]], "capacities": [[1, 0], [1, 1]], "rates": [[2, 1], [1, 2]]},
-        "rate of user 'ann' on server 's1' is 2, but its tasks need 'memory', of which the server has none; expected",
+        "rate of user 'ann' on server 's1' is 2, but its tasks need 'memory', of which the server "
+        "has none; expected",
     ),
     "unit of no resource": ({"units": {"disk": "GB"}}, "disk"),
 }
@@ -100,13 +131,19 @@ def cluster():
         (lambda i: fairlp.allocate(i, "drfh", method="lpp"), "did you mean 'lp'"),
         (lambda i: fairlp.allocate(i, "drfh", solver="high"), "did you mean 'highs'"),
         (lambda i: fairlp.allocate(i, "drfh", time_limits=3), "did you mean 'time_limit'"),
-        (lambda i: fairlp.allocate(i, "naive-drf", method="rounds", time_limit=3), "no option 'time_limit'"),
+        (
+            lambda i: fairlp.allocate(i, "naive-drf", method="rounds", time_limit=3),
+            "no option 'time_limit'",
+        ),
         (lambda i: fairlp.allocate(i, "drfh", oversized="split"), "oversized='split'"),
         (lambda i: fairlp.formulate(i, "drfh", bottleneck={"cpu"}), "no option 'bottleneck'"),
         (lambda i: fairlp.formulate(i, "tfs"), "did you mean"),
         (lambda i: fairlp.compare(i, ["drfh", "x-drfh"]), "did you mean"),
         (lambda i: fairlp.compare(i, ["drfh"], value="task"), "did you mean 'tasks'"),
-        (lambda i: fairlp.formulate(i, "drfh").solve(solver="nosuch"), "no solver is called 'nosuch'"),
+        (
+            lambda i: fairlp.formulate(i, "drfh").solve(solver="nosuch"),
+            "no solver is called 'nosuch'",
+        ),
         (lambda i: fairlp.formulate(i, "drfh").solve(tolerance=1), "no option 'tolerance'"),
         (lambda i: fairlp.examples.load("godsi"), "did you mean 'ghodsi'"),
         (lambda i: fairlp.formulate(i, "drfh").solve().values["h"], "no block is called 'h'"),
@@ -124,7 +161,9 @@ def test_attributes_that_do_not_exist_give_the_nearest():
 
 
 def test_drf_on_several_servers_says_which_mechanisms_are_defined(cluster):
-    with pytest.raises(NotDefinedError, match=r"shares one server and there are 2 .*defined are: .*drfh"):
+    with pytest.raises(
+        NotDefinedError, match=r"shares one server and there are 2 .*defined are: .*drfh"
+    ):
         fairlp.allocate(cluster, "drf")
     assert fairlp.allocate(cluster.pooled(), "drf").totals.gt(0).all()
 
@@ -156,7 +195,9 @@ def test_a_task_that_fits_no_server_is_reported():
     assert report.index.tolist() == ["bob"]
     assert report.loc["bob", "server"] == "s1" and report.loc["bob", "resource"] == "memory"
     assert report.loc["bob", "fraction"] == pytest.approx(6 / 7)
-    with pytest.warns(OversizedTaskWarning, match=r"user 'bob' fits no single eligible server.*'s1'.*'memory'"):
+    with pytest.warns(
+        OversizedTaskWarning, match=r"user 'bob' fits no single eligible server.*'s1'.*'memory'"
+    ):
         divided = fairlp.allocate(big, "drfh")
     assert divided.totals["bob"] > 0 and "divisible" in divided.notes[-1]
     with pytest.warns(OversizedTaskWarning, match="get nothing"):
@@ -192,7 +233,9 @@ def test_an_instance_cannot_be_changed_by_accident(cluster):
 
 
 def test_replace_checks_as_much_as_the_constructor():
-    instance = Instance.from_arrays([[1, 2], [3, 1]], [[9, 12]], users=["ann", "bob"], resources=["cpu", "memory"])
+    instance = Instance.from_arrays(
+        [[1, 2], [3, 1]], [[9, 12]], users=["ann", "bob"], resources=["cpu", "memory"]
+    )
     for changes, said in (
         ({"weights": [1, -1]}, "'bob'"),
         ({"demands": [[1, 2, 3]] * 2}, "same number of resources"),
@@ -239,7 +282,10 @@ def test_the_callers_arrays_stay_the_callers(name, given):
         ({"weights": np.array([1j])}, "weights are not all numbers"),
         ({"task_limits": np.array([1 + 1j])}, "task limits are not all numbers"),
         ({"rates": np.array([[1j]])}, "rates are not all numbers"),
-        ({"demands": np.array([["2020-01-01", "2021-01-01"]], dtype="datetime64[D]")}, "demands are not all numbers"),
+        (
+            {"demands": np.array([["2020-01-01", "2021-01-01"]], dtype="datetime64[D]")},
+            "demands are not all numbers",
+        ),
         ({"queues": {"a": np.complex128(1j)}, "queue": ["a"]}, "expected a number"),
     ],
 )
@@ -248,7 +294,8 @@ def test_numbers_that_are_not_real_are_refused(change, said):
         Instance.from_arrays(**{"demands": [[1, 2]], "capacities": [[9, 9]]} | change)
 
 
-# What people hand in who meet instances for the first time: the message names the entry that is wrong.
+# What people hand in who meet instances for the first time: the message names the entry that is
+# wrong.
 
 DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
 
@@ -256,18 +303,39 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"demands": [[1, "2"], [3, "many"]]}, "demands are not all numbers ('many' in row 2, column 2)"),
-        ({"demands": [[1, 2], [1]]}, "demands are not all numbers (row 2 has 1 entries, and row 1 has 2)"),
+        (
+            {"demands": [[1, "2"], [3, "many"]]},
+            "demands are not all numbers ('many' in row 2, column 2)",
+        ),
+        (
+            {"demands": [[1, 2], [1]]},
+            "demands are not all numbers (row 2 has 1 entries, and row 1 has 2)",
+        ),
         ({"demands": np.array([["1", "2"], ["x", "3"]])}, "('x' in row 2, column 1)"),
-        ({"demands": pd.DataFrame([["1", "x"], [2, 3]], ["bob", "ann"], ["memory", "cpu"])}, "'x' in row"),
+        (
+            {"demands": pd.DataFrame([["1", "x"], [2, 3]], ["bob", "ann"], ["memory", "cpu"])},
+            "'x' in row",
+        ),
         ({"weights": [1, "heavy"]}, "weights are not all numbers ('heavy' of user 'bob')"),
-        ({"weights": {"bob": "heavy", "ann": 1}}, "weights are not all numbers ('heavy' of user 'bob')"),
-        ({"weights": [[1, 2], [1, "heavy"]]}, "weights are not all numbers ('heavy' of user 'bob', column 2)"),
-        ({"counts": pd.Series(["two", 1], ["s2", "s1"])}, "counts are not all numbers ('two' of server 's2')"),
+        (
+            {"weights": {"bob": "heavy", "ann": 1}},
+            "weights are not all numbers ('heavy' of user 'bob')",
+        ),
+        (
+            {"weights": [[1, 2], [1, "heavy"]]},
+            "weights are not all numbers ('heavy' of user 'bob', column 2)",
+        ),
+        (
+            {"counts": pd.Series(["two", 1], ["s2", "s1"])},
+            "counts are not all numbers ('two' of server 's2')",
+        ),
         ({"task_limits": ["none", 1]}, "task limits are not all numbers ('none' of user 'ann')"),
         ({"users": "ab"}, "users is the text 'ab'; expected a list of labels, such as ['ab']"),
         ({"resources": "cm"}, "resources is the text 'cm'"),
-        ({"capacities": [[1e308, 1], [1e308, 1]]}, "all servers together have more of resource 'cpu'"),
+        (
+            {"capacities": [[1e308, 1], [1e308, 1]]},
+            "all servers together have more of resource 'cpu'",
+        ),
         (
             {"capacities": [[1e300, 1], [1, 1]], "counts": [10**15, 1]},
             "all servers together have more of resource 'cpu'",
@@ -314,15 +382,28 @@ DENORMAL = {
     "entitlement of user 'b'": {"entitlements": [1, 1e-310]},
     "rate of user 'b', server 's',": {"rates": [[1], [1e-310]]},
     "weight of queue 'q'": {"queue": ["q", "q"], "queues": {"q": 1e-310}},
-    "guarantee of queue 'q', resource 'cpu',": {"queue": ["q", "q"], "queues": {"q": {"guarantee": {"cpu": 1e-310}}}},
-    "cap of queue 'q', resource 'gpu',": {"queue": ["q", "q"], "queues": {"q": {"cap": {"gpu": 1e-310}}}},
+    "guarantee of queue 'q', resource 'cpu',": {
+        "queue": ["q", "q"],
+        "queues": {"q": {"guarantee": {"cpu": 1e-310}}},
+    },
+    "cap of queue 'q', resource 'gpu',": {
+        "queue": ["q", "q"],
+        "queues": {"q": {"cap": {"gpu": 1e-310}}},
+    },
 }
 
 
 @pytest.mark.parametrize("words", DENORMAL)
 def test_numbers_that_have_lost_digits_are_refused_at_the_door(words):
     """Quotients of denormal floats are no floats, or wrong: H-DRF went on without end, others were wrong."""
-    usual = {"demands": [[1, 1], [1, 1]], "capacities": [[1, 1]], "users": ["a", "b"], "servers": ["s"]}
+    usual = {
+        "demands": [[1, 1], [1, 1]],
+        "capacities": [[1, 1]],
+        "users": ["a", "b"],
+        "servers": ["s"],
+    }
     usual["resources"] = ["cpu", "gpu"]
-    with pytest.raises(InstanceError, match=rf"{words} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308"):
+    with pytest.raises(
+        InstanceError, match=rf"{words} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308"
+    ):
         Instance.from_arrays(**{**usual, **DENORMAL[words]})

@@ -40,7 +40,11 @@ def mask_of(eligible):
 
 def holds(text):
     """Where a condition holds, as a list of 0 and 1."""
-    return evaluate(text, Columns(ATTRIBUTES, CAPACITIES, RESOURCES), "user 'ann'").astype(int).tolist()
+    return (
+        evaluate(text, Columns(ATTRIBUTES, CAPACITIES, RESOURCES), "user 'ann'")
+        .astype(int)
+        .tolist()
+    )
 
 
 MASK = [[1, 0, 1], [1, 1, 1]]
@@ -59,7 +63,9 @@ MASK = [[1, 0, 1], [1, 1, 1]]
         pd.DataFrame(np.array(MASK, dtype=bool), ["ann", "bob"], ["s1", "s2", "s3"]),
         pd.DataFrame([[True, True, True], [True, True, False]], ["bob", "ann"], ["s3", "s1", "s2"]),
         pd.DataFrame(MASK),
-        pd.Series(np.ravel(MASK), pd.MultiIndex.from_product([["ann", "bob"], ["s1", "s2", "s3"]])).iloc[::-1],
+        pd.Series(
+            np.ravel(MASK), pd.MultiIndex.from_product([["ann", "bob"], ["s1", "s2", "s3"]])
+        ).iloc[::-1],
         [["s1", "s3"], None],
         [("s3", "s1"), ""],
         [{"s1", "s3"}, float("nan")],
@@ -74,14 +80,17 @@ def test_every_form_gives_the_same_mask(eligible):
 
 
 @pytest.mark.parametrize(
-    "eligible", [None, [None, None], {}, np.ones((2, 3), dtype=bool), [[1, 1, 1]] * 2, ["", "  "], [{}, None]]
+    "eligible",
+    [None, [None, None], {}, np.ones((2, 3), dtype=bool), [[1, 1, 1]] * 2, ["", "  "], [{}, None]],
 )
 def test_everything_allowed_needs_no_mask(eligible):
     assert mask_of(eligible) == (None, ())
 
 
 def test_conditions_are_kept_as_written_and_mappings_become_conditions():
-    mask, conditions = mask_of({"bob": "memory >= 64", "ann": {"gpu_model": {"T4", "P100"}, "ssd": True}})
+    mask, conditions = mask_of(
+        {"bob": "memory >= 64", "ann": {"gpu_model": {"T4", "P100"}, "ssd": True}}
+    )
     assert mask == [[1, 0, 0], [1, 0, 0]]
     assert conditions == ("gpu_model in ['P100', 'T4'] and ssd == True", "memory >= 64")
 
@@ -99,9 +108,13 @@ def test_the_array_handed_in_stays_writable_and_apart():
 
 def test_whole_number_server_labels_are_labels_not_flags():
     servers = Index("i", pd.Index([0, 1], dtype=object), "server")
-    mask, _ = resolve([[1, 0], [np.int64(1)]], USERS, servers, CAPACITIES[:2], RESOURCES, pd.DataFrame())
+    mask, _ = resolve(
+        [[1, 0], [np.int64(1)]], USERS, servers, CAPACITIES[:2], RESOURCES, pd.DataFrame()
+    )
     assert mask.tolist() == [[True, True], [False, True]]
-    mask, _ = resolve([[True, False], [True, True]], USERS, servers, CAPACITIES[:2], RESOURCES, pd.DataFrame())
+    mask, _ = resolve(
+        [[True, False], [True, True]], USERS, servers, CAPACITIES[:2], RESOURCES, pd.DataFrame()
+    )
     assert mask.tolist() == [[True, False], [True, True]]
 
 
@@ -203,7 +216,10 @@ def test_conditions(text, expected):
         ("gpu_model in ('T4')", "'in' needs a list"),
         ("gpu_model in ['T4', [1]]", "not understood"),
         ("ssd is True", "write =="),
-        ("__import__('os').system('true')", r"\"__import__\('os'\).system\('true'\)\" at position 1 is not understood"),
+        (
+            "__import__('os').system('true')",
+            r"\"__import__\('os'\).system\('true'\)\" at position 1 is not understood",
+        ),
         ("memory * 2 > 5", "'memory \\* 2' at position 1"),
         ("ssd and `disk type`.upper() == 'A'", r"`disk type`.upper\(\)' at position 9"),
         ("-'a' == 'b'", "not understood"),
@@ -222,7 +238,9 @@ def test_wrong_conditions_say_where(text, said):
 
 def test_the_user_is_named_in_an_instance():
     with pytest.raises(InstanceError, match=r"condition of user 'user2', .*did you mean 'memory'"):
-        Instance.from_arrays([[1, 0], [1, 1]], CAPACITIES, resources=["cpu", "memory"], eligible=[None, "memry > 3"])
+        Instance.from_arrays(
+            [[1, 0], [1, 1]], CAPACITIES, resources=["cpu", "memory"], eligible=[None, "memry > 3"]
+        )
 
 
 def test_a_name_of_two_columns_is_refused_only_where_it_is_used():
@@ -233,13 +251,19 @@ def test_a_name_of_two_columns_is_refused_only_where_it_is_used():
 
 
 def test_an_attribute_of_another_type_is_refused():
-    columns = Columns(pd.DataFrame({"since": pd.to_datetime(["2024-01-01"] * 3)}), CAPACITIES, RESOURCES)
+    columns = Columns(
+        pd.DataFrame({"since": pd.to_datetime(["2024-01-01"] * 3)}), CAPACITIES, RESOURCES
+    )
     with pytest.raises(InstanceError, match="attribute 'since' holds Timestamp"):
         evaluate("since == '2024'", columns, "user 'ann'")
 
 
-VALUES = st.one_of(st.text(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
-NAMES = st.text(min_size=1).filter(lambda name: "`" not in name and name != "\0")  # the resource is called \0
+VALUES = st.one_of(
+    st.text(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans()
+)
+NAMES = st.text(min_size=1).filter(
+    lambda name: "`" not in name and name != "\0"
+)  # the resource is called \0
 
 
 @given(NAMES, st.lists(VALUES, min_size=1, max_size=5), st.data())
@@ -249,7 +273,9 @@ def test_a_mapping_says_what_membership_in_python_says(name, entries, data):
     if len(kinds) > 1:
         entries = [value for value in entries if isinstance(value, str)]
         allowed = [value for value in allowed if isinstance(value, str)]
-    columns = Columns(pd.DataFrame({name: pd.Series(entries, dtype=object)}), np.ones((len(entries), 1)), ["\0"])
+    columns = Columns(
+        pd.DataFrame({name: pd.Series(entries, dtype=object)}), np.ones((len(entries), 1)), ["\0"]
+    )
     found = evaluate(condition_text({name: allowed}, "user"), columns, "user").tolist()
     assert found == [value in allowed for value in entries]
 
@@ -257,10 +283,14 @@ def test_a_mapping_says_what_membership_in_python_says(name, entries, data):
 def test_many_users_and_servers_are_quick():
     n_users, n_servers = 3000, 10_000
     conditions = [
-        f"gpu_model in ['G{k % 40}', 'G1'] and cpu >= {k % 20} and not zone == 'z{k % 7}'" for k in range(n_users)
+        f"gpu_model in ['G{k % 40}', 'G1'] and cpu >= {k % 20} and not zone == 'z{k % 7}'"
+        for k in range(n_users)
     ]
     attributes = pd.DataFrame(
-        {"gpu_model": [f"G{k % 40}" for k in range(n_servers)], "zone": [f"z{k % 9}" for k in range(n_servers)]}
+        {
+            "gpu_model": [f"G{k % 40}" for k in range(n_servers)],
+            "zone": [f"z{k % 9}" for k in range(n_servers)],
+        }
     )
     start = time.perf_counter()
     mask, kept = resolve(

@@ -26,10 +26,14 @@ def test_a_row_for_every_server():
     assert list(found.servers) == ["big #1", "big #2", "big #3", "wide"]
     assert (found.counts == 1).all() and found.capacities.sum() == given.pool.sum()
     assert found.runnable().tolist() == [[True] * 4, [True, True, True, False]]
-    assert found.server_attributes["zone"].to_dict() == dict(zip(found.servers, "aaab", strict=True))
+    assert found.server_attributes["zone"].to_dict() == dict(
+        zip(found.servers, "aaab", strict=True)
+    )
     for mechanism in ("c-drfh", "psdsf-rdm", "tsf"):
         np.testing.assert_allclose(
-            fairlp.allocate(found, mechanism).totals, fairlp.allocate(given, mechanism).totals, rtol=1e-9
+            fairlp.allocate(found, mechanism).totals,
+            fairlp.allocate(given, mechanism).totals,
+            rtol=1e-9,
         )
 
 
@@ -40,7 +44,10 @@ def test_whatever_has_rows_of_one_is_itself():
 
 def test_given_rates_come_along():
     given = fairlp.examples.load("khamse-ashari-figure-4").replace(counts=[2, 1, 1])
-    assert given.expanded().rates.shape == (2, 4) and (given.expanded().rates[:, 0] == given.rates[:, 0]).all()
+    assert (
+        given.expanded().rates.shape == (2, 4)
+        and (given.expanded().rates[:, 0] == given.rates[:, 0]).all()
+    )
 
 
 def test_labels_that_are_taken_and_too_many_are_refused(monkeypatch):

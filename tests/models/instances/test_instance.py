@@ -11,7 +11,13 @@ import pytest
 from fairlp import Instance, examples
 from fairlp.errors import FairlpError, InstanceError
 from fairlp.models.instances.conditions import condition_text
-from fairlp.models.instances.problem import product, quotient, same_quotient, whole, whole_tasks_alone
+from fairlp.models.instances.problem import (
+    product,
+    quotient,
+    same_quotient,
+    whole,
+    whole_tasks_alone,
+)
 from fairlp.models.instances.requests import Requests
 
 INF = np.inf
@@ -29,14 +35,19 @@ def test_products_and_quotients_of_large_whole_numbers_are_exact():
     assert int(product(large, large)[0]) == (2**52 + 1) ** 2
     assert product(np.array([2.0**26]), np.array([2.0**26])).dtype == float
     top, bottom = np.array([10**40 + 1], dtype=object), np.array([10**40], dtype=object)
-    assert not same_quotient(top, bottom, bottom, bottom)[0] and same_quotient(top, top, bottom, bottom)[0]
+    assert (
+        not same_quotient(top, bottom, bottom, bottom)[0]
+        and same_quotient(top, top, bottom, bottom)[0]
+    )
     assert quotient(top, bottom).tolist() == [1.0]
     small = [np.array([value]) for value in (6.0, 4.0, 3.0, 2.0)]
     assert same_quotient(*small)[0] and not same_quotient(*small[:3], small[2])[0]
     # rounded once: as floats first, numerator and denominator would each be rounded
     rng = np.random.default_rng(0)
     for _ in range(200):
-        a, b = (int(rng.integers(2**53, 2**62)) * 2**20 + int(rng.integers(2**20)) for _ in range(2))
+        a, b = (
+            int(rng.integers(2**53, 2**62)) * 2**20 + int(rng.integers(2**20)) for _ in range(2)
+        )
         found = quotient(np.array([a], dtype=object), np.array([b], dtype=object))
         assert found.dtype == float and found[0] == a / b
 
@@ -47,7 +58,9 @@ def test_whole_tasks_alone_are_counted_as_written():
 
 
 def requests(**more):
-    return Requests.of(Instance.from_arrays([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]], **more))
+    return Requests.of(
+        Instance.from_arrays([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]], **more)
+    )
 
 
 def test_a_threshold_is_by_the_bottlenecks_that_a_user_uses():
@@ -61,7 +74,10 @@ def test_a_threshold_is_by_the_bottlenecks_that_a_user_uses():
 
 def test_who_asks_for_nothing_has_all_of_it_and_a_request_for_more_than_all_is_for_all():
     nothing = requests(task_limits=[0, 5, INF])
-    assert nothing.asking.tolist() == [False, True, True] and nothing.thresholds(np.array([True, True]))[0] == 1
+    assert (
+        nothing.asking.tolist() == [False, True, True]
+        and nothing.thresholds(np.array([True, True]))[0] == 1
+    )
     assert nothing.granted(np.zeros(3)).tolist() == [1, 0, 0]
     much = requests(task_limits=[50, 5, INF])
     assert much.limited.tolist() == [False, True, False] and much.tasks.tolist() == [10, 5, 10]
@@ -71,7 +87,11 @@ def test_who_asks_for_nothing_has_all_of_it_and_a_request_for_more_than_all_is_f
 def cluster(eligible, users=("a", "b", "c")):
     attributes = pd.DataFrame({"kind": ["new", "old"]})
     return Instance.from_arrays(
-        [[1.0]] * len(users), [[4.0], [4.0]], users=list(users), eligible=eligible, server_attributes=attributes
+        [[1.0]] * len(users),
+        [[4.0], [4.0]],
+        users=list(users),
+        eligible=eligible,
+        server_attributes=attributes,
     )
 
 
@@ -101,13 +121,17 @@ def test_names_that_are_nobodys_are_refused(eligible, words):
 
 def test_true_is_not_the_server_1():
     with pytest.raises(InstanceError, match="unknown"):
-        Instance.from_arrays([[1.0]], [[4.0], [4.0]], servers=[1, 2], eligible=[[True]][:1] and {"user1": [True]})
+        Instance.from_arrays(
+            [[1.0]], [[4.0], [4.0]], servers=[1, 2], eligible=[[True]][:1] and {"user1": [True]}
+        )
 
 
 def test_keywords_are_names_of_attributes_in_backticks():
     assert condition_text({"class": "a", "kind": "b"}, "user") == "`class` == 'a' and kind == 'b'"
     attributes = pd.DataFrame({"class": ["a", "b"]})
-    found = Instance.from_arrays([[1.0]], [[4.0], [4.0]], eligible=[{"class": "a"}], server_attributes=attributes)
+    found = Instance.from_arrays(
+        [[1.0]], [[4.0], [4.0]], eligible=[{"class": "a"}], server_attributes=attributes
+    )
     assert found.eligible.tolist() == [[True, False]]
 
 
@@ -130,16 +154,21 @@ def test_instances_that_differ_in_one_thing_are_not_equal(changes):
 
 @pytest.mark.parametrize("off", [1e-6, 0.1, -1e-6, -0.1])
 def test_entitlements_sum_to_one(off):
-    assert Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6]).entitlements.tolist() == [0.4, 0.6]
+    assert Instance.from_arrays(
+        [[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6]
+    ).entitlements.tolist() == [0.4, 0.6]
     with pytest.raises(InstanceError, match="entitlements sum to"):
         Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6 + off])
 
 
-# Labels of NumPy, numbers that are none, tables of the wrong length, what HTML shows, and what is not equal.
+# Labels of NumPy, numbers that are none, tables of the wrong length, what HTML shows, and what is
+# not equal.
 
 
 def small(**more):
-    return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **({"users": ["a", "b"], "servers": ["s", "t"]} | more))
+    return Instance.from_arrays(
+        [[1.0], [2.0]], [[4.0], [8.0]], **({"users": ["a", "b"], "servers": ["s", "t"]} | more)
+    )
 
 
 def test_labels_of_numpy_are_those_of_python():
@@ -154,7 +183,10 @@ def test_labels_of_numpy_are_those_of_python():
         ({"counts": ["many", 1]}, "counts are not all numbers"),
         ({"weights": [1, "heavy"]}, "weights are not all numbers"),
         ({"task_limits": [[1, 2], [3, 4]]}, r"task limits have shape \(2, 2\); expected \(2,\)"),
-        ({"user_attributes": pd.DataFrame({"team": ["x"]}, index=["a"])}, "attributes of 1 users for 2"),
+        (
+            {"user_attributes": pd.DataFrame({"team": ["x"]}, index=["a"])},
+            "attributes of 1 users for 2",
+        ),
     ],
 )
 def test_what_is_no_number_or_of_another_length_is_said(wrong, words):
@@ -188,7 +220,9 @@ def test_html_has_weights_and_counts_where_they_say_something():
 def test_other_labels_and_other_columns_are_not_equal():
     zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
     assert small().equals(small()) and not small().equals(small(users=["a", "c"]))
-    assert not small(server_attributes=zones).equals(small(server_attributes=zones.rename(columns={"zone": "rack"})))
+    assert not small(server_attributes=zones).equals(
+        small(server_attributes=zones.rename(columns={"zone": "rack"}))
+    )
 
 
 def test_weights_by_resource_are_no_weights_of_users():
@@ -224,12 +258,17 @@ class Columns:
 )
 def test_what_is_no_table_of_numbers_is_told(demands, told):
     with pytest.raises(
-        InstanceError, match=rf"^demands are not all numbers \(.*{told}\); expected a table of numbers$"
+        InstanceError,
+        match=rf"^demands are not all numbers \(.*{told}\); expected a table of numbers$",
     ):
         Instance.from_arrays(demands, [[4.0, 4.0]])
 
 
 def test_numbers_too_large_are_told_by_name():
     for given in ("weights", "task_limits"):
-        with pytest.raises(InstanceError, match=r"are not all numbers \(a number too large of user 'bob'\)$"):
-            Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=["ann", "bob"], **{given: [1, 10**400]})
+        with pytest.raises(
+            InstanceError, match=r"are not all numbers \(a number too large of user 'bob'\)$"
+        ):
+            Instance.from_arrays(
+                [[1.0], [2.0]], [[4.0]], users=["ann", "bob"], **{given: [1, 10**400]}
+            )

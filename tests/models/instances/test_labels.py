@@ -110,7 +110,12 @@ def test_weights_by_resource_are_found_by_both_labels():
     weights = pd.DataFrame([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], USERS, RESOURCES)
     by_pair = pd.Series({(user, r): weights.loc[user, r] for user in USERS for r in RESOURCES})
     expected = reference(weights=weights.to_numpy())
-    for form in (weights, turned(weights), nested(turned(weights)), by_pair.sample(frac=1, random_state=1)):
+    for form in (
+        weights,
+        turned(weights),
+        nested(turned(weights)),
+        by_pair.sample(frac=1, random_state=1),
+    ):
         assert reference(weights=form).equals(expected)
     with pytest.raises(InstanceError, match="names resource 'disk'"):
         reference(weights=weights.rename(columns={"cpu": "disk"}))
@@ -131,7 +136,9 @@ def test_a_default_index_is_read_by_position_unless_the_labels_are_those_numbers
     bare = pd.DataFrame(DEMANDS.to_numpy())
     assert Instance.from_arrays(bare, CAPACITIES, users=USERS).equals(reference())
     assert reference(weights=pd.Series([1.0, 2.0, 5.0])).equals(reference(weights=BY_USER))
-    turned_labels = Instance.from_arrays([[1], [2]], [[3]], users=[1, 0], weights=pd.Series([10.0, 20.0]))
+    turned_labels = Instance.from_arrays(
+        [[1], [2]], [[3]], users=[1, 0], weights=pd.Series([10.0, 20.0])
+    )
     assert turned_labels.weights.tolist() == [20, 10]
     with pytest.raises(InstanceError, match="names user 0"):
         reference(weights=pd.Series([1.0, 2.0, 5.0], index=[0, 2, 1]))
@@ -172,11 +179,15 @@ def test_rates_of_a_wrong_kind_are_refused():
 
 
 TWICE = ["a", "b"]
-ALIKE = pd.DataFrame([[1.0, 4.0], [3.0, 2.0]], pd.Index(TWICE, name="user"), pd.Index(TWICE, name="server"))
+ALIKE = pd.DataFrame(
+    [[1.0, 4.0], [3.0, 2.0]], pd.Index(TWICE, name="user"), pd.Index(TWICE, name="server")
+)
 
 
 def alike(demands=((1.0, 4.0), (3.0, 1.0)), **given):
-    return Instance.from_arrays(demands, [[9, 18], [5, 7]], users=TWICE, servers=TWICE, resources=TWICE, **given)
+    return Instance.from_arrays(
+        demands, [[9, 18], [5, 7]], users=TWICE, servers=TWICE, resources=TWICE, **given
+    )
 
 
 @pytest.mark.parametrize("name", ["rates", "eligible"])

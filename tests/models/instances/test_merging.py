@@ -32,7 +32,9 @@ def test_servers_that_differ_in_eligibility_or_rates_stay_apart():
 
 
 def test_proportional_users_become_one():
-    demands = np.array([[0.1, 0.3], [0.2, 0.6], [0.3, 0.9000000000000001], [0.3, 0.1], [1e-9, 3e-9]])
+    demands = np.array(
+        [[0.1, 0.3], [0.2, 0.6], [0.3, 0.9000000000000001], [0.3, 0.1], [1e-9, 3e-9]]
+    )
     merged, groups = merge_users(fairlp.Instance.from_arrays(demands, [[5, 5]]))
     assert groups.of.tolist() == [0, 0, 0, 1, 0]
     np.testing.assert_allclose(groups.factor, [1, 2, 3, 1, 1e-8], rtol=1e-14)
@@ -51,7 +53,9 @@ def test_users_of_other_servers_stay_apart():
 
 
 def test_rates_must_be_proportional_too():
-    instance = fairlp.Instance.from_arrays([[1], [2], [2]], [[5], [6]], rates=[[4, 2], [2, 1], [2, 2]])
+    instance = fairlp.Instance.from_arrays(
+        [[1], [2], [2]], [[5], [6]], rates=[[4, 2], [2, 1], [2, 2]]
+    )
     assert merge_users(instance)[1].of.tolist() == [0, 0, 1]
 
 
@@ -85,7 +89,9 @@ def test_with_rates_and_many_equals(mechanism, seed):
     for group in range(len(groups)):
         members = np.flatnonzero(groups.of == group)
         per_server = merged.tasks_array[:, members] / instance.counts[members]
-        np.testing.assert_allclose(per_server, per_server[:, [0]] * np.ones(len(members)), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            per_server, per_server[:, [0]] * np.ones(len(members)), rtol=1e-12, atol=1e-14
+        )
 
 
 @settings(max_examples=many(30), deadline=None)
@@ -110,7 +116,8 @@ def test_users_with_demands_beyond_a_quotient_of_floats_are_not_proportional(mec
     instance = fairlp.Instance.from_arrays(demands, [[2.0**1010, 2.0**-1000]])
     assert not merge_users(instance)[1].merges
     found = fairlp.allocate(instance, mechanism, method="lp")
-    # by hand: the second resource ends first, and the third user takes what the others leave of the first
+    # by hand: the second resource ends first, and the third user takes what the others leave of the
+    # first
     assert found.totals.iloc[:2].tolist() == pytest.approx([0.5, 0.125], rel=1e-12)
     assert found.totals.iloc[2] == pytest.approx(2.0**10 - 0.625, rel=1e-12)
 

@@ -12,7 +12,11 @@ from fairlp.errors import InstanceError, UnknownNameError
 
 def made(**given):
     return Instance.from_arrays(
-        [[0, 1], [1, 0], [0, 1]], [[1, 1]], users=["n1", "a", "b"], resources=["cpu", "gpu"], **given
+        [[0, 1], [1, 0], [0, 1]],
+        [[1, 1]],
+        users=["n1", "a", "b"],
+        resources=["cpu", "gpu"],
+        **given,
     )
 
 
@@ -28,7 +32,11 @@ def test_paths_alone_make_a_tree_with_what_leads_to_them():
 
 
 def test_mapping_and_table_say_the_same_and_labels_are_aligned():
-    rows = {"q": {"weight": 2, "guarantee": {"gpu": 0.25}, "cap": {"cpu": 0.5}}, "": {"cap": {"gpu": 1}}, "idle": 3}
+    rows = {
+        "q": {"weight": 2, "guarantee": {"gpu": 0.25}, "cap": {"cpu": 0.5}},
+        "": {"cap": {"gpu": 1}},
+        "idle": 3,
+    }
     by_mapping = made(queue={"b": "q", "n1": "", "a": "q"}, queues=rows)
     table = pd.DataFrame(
         [[2, 0.25, 0.5, None], [np.nan, None, None, 1], [3, None, None, None]],
@@ -37,7 +45,9 @@ def test_mapping_and_table_say_the_same_and_labels_are_aligned():
     )
     by_table = made(queue=pd.Series({"a": "q", "b": "q", "n1": None}), queues=table)
     assert by_mapping.equals(by_table) and by_mapping.queue == ("", "q", "q")
-    assert made(queue=["", "q", "q"], queues=table.rename_axis("queue").reset_index()).equals(by_table)
+    assert made(queue=["", "q", "q"], queues=table.rename_axis("queue").reset_index()).equals(
+        by_table
+    )
     again = by_mapping.queues.table(by_mapping.resources)
     assert made(queue=by_mapping.queue, queues=again).equals(by_mapping)
     assert repr(by_mapping.queues) == "<Queues: 2 below the root, depth 1, guarantees, caps>"
@@ -49,11 +59,17 @@ def test_what_stays_and_what_goes():
     assert first.replace(weights=[1, 2, 3]).queues.equals(first.queues)
     assert first.replace(queue=["q", "", ""]).queues.weights.tolist() == [1, 2]
     heavier = first.replace(queues={"q": 5})
-    assert heavier.queue == first.queue and heavier.queues.weights.tolist() == [1, 5] and not heavier.queues.has_limits
+    assert (
+        heavier.queue == first.queue
+        and heavier.queues.weights.tolist() == [1, 5]
+        and not heavier.queues.has_limits
+    )
     for bare in (first.replace(queues=None), first.replace(queue=None, queues=None)):
         assert bare.queues is None and bare.queue is None and not bare.equals(first)
     assert not first.equals(heavier) and first.equals(first.replace())
-    assert not heavier.equals(first.replace(queues={"q": 4})) and heavier.equals(first.replace(queues={"q": 5}))
+    assert not heavier.equals(first.replace(queues={"q": 4})) and heavier.equals(
+        first.replace(queues={"q": 5})
+    )
     assert first.select_users(np.array([2, 0])).queue == ("q", "")
     assert first.pooled().queues.equals(first.queues)
     other = Instance.from_arrays(
@@ -108,8 +124,13 @@ def test_what_is_refused_is_named(given, message):
 
 def test_a_list_of_paths_and_blank_amounts():
     tree = made(queue=["q", "", ""], queues=["q", "r"]).queues
-    assert list(tree.paths) == ["", "q", "r"] and tree.weights.tolist() == [1, 1, 1] and len(tree) == 3
-    blank = made(queue=["q", "", ""], queues={"q": {"cap": pd.Series({"cpu": 0.5}), "guarantee": {"gpu": None}}}).queues
+    assert (
+        list(tree.paths) == ["", "q", "r"] and tree.weights.tolist() == [1, 1, 1] and len(tree) == 3
+    )
+    blank = made(
+        queue=["q", "", ""],
+        queues={"q": {"cap": pd.Series({"cpu": 0.5}), "guarantee": {"gpu": None}}},
+    ).queues
     assert blank.caps[1].tolist() == [0.5, np.inf] and not blank.guarantees.any()
     assert list(tree) == ["", "q", "r"] and tree.at_depth().tolist() == tree.of.tolist()
     weighed = Instance.from_arrays([[1.0]], [[2.0]], queues=tree_of_one())
@@ -131,6 +152,10 @@ def test_caps_that_are_broken_or_bar_somebody():
     instance = made(queue=["q", "q", ""], queues={"q": {"cap": {"gpu": 0, "cpu": 0.5}}})
     assert instance.queues.barred(instance.demands).tolist() == [True, False, False]
     over, v, r = instance.queues.over_caps(np.array([0.0, 0.75, 1.0]), instance.demands)
-    assert over == pytest.approx(0.5) and instance.queues.paths[v] == "q" and instance.resources[r] == "cpu"
+    assert (
+        over == pytest.approx(0.5)
+        and instance.queues.paths[v] == "q"
+        and instance.resources[r] == "cpu"
+    )
     raised = instance.queues.with_room_for(np.array([0.0, 0.75, 1.0]), instance.demands)
     assert raised.caps[1].tolist() == [0.75, 0.0]

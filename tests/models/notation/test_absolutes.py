@@ -52,7 +52,9 @@ def test_variables_and_rows_of_an_objective_go_with_it():
     near = abs(x - d)
     model.minimize(near.sum() + (2 * near).sum() + abs(x.sum() - 1))
     assert list(model.constraints) == ["abs1_above", "abs1_below", "abs2_above", "abs2_below"]
-    assert "minimize  ∑_n abs1[n] + ∑_n 2·abs1[n] + abs2" in str(model) and "|x[n] − d[n]|" in str(model)
+    assert "minimize  ∑_n abs1[n] + ∑_n 2·abs1[n] + abs2" in str(model) and "|x[n] − d[n]|" in str(
+        model
+    )
     assert model.compile().row_names[0] == "abs1_above[ann]"
     model.minimize(model.objective + x["ann"])  # what stands for them stays
     assert [name for name in model.variables if name != "x"] == ["abs1", "abs2"]
@@ -84,7 +86,9 @@ def test_what_stands_for_an_absolute_value_is_not_removed_and_not_left_in_use():
     model.constraint("most", model["abs1"] <= 1)
     before = str(model)
     for goal in (x.sum(), abs(x).sum()):
-        with pytest.raises(ModelError, match="is used in constraint 'most'; declare a variable of your own"):
+        with pytest.raises(
+            ModelError, match="is used in constraint 'most'; declare a variable of your own"
+        ):
             model.minimize(goal)
     assert str(model) == before
     copy = model.copy()
@@ -101,11 +105,14 @@ def test_weights_of_the_wrong_sign_are_refused_at_once_and_after_a_change(weight
     model.compile()
     w.set(weights)
     with pytest.raises(
-        ModelError, match=r"the weight of \|x\[n\] − d\[n\]\| is -1, and to minimize that is not convex"
+        ModelError,
+        match=r"the weight of \|x\[n\] − d\[n\]\| is -1, and to minimize that is not convex",
     ):
         model.compile()
     model.maximize(abs(x).sum())
-    with pytest.raises(ModelError, match="to maximize that is not convex: it needs integers; expected weights <= 0"):
+    with pytest.raises(
+        ModelError, match="to maximize that is not convex: it needs integers; expected weights <= 0"
+    ):
         model.compile()
 
 
@@ -120,16 +127,27 @@ def test_a_row_holds_an_absolute_value_between_two_numbers():
     program = model.compile()
     assert program.row_lower.tolist() == [0, 1, 2, 0.5, 1, 1.5, 0, 0, 1]
     assert program.row_upper.tolist() == [2, 3, 4, 1.5, 3, 4.5, 2, 2, 1]
-    assert model.constraint("known", x >= abs(d - 2)) and model.compile().row_lower[-3:].tolist() == [1, 0, 1]
+    assert model.constraint("known", x >= abs(d - 2)) and model.compile().row_lower[
+        -3:
+    ].tolist() == [1, 0, 1]
 
 
 WRONG = {
     "from below": (lambda m, x, d: abs(x) >= d, "needs integers|need integers"),
     "equal": (lambda m, x, d: abs(x) == d, "need integers"),
-    "with variables": (lambda m, x, d: abs(x) <= x.sum(), "with variables write e <= b and -e <= b"),
+    "with variables": (
+        lambda m, x, d: abs(x) <= x.sum(),
+        "with variables write e <= b and -e <= b",
+    ),
     "in a sum": (lambda m, x, d: abs(x).sum() <= 1, "must be linear"),
-    "negative": (lambda m, x, d: m.constraint("k", abs(x) <= -1), r"k\[ann\]: the lower end 1 is above the upper end"),
-    "of itself": (lambda m, x, d: abs(abs(x)), "absolute value of a logarithm, power or absolute value"),
+    "negative": (
+        lambda m, x, d: m.constraint("k", abs(x) <= -1),
+        r"k\[ann\]: the lower end 1 is above the upper end",
+    ),
+    "of itself": (
+        lambda m, x, d: abs(abs(x)),
+        "absolute value of a logarithm, power or absolute value",
+    ),
     "in a logarithm": (lambda m, x, d: log(abs(x)), "logarithm of"),
     "times a variable": (lambda m, x, d: abs(x) * x, "not linear"),
 }

@@ -17,7 +17,11 @@ from fairlp.errors import ModelError, UnknownNameError
 from profiles import many
 from random_models import same_bytes
 
-N, I, T = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server"), Index("t", range(4), "step")  # noqa: E741
+N, I, T = (  # noqa: E741
+    Index("n", ["ann", "bob", "cat"], "user"),
+    Index("i", ["s1", "s2"], "server"),
+    Index("t", range(4), "step"),
+)
 G = Index("g", ["web", "ml", "idle"], "team")
 OWNER = pd.Series({"cat": "ml", "ann": "ml", "bob": "web"}, name="g")
 MASK = np.arange(24).reshape(3, 2, 4) % 5 != 0
@@ -79,7 +83,13 @@ class Twins:
         self.model = Model("m", indices=(N, I, T, G))
         x = self.model.variable("x", N, I, T, where=MASK)
         y, z = self.model.variable("y", N, T), self.model.variable("z")
-        a = sp.random(3, 4, 0.4, random_state=int(rng.integers(99)), data_rvs=lambda size: rng.integers(1, 5, size))
+        a = sp.random(
+            3,
+            4,
+            0.4,
+            random_state=int(rng.integers(99)),
+            data_rvs=lambda size: rng.integers(1, 5, size),
+        )
         self.sparse = self.model.parameter("a", (N, T), a), a.toarray()
         size = self.size = int(MASK.sum()) + 12 + 1 + 1
         unit = np.eye(size)
@@ -115,13 +125,19 @@ class Twins:
                 rest = dense.symbols.replace(symbol, "")
                 return node.mean(index), Dense(rest, dense.array.mean(dense.axis(symbol)))
             case 4 if dense.symbols:
-                symbols = "".join(rng.permutation(list(dense.symbols))[: int(rng.integers(1, len(dense.symbols) + 1))])
+                symbols = "".join(
+                    rng.permutation(list(dense.symbols))[
+                        : int(rng.integers(1, len(dense.symbols) + 1))
+                    ]
+                )
                 numbers = rng.integers(-3, 4, [size[s] for s in symbols]).astype(float)
                 return node * labelled(rng, numbers, symbols), times(dense, numbers, symbols)
             case 5 if dense.symbols:
                 symbol = str(rng.choice(list(dense.symbols)))
                 numbers = rng.integers(-3, 4, size[symbol]).astype(float)
-                return labelled(rng, numbers, symbol) - node, add(self.constant(numbers, symbol), dense, -1)
+                return labelled(rng, numbers, symbol) - node, add(
+                    self.constant(numbers, symbol), dense, -1
+                )
             case 6 if "g" not in dense.symbols:
                 a, numbers = self.sparse
                 found = times(dense, numbers, "nt")
@@ -151,7 +167,9 @@ def labelled(rng, numbers, symbols):
         return pd.Series(numbers, axes[0].rename(symbols))
     if len(axes) == 2:
         return pd.DataFrame(numbers, axes[0].rename(symbols[0]), axes[1].rename(symbols[1]))
-    return pd.Series(numbers.reshape(-1), pd.MultiIndex.from_product(axes, names=list(symbols))).sample(frac=1)
+    return pd.Series(
+        numbers.reshape(-1), pd.MultiIndex.from_product(axes, names=list(symbols))
+    ).sample(frac=1)
 
 
 @settings(max_examples=many(120), deadline=None)
@@ -197,7 +215,11 @@ KEYS = {
     "labels": (np.s_[["cat", "ann"]], ([2, 0],), "y[n∈{cat,ann},t]"),
     "slice of labels": (np.s_["bob":"cat", :], ([1, 2],), "y[n∈{bob,cat},t]"),
     "mask": (np.s_[np.array([True, False, True]), ::2], ([0, 2], [0, 2]), "y[n∈{ann,cat},t∈{0,2}]"),
-    "mask with labels": (pd.Series({"bob": True, "cat": False, "ann": False}), ([1],), "y[n∈{bob},t]"),
+    "mask with labels": (
+        pd.Series({"bob": True, "cat": False, "ann": False}),
+        ([1],),
+        "y[n∈{bob},t]",
+    ),
     "a row's part": (np.s_["bob", 2:], (1, [2, 3]), "y[bob,t∈{2,3}]"),
 }
 
@@ -219,7 +241,9 @@ def test_some_labels_are_selected(name):
 
 def test_parts_of_an_index_do_not_mix_and_have_rows_of_their_own():
     model, x, y = one()
-    with pytest.raises(ModelError, match=r"'t' stands for 3 labels .* select the same labels in both .*\.shift\(\)"):
+    with pytest.raises(
+        ModelError, match=r"'t' stands for 3 labels .* select the same labels in both .*\.shift\(\)"
+    ):
         y[:, 1:] - y[:, :-1]
     part = model.constraint("part", y[:, :2] <= 1, where=np.eye(3, 2, dtype=bool))
     assert part.rows == ["part[ann,0]", "part[bob,1]"] and "∀ n, t∈{0,1}" in repr(part)
@@ -240,7 +264,9 @@ def test_the_program_goes_to_other_tools_and_files(tmp_path):
     model, x, y = one()
     a = model.parameter("a", (N, I), sp.coo_array(np.array([[1.0, 0], [0, 2], [3, 0]])))
     model.constraint("ramp", y - y.shift(T) <= [2, 1, 3])
-    model.constraint("teams", y.groupby(OWNER).sum() <= pd.Series({"web": 3, "ml": 4}, name="quota"))
+    model.constraint(
+        "teams", y.groupby(OWNER).sum() <= pd.Series({"web": 3, "ml": 4}, name="quota")
+    )
     model.constraint("total", y[["ann", "cat"], 1:].cumsum(T) <= 9)
     model.constraint("pools", a @ x <= 5)
     model.constraint("users", (a * x).sum(I) <= 4)
@@ -269,7 +295,10 @@ def test_the_program_goes_to_other_tools_and_files(tmp_path):
     ):
         assert line in text
     assert r"\sum_{n \in g} y_{n,t} \le \mathrm{quota}_{g}" in model.to_latex()
-    assert fairlp.leximin(model, levels=y.groupby(OWNER).sum().sum(T)).levels.index.tolist() == ["ml", "web"]
+    assert fairlp.leximin(model, levels=y.groupby(OWNER).sum().sum(T)).levels.index.tolist() == [
+        "ml",
+        "web",
+    ]
 
 
 def test_logarithms_and_coefficients_follow_their_parameters():
@@ -278,13 +307,20 @@ def test_logarithms_and_coefficients_follow_their_parameters():
     model.constraint("k", (a * y).sum(T) + x.sum(I) <= a.sum(T))
     model.maximize(log((a * y).groupby(OWNER).sum().sum(T) + 1).sum())
     model.compile()
-    for values in (sp.coo_array(2 * np.eye(3, 4)), np.arange(12.0).reshape(3, 4), sp.coo_array((3, 4))):
+    for values in (
+        sp.coo_array(2 * np.eye(3, 4)),
+        np.arange(12.0).reshape(3, 4),
+        sp.coo_array((3, 4)),
+    ):
         a.set(values)
         fresh = model.copy()
         fresh.changed()
         assert same_bytes(model.compile(), fresh.compile()) == []
     swept = model.sweep("a", {"one": sp.coo_array(np.eye(3, 4)), "none": np.zeros((3, 4))})
-    assert swept["status"].tolist() == ["optimal", "optimal"] and swept["objective"].is_monotonic_decreasing
+    assert (
+        swept["status"].tolist() == ["optimal", "optimal"]
+        and swept["objective"].is_monotonic_decreasing
+    )
 
 
 def test_a_large_sparse_parameter_is_never_dense():
@@ -302,15 +338,33 @@ def test_a_large_sparse_parameter_is_never_dense():
 
 
 WRONG = {
-    "shift along another index": (lambda m, x, y: x.shift(T), "shift of x.* along t: .* it has n, i"),
+    "shift along another index": (
+        lambda m, x, y: x.shift(T),
+        "shift of x.* along t: .* it has n, i",
+    ),
     "shift by half": (lambda m, x, y: y.shift(T, 0.5), "whole number"),
     "cumsum along another": (lambda m, x, y: x.cumsum(T), "cumsum of x"),
-    "groups of a user that is missing": (lambda m, x, y: x.groupby({"ann": "a"}, "g"), "has no user 'bob'"),
-    "groups without a name": (lambda m, x, y: x.groupby(OWNER.rename(None)), "groups to have a name"),
+    "groups of a user that is missing": (
+        lambda m, x, y: x.groupby({"ann": "a"}, "g"),
+        "has no user 'bob'",
+    ),
+    "groups without a name": (
+        lambda m, x, y: x.groupby(OWNER.rename(None)),
+        "groups to have a name",
+    ),
     "groups of two indices": (lambda m, x, y: x.groupby(np.ones((3, 2)), "g"), "over one index"),
-    "unknown group": (lambda m, x, y: x.groupby(OWNER, Index("g", ["ml"], "team")), "'bob' in 'web', which is no team"),
-    "no group": (lambda m, x, y: x.groupby({"ann": "a", "bob": None, "cat": "b"}, "g"), "'bob' in None"),
-    "groups called as an index": (lambda m, x, y: x.groupby(OWNER, "i").sum(), "groups are called 'i'"),
+    "unknown group": (
+        lambda m, x, y: x.groupby(OWNER, Index("g", ["ml"], "team")),
+        "'bob' in 'web', which is no team",
+    ),
+    "no group": (
+        lambda m, x, y: x.groupby({"ann": "a", "bob": None, "cat": "b"}, "g"),
+        "'bob' in None",
+    ),
+    "groups called as an index": (
+        lambda m, x, y: x.groupby(OWNER, "i").sum(),
+        "groups are called 'i'",
+    ),
     "shift of a logarithm": (lambda m, x, y: log(y).shift(T), "is not linear"),
     "a mean of nothing": (lambda m, x, y: y[:, :0].mean(T), "is over nothing"),
     "nothing in common": (lambda m, x, y: m.parameter("a", I, [1, 2]) @ y, "no index in common"),
@@ -319,7 +373,9 @@ WRONG = {
         r"shape \(3, 3\), expected \(3",
     ),
     "NaN in a sparse parameter": (
-        lambda m, x, y: m.parameter("a", (N, I), sp.coo_array(([np.nan], ([1], [0])), shape=(3, 2))),
+        lambda m, x, y: m.parameter(
+            "a", (N, I), sp.coo_array(([np.nan], ([1], [0])), shape=(3, 2))
+        ),
         r"parameter a\[bob, s1\] is nan",
     ),
 }

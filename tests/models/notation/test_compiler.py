@@ -14,7 +14,9 @@ from fairlp.models.notation.arrays import assemble
 def test_entries_of_one_place_are_added_and_those_that_cancel_are_gone():
     rows, columns = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])
     made = assemble([(rows, columns, np.array([2.0, 3.0, 4.0, -4.0]))], (2, 2), "csc")
-    assert made.toarray().tolist() == [[0, 5], [0, 0]] and made.nnz == 1 and made.has_canonical_format
+    assert (
+        made.toarray().tolist() == [[0, 5], [0, 0]] and made.nnz == 1 and made.has_canonical_format
+    )
     by_rows = assemble([(rows, columns, np.array([2.0, 3.0, 4.0, -4.0]))], (2, 2), "csr")
     assert by_rows.nnz == 1 and sp.issparse(by_rows)
 
@@ -39,7 +41,11 @@ def test_constants_go_to_the_other_side_and_each_comparison_has_its_sides():
     m.constraint("least", x + y - 2 >= 1)
     m.constraint("equal", y + 1 == 5)
     program = m.compile()
-    assert program.row_lower.tolist() == [-np.inf, 3, 4] and program.row_upper.tolist() == [7, np.inf, 4]
+    assert program.row_lower.tolist() == [-np.inf, 3, 4] and program.row_upper.tolist() == [
+        7,
+        np.inf,
+        4,
+    ]
 
 
 def test_logarithms_of_weight_0_are_left_out_and_of_the_wrong_sign_refused():

@@ -16,7 +16,9 @@ from fairlp.errors import ModelError
 N, I = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
 NUMBERS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 FRAME = pd.DataFrame(NUMBERS, list(N), list(I))
-LEVELS = pd.Series(NUMBERS.reshape(-1), pd.MultiIndex.from_product([list(N), list(I)], names=["n", "i"]))
+LEVELS = pd.Series(
+    NUMBERS.reshape(-1), pd.MultiIndex.from_product([list(N), list(I)], names=["n", "i"])
+)
 #: The same numbers, as an expression over both indices may meet them.
 SAME = {
     "array": NUMBERS,
@@ -80,7 +82,9 @@ def test_every_operator_reads_labels_from_both_sides(over, sign):
         for mine, theirs in zip(expected, compiled(lambda x, data=data: act(x, data)), strict=True):
             np.testing.assert_array_equal(mine, theirs, err_msg=name)
         if isinstance(data, KEEPS_INNER if sign == "@" else KEEPS):
-            with pytest.raises((ModelError, TypeError), match=r"with the expression first|has shape|dot only"):
+            with pytest.raises(
+                (ModelError, TypeError), match=r"with the expression first|has shape|dot only"
+            ):
                 compiled(lambda x, data=data: act(data, x))
             continue
         mirrored = MIRRORED.get(sign, lambda x, p: act(p, x))
@@ -93,7 +97,9 @@ def test_it_divides_stands_in_ranges_and_beside_sums():
     for act in (lambda x, p: x / p, lambda x, p: (x.sum(I) + 1) / p, lambda x, p: x.between(0, p)):
         for data in USERS.values():
             expected = by_parameter((N,), [7, 8, 9], act)
-            for mine, theirs in zip(expected, compiled(lambda x, data=data, act=act: act(x, data)), strict=True):
+            for mine, theirs in zip(
+                expected, compiled(lambda x, data=data, act=act: act(x, data)), strict=True
+            ):
                 np.testing.assert_array_equal(mine, theirs)
     ends = compiled(lambda x: x.between({"s2": 0, "s1": -np.inf}, None))[1]
     assert ends.tolist() == [-np.inf, 0] * 3
@@ -124,17 +130,29 @@ WRONG = {
         lambda x: x <= {"ann": 1, "bobb": 2, "cat": 3},
         "names user 'bobb', who is unknown; did you mean",
     ),
-    "missing label": (lambda x: x <= pd.Series({"s1": 1}), "the Series beside x.* has no server 's2'"),
+    "missing label": (
+        lambda x: x <= pd.Series({"s1": 1}),
+        "the Series beside x.* has no server 's2'",
+    ),
     "a label twice": (
         lambda x: x <= pd.Series([1, 2, 3], ["s1", "s2", "s2"]),
         "has server 's2' twice; expected each once",
     ),
-    "shape": (lambda x: x <= [1, 2, 3, 4], r"the list beside x\[n,i\] has shape \(4,\), expected \(3, 2\)"),
+    "shape": (
+        lambda x: x <= [1, 2, 3, 4],
+        r"the list beside x\[n,i\] has shape \(4,\), expected \(3, 2\)",
+    ),
     "turned array": (lambda x: x * NUMBERS.T, r"has shape \(2, 3\), expected \(3, 2\)"),
     "ragged": (lambda x: x * [[1, 2], [3], [4, 5]], "is not all numbers|has shape"),
     "no index": (lambda x: x.sum() <= pd.Series({"ann": 1}), r"expected \(\) \(one number\)"),
-    "ambiguous length": (lambda x: (x + x[N.alias("m"), I]) * [1, 2, 3], r"could run over \(n\) or \(m\)"),
-    "NaN": (lambda x: x <= pd.Series({"s1": 1, "s2": None}), "is nan at s2; expected finite numbers"),
+    "ambiguous length": (
+        lambda x: (x + x[N.alias("m"), I]) * [1, 2, 3],
+        r"could run over \(n\) or \(m\)",
+    ),
+    "NaN": (
+        lambda x: x <= pd.Series({"s1": 1, "s2": None}),
+        "is nan at s2; expected finite numbers",
+    ),
     "infinite": (lambda x: x <= np.array([np.inf, 1]), "is inf at s1"),
     "words": (lambda x: x <= ["a", "b"], "is not all numbers"),
     "other dimension": (lambda x: x <= xr.DataArray([1, 2], dims="k"), "is over 'k'"),
@@ -155,7 +173,12 @@ def test_two_indices_of_the_same_labels_need_names():
     model = Model("m", indices=(N, m))
     x = model.variable("x", N, m)
     square = pd.DataFrame(np.arange(9.0).reshape(3, 3), list(N), list(N))
-    for data in (square, square["ann"], [1, 2, 3], square.rename_axis(index="user", columns="user")):
+    for data in (
+        square,
+        square["ann"],
+        [1, 2, 3],
+        square.rename_axis(index="user", columns="user"),
+    ):
         with pytest.raises(ModelError, match=r"could run over .* or .*rename_axis"):
             x <= data  # noqa: B015
     model.constraint("k", x <= square.rename_axis(index="m", columns="n"))

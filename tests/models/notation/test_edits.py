@@ -77,7 +77,11 @@ def test_values_and_bounds_are_read_only(model):
     mine = np.array([1.0, 1.0])
     model.parameters["phi"].set(mine)
     mine[0] = 7  # the caller's array stays the caller's
-    for array in (model.parameters["phi"].values, model.variables["x"].lower, model.variables["x"].upper):
+    for array in (
+        model.parameters["phi"].values,
+        model.variables["x"].lower,
+        model.variables["x"].upper,
+    ):
         assert array[0] != 7
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 2
@@ -86,7 +90,10 @@ def test_values_and_bounds_are_read_only(model):
 def assignments(model):
     x, phi, block = model.variables["x"], model.parameters["phi"], model.constraints["fairness"]
     return {
-        "phi.value": (lambda: setattr(phi, "value", [2, 1]), r"no attribute 'value'.*\.set\(values\)"),
+        "phi.value": (
+            lambda: setattr(phi, "value", [2, 1]),
+            r"no attribute 'value'.*\.set\(values\)",
+        ),
         "phi.values": (lambda: setattr(phi, "values", np.ones(2)), r"\.set\(values\)"),
         "phi.name": (lambda: setattr(phi, "name", "w"), r"'name' of Parameter phi cannot be set"),
         "x.lower": (lambda: setattr(x, "lower", np.ones(2)), r"\.set\(lower=…, upper=…\)"),
@@ -94,15 +101,31 @@ def assignments(model):
         "x.typo": (lambda: setattr(x, "lb", 1), "no attribute 'lb'"),
         "relation": (lambda: setattr(block.relation, "left", x), "cannot be set"),
         "sum": (lambda: setattr(block.relation.left, "indices", ()), "cannot be set"),
-        "index": (lambda: setattr(x.indices[0], "labels", ["a", "b"]), "'labels' of Index user cannot be set"),
-        "model.objective": (lambda: setattr(model, "objective", x), r"takes no 'objective' by assignment.*maximize"),
+        "index": (
+            lambda: setattr(x.indices[0], "labels", ["a", "b"]),
+            "'labels' of Index user cannot be set",
+        ),
+        "model.objective": (
+            lambda: setattr(model, "objective", x),
+            r"takes no 'objective' by assignment.*maximize",
+        ),
         "model.sense": (lambda: setattr(model, "sense", "min"), "takes no 'sense'"),
         "model.typo": (lambda: setattr(model, "solver", "scip"), "takes no 'solver'"),
     }
 
 
 NAMES = [
-    *("phi.value", "phi.values", "phi.name", "x.lower", "x.integer", "x.typo", "relation", "sum", "index"),
+    *(
+        "phi.value",
+        "phi.values",
+        "phi.name",
+        "x.lower",
+        "x.integer",
+        "x.typo",
+        "relation",
+        "sum",
+        "index",
+    ),
     *("model.objective", "model.sense", "model.typo"),
 ]
 
@@ -122,7 +145,9 @@ def test_the_tables_of_a_model_are_views(model):
             table["more"] = block
     with pytest.raises(AttributeError):
         block.doc = "other"
-    with pytest.raises(UnknownNameError, match="no constraint is called 'capasity'; did you mean 'capacity'"):
+    with pytest.raises(
+        UnknownNameError, match="no constraint is called 'capasity'; did you mean 'capacity'"
+    ):
         model.remove("capasity")
 
 

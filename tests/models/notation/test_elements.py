@@ -81,7 +81,10 @@ def test_elements_in_rows_sums_products_and_the_objective():
     model.constraint("mixed", d[:, "s1", :] * h["ann", "s2", :] <= 1)
     model.maximize(g["bob", "s1"] + h["cat", "s2", 0])
     program = model.compile()
-    G, H = grid(6, 0, MASK), np.concatenate([np.zeros((18, 4)), np.eye(18)], axis=1).reshape(3, 2, 3, -1)
+    G, H = (
+        grid(6, 0, MASK),
+        np.concatenate([np.zeros((18, 4)), np.eye(18)], axis=1).reshape(3, 2, 3, -1),
+    )
     expected = [G[:, 0] - 2 * G[1, 1], (d.values[1, :, 2] @ G[1])[None]]
     expected.append((d.values[:, 0, :, None] * H[0, 1][None]).reshape(9, -1))
     np.testing.assert_array_equal(program.A.toarray(), np.concatenate(expected))
@@ -89,14 +92,19 @@ def test_elements_in_rows_sums_products_and_the_objective():
     assert program.row_upper[3] == d.values[2, 1].sum()
     np.testing.assert_array_equal(program.c, G[1, 0] + H[2, 1, 1])
     assert "g[m,s1] − 2·g[bob,s2] ≥ d[ann,s1,2]" in str(model)
-    assert r"g_{m,\text{s1}} - 2\, g_{\text{bob},\text{s2}} \ge d_{\text{ann},\text{s1},\text{2}}" in model.to_latex()
+    assert (
+        r"g_{m,\text{s1}} - 2\, g_{\text{bob},\text{s2}} \ge d_{\text{ann},\text{s1},\text{2}}"
+        in model.to_latex()
+    )
     model.define("own", g["bob", :] + 1)
     np.testing.assert_array_equal(model.evaluate("own", np.arange(22.0)), [2, 3])
 
 
 def test_elements_go_to_other_tools_and_to_a_leximin():
     model, d, g, h = fresh(MASK)
-    model.constraint("one", g["bob", "s1"] + d["ann", "s1", 0] * h["ann", "s1", 2] + h[:, "s1", 2].sum() <= 4)
+    model.constraint(
+        "one", g["bob", "s1"] + d["ann", "s1", 0] * h["ann", "s1", 2] + h[:, "s1", 2].sum() <= 4
+    )
     model.constraint("row", d["bob", :, 1] * g["bob"] <= 10)
     model.constraint("rest", g.sum() + h.sum() <= 9)
     model.maximize(g["bob"].sum() + 3 * h["ann", "s1", 2] + h.sum() / 2)
@@ -111,17 +119,45 @@ def test_elements_go_to_other_tools_and_to_a_leximin():
 
 
 WRONG = {
-    "unknown label": (lambda g, d: g["anne"], UnknownNameError, "'g' has no user 'anne'; did you mean 'ann'"),
-    "unknown second": (lambda g, d: d["ann", "s3"], UnknownNameError, "'d' has no server 's3'; known: 's1', 's2'"),
-    "a position": (lambda g, d: d["ann", "s1", 7], UnknownNameError, "no step 7; known: '2', '0', '1'"),
-    "a list": (lambda g, d: g[["ann", "bobb"]], UnknownNameError, "'g' has no user 'bobb'; did you mean 'bob'"),
+    "unknown label": (
+        lambda g, d: g["anne"],
+        UnknownNameError,
+        "'g' has no user 'anne'; did you mean 'ann'",
+    ),
+    "unknown second": (
+        lambda g, d: d["ann", "s3"],
+        UnknownNameError,
+        "'d' has no server 's3'; known: 's1', 's2'",
+    ),
+    "a position": (
+        lambda g, d: d["ann", "s1", 7],
+        UnknownNameError,
+        "no step 7; known: '2', '0', '1'",
+    ),
+    "a list": (
+        lambda g, d: g[["ann", "bobb"]],
+        UnknownNameError,
+        "'g' has no user 'bobb'; did you mean 'bob'",
+    ),
     "a label twice": (lambda g, d: g[["ann", "ann"]], ModelError, "'g' is taken at a user twice"),
     "part of a slice": (lambda g, d: g["ann":"bobb"], UnknownNameError, "'g' has no user 'bobb'"),
-    "a mask of a wrong size": (lambda g, d: g[np.array([True])], ModelError, r"has shape \(1,\), expected 3 user"),
+    "a mask of a wrong size": (
+        lambda g, d: g[np.array([True])],
+        ModelError,
+        r"has shape \(1,\), expected 3 user",
+    ),
     "too many": (lambda g, d: g["ann", "s1", 2], ModelError, r"'g' has 2 indices \(n,i\), not 3"),
     "too few symbols": (lambda g, d: g[N], ModelError, r"'g' has 2 indices \(n,i\), not 1"),
-    "other labels": (lambda g, d: g[I, "s1"], ModelError, "cannot be replaced by 'i': other labels"),
-    "does not exist": (lambda g, d: g["ann", "s2"], ModelError, r"g\[ann,s2\] does not exist: .*: 4 of 6 exist"),
+    "other labels": (
+        lambda g, d: g[I, "s1"],
+        ModelError,
+        "cannot be replaced by 'i': other labels",
+    ),
+    "does not exist": (
+        lambda g, d: g["ann", "s2"],
+        ModelError,
+        r"g\[ann,s2\] does not exist: .*: 4 of 6 exist",
+    ),
     "no numbers": (lambda g, d: g["ann"].values, ModelError, r"g\[ann,i\] is unknown"),
 }
 

@@ -83,7 +83,9 @@ def test_sums_of_squares_parameters_and_absolute_values():
     model = Model("long")
     x = model.variable("x", k, lower=None)
     d = model.parameter("d", k, np.ones(TERMS))
-    model.constraint("row", sum(d[i] * x[i] for i in range(TERMS)) >= sum(d[i] for i in range(TERMS)))
+    model.constraint(
+        "row", sum(d[i] * x[i] for i in range(TERMS)) >= sum(d[i] for i in range(TERMS))
+    )
     model.minimize(sum(power(x[i], 2) for i in range(TERMS)))
     program = model.compile()
     assert program.A.nnz == TERMS
@@ -123,7 +125,14 @@ def test_any_nesting_compiles_to_the_same_row(data):
     x = model.variable("x", k, n, where=np.array([[1, 1], [0, 1], [1, 0], [1, 1]], dtype=bool))
     y = model.variable("y", n)
     z = model.variable("z")
-    leaves = [(x[0, "a"], "x[0,a]"), (x[3, "b"], "x[3,b]"), (x.sum(k), "column"), (y, "y"), (z, "z"), (2.0, "one")]
+    leaves = [
+        (x[0, "a"], "x[0,a]"),
+        (x[3, "b"], "x[3,b]"),
+        (x.sum(k), "column"),
+        (y, "y"),
+        (z, "z"),
+        (2.0, "one"),
+    ]
     expected = dict.fromkeys([name for _, name in leaves], 0.0)
     serial = count()
 
@@ -145,7 +154,9 @@ def test_any_nesting_compiles_to_the_same_row(data):
         row = dict(zip(names, dense[r], strict=True))
         for name in names:
             single = expected.get(name, 0.0) if name in ("x[0,a]", "x[3,b]", "z") else 0.0
-            column = expected["column"] if name.startswith("x[") and name.endswith(f",{label}]") else 0.0
+            column = (
+                expected["column"] if name.startswith("x[") and name.endswith(f",{label}]") else 0.0
+            )
             own = expected["y"] if name == f"y[{label}]" else 0.0
             assert row[name] == single + column + own
     assert program.row_upper.tolist() == [-2.0 * expected["one"]] * 2

@@ -27,7 +27,11 @@ def test_fixed_numbers_are_both_bounds_until_they_are_given_back():
     model, x, y = knapsack()
     before = model.compile()
     y.fix({"cat": 3, "ann": 0.5, "bob": 2})
-    assert model.compile().col_lower[-3:].tolist() == model.compile().col_upper[-3:].tolist() == [0.5, 2, 3]
+    assert (
+        model.compile().col_lower[-3:].tolist()
+        == model.compile().col_upper[-3:].tolist()
+        == [0.5, 2, 3]
+    )
     fresh = model.copy()
     fresh.changed()
     assert same_bytes(fresh.compile(), model.compile()) == []
@@ -52,7 +56,11 @@ def test_a_solution_fixes_what_it_has_and_the_rest_is_solved_again():
     x.fix(solution.values["x"])  # labelled, NaN where nothing is
     assert model.solve().objective == pytest.approx(solution.objective)
     relaxed = model.relax_integrality()
-    assert relaxed.solve().row_duals is not None and not relaxed.compile().is_mip and model.compile().is_mip
+    assert (
+        relaxed.solve().row_duals is not None
+        and not relaxed.compile().is_mip
+        and model.compile().is_mip
+    )
 
 
 def test_integers_are_relaxed_in_a_copy_that_differs_in_nothing_else():

@@ -44,13 +44,20 @@ def test_a_name_stands_for_what_was_declared(model):
     with pytest.raises(TypeError):
         iter(model)
     model.constraint("t", model["x"] <= 8)
-    with pytest.raises(ModelError, match=r"could be several things; take model.variables\['t'\] or model.constraints"):
+    with pytest.raises(
+        ModelError,
+        match=r"could be several things; take model.variables\['t'\] or model.constraints",
+    ):
         model["t"]
 
 
 def test_the_handle_of_a_constraint(model):
     row = model["capacity"]
-    assert row.name == "capacity" and row.rows == ["capacity[cpu]", "capacity[mem]"] and row.size == len(row) == 2
+    assert (
+        row.name == "capacity"
+        and row.rows == ["capacity[cpu]", "capacity[mem]"]
+        and row.size == len(row) == 2
+    )
     assert str(row.relation) == "∑_n d[n,r]·x[n] ≤ c[r]" and row.over == (R,)
     assert model.constraint("more", model["t"] <= 3) is model["more"]
     assert model["early"].rows == ["early[ann]"] and model["early"].where is model["S"]
@@ -58,7 +65,9 @@ def test_the_handle_of_a_constraint(model):
     before = model.compile().n_rows
     row.remove()
     assert "capacity" not in model and model.compile().n_rows == before - 2
-    with pytest.raises(ModelError, match="constraint 'capacity' is of another model, or was removed or replaced"):
+    with pytest.raises(
+        ModelError, match="constraint 'capacity' is of another model, or was removed or replaced"
+    ):
         row.remove()
 
 
@@ -94,7 +103,8 @@ def test_what_was_removed_cannot_be_used(model):
     model.remove("capacity")
     model.remove("c")
     with pytest.raises(
-        ModelError, match="constraint 'new' uses parameter 'c', which is of another model or was removed"
+        ModelError,
+        match="constraint 'new' uses parameter 'c', which is of another model or was removed",
     ):
         model.constraint("new", x <= c.sum())
     model.define("x2", x)
@@ -104,7 +114,11 @@ def test_what_was_removed_cannot_be_used(model):
 
 def test_replace_keeps_name_place_and_mask(model):
     handle = model["fairness"].replace(model["x"] >= 2 * model["t"])
-    assert handle is model["fairness"] and list(model.constraints) == ["capacity", "fairness", "early"]
+    assert handle is model["fairness"] and list(model.constraints) == [
+        "capacity",
+        "fairness",
+        "early",
+    ]
     assert model.compile().A.toarray()[2].tolist() == [1, 0, -2]
     model.replace("early", model["x"] <= 4)
     assert model["early"].where is model["S"] and model.compile().row_upper[-1] == 4
@@ -118,10 +132,16 @@ def test_replace_keeps_name_place_and_mask(model):
             lambda: model.replace("early", model["x"].sum() <= 3),
             r"'early' holds for some of \(n\), and the new relation",
         ),
-        (lambda: model.replace("x", model["x"] <= 3), "'x' is a variable; only constraints are replaced"),
+        (
+            lambda: model.replace("x", model["x"] <= 3),
+            "'x' is a variable; only constraints are replaced",
+        ),
         (lambda: model.replace("erly", model["x"] <= 3), "did you mean 'early'"),
         (lambda: model.replace("early", model["x"]), "constraint 'early': expected left <= right"),
-        (lambda: model.replace("early", model["x"] <= 3, where=[True]), "constraint 'early': 'where' is bool"),
+        (
+            lambda: model.replace("early", model["x"] <= 3, where=[True]),
+            "constraint 'early': 'where' is bool",
+        ),
         (
             lambda: model.replace("early", model["x"].between(3, 2)),
             r"constraint early\[bob\]: the lower end 3 is above",
@@ -179,7 +199,10 @@ def test_a_copy_has_numbers_that_were_set_and_not_compiled_yet(model):
     model["c"].set([5, 7])
     model["x"].set(upper=2)
     twin = model.copy()
-    assert twin.compile().row_upper.tolist()[:2] == [5, 7] and twin.compile().col_upper.tolist() == [2, 2, np.inf]
+    assert twin.compile().row_upper.tolist()[:2] == [
+        5,
+        7,
+    ] and twin.compile().col_upper.tolist() == [2, 2, np.inf]
     assert same_bytes(twin.compile(), model.compile()) == []
 
 
@@ -188,12 +211,27 @@ def test_expressions_and_handles_of_the_original_are_not_valid_in_the_copy(model
     x, d, row = model["x"], model["d"], model["capacity"]
     before = state(twin)
     for act, said in (
-        (lambda: twin.constraint("new", x <= 1), r"constraint 'new' uses variable 'x'.*take model\['x'\] of 'drf'"),
-        (lambda: twin.constraint("new", twin["x"] <= d.sum(R)), "constraint 'new' uses parameter 'd'"),
-        (lambda: twin.constraint("new", twin["x"].between(0, d.sum())), "constraint 'new' uses parameter 'd'"),
+        (
+            lambda: twin.constraint("new", x <= 1),
+            r"constraint 'new' uses variable 'x'.*take model\['x'\] of 'drf'",
+        ),
+        (
+            lambda: twin.constraint("new", twin["x"] <= d.sum(R)),
+            "constraint 'new' uses parameter 'd'",
+        ),
+        (
+            lambda: twin.constraint("new", twin["x"].between(0, d.sum())),
+            "constraint 'new' uses parameter 'd'",
+        ),
         (lambda: twin.maximize(x["ann"]), "the objective uses variable 'x'"),
-        (lambda: twin.define("new", d["ann", :] * twin["x"]), "definition 'new' uses parameter 'd'"),
-        (lambda: twin.remove(row), "constraint 'capacity' is of another model, or was removed or replaced"),
+        (
+            lambda: twin.define("new", d["ann", :] * twin["x"]),
+            "definition 'new' uses parameter 'd'",
+        ),
+        (
+            lambda: twin.remove(row),
+            "constraint 'capacity' is of another model, or was removed or replaced",
+        ),
         (lambda: twin.remove(x), "variable 'x' is of another model"),
         (lambda: twin.replace(row, twin["t"] <= 1), "constraint 'capacity' is of another model"),
         (lambda: twin.sweep(d, []), "parameter 'd' is of another model"),
@@ -215,7 +253,9 @@ def test_copies_of_random_models_compile_to_the_same_bytes_and_survive_pickling(
         assert same_bytes(pickle.loads(pickle.dumps(model)).compile(), model.compile()) == []
 
 
-@pytest.mark.parametrize("name", ["index", "expression", "relation", "constraint", "element", "range"])
+@pytest.mark.parametrize(
+    "name", ["index", "expression", "relation", "constraint", "element", "range"]
+)
 def test_attributes_are_read_only_and_others_do_not_exist(model, name):
     x = model["x"]
     one = {

@@ -19,9 +19,17 @@ TABLE = pd.DataFrame([[1.0, 4.0], [3.0, 1.0]], list(N), list(R))
 
 def test_a_parameter_is_put_in_the_order_of_its_indices():
     pairs = pd.Series({(user, r): TABLE.loc[user, r] for user in N for r in R})
-    for form in (TABLE, TABLE.iloc[::-1, ::-1], pairs.sample(frac=1, random_state=2), TABLE.T.to_dict()):
+    for form in (
+        TABLE,
+        TABLE.iloc[::-1, ::-1],
+        pairs.sample(frac=1, random_state=2),
+        TABLE.T.to_dict(),
+    ):
         assert Model("m").parameter("d", (N, R), form).values.tolist() == TABLE.to_numpy().tolist()
-    assert Model("m").parameter("c", R, pd.Series({"memory": 18, "cpu": 9})).values.tolist() == [9, 18]
+    assert Model("m").parameter("c", R, pd.Series({"memory": 18, "cpu": 9})).values.tolist() == [
+        9,
+        18,
+    ]
     assert Model("m").parameter("c", R, {"memory": 18, "cpu": 9}).values.tolist() == [9, 18]
     assert Model("m").parameter("c", R, pd.Series([9, 18])).values.tolist() == [9, 18]
 
@@ -29,8 +37,14 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (pd.Series({"memory": 18, "disk": 9}), "parameter 'c' names resource 'disk', which is unknown"),
-        (pd.Series({"memory": 18}), "parameter 'c' has no resource 'cpu'; expected every resource: 'cpu', 'memory'"),
+        (
+            pd.Series({"memory": 18, "disk": 9}),
+            "parameter 'c' names resource 'disk', which is unknown",
+        ),
+        (
+            pd.Series({"memory": 18}),
+            "parameter 'c' has no resource 'cpu'; expected every resource: 'cpu', 'memory'",
+        ),
         (pd.Series([1, 2, 3], ["cpu", "memory", "cpu"]), "resource 'cpu' twice"),
         ("many", "not all numbers"),
     ],
@@ -43,8 +57,14 @@ def test_a_parameter_with_other_labels_is_refused(values, said):
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
-        (["ann cpu", "ann memory", "bob cpu"], r"\('bob', 'memory'\) nowhere; expected each combination once"),
-        (["ann cpu", "ann memory", "bob cpu", "bob memory", "ann memory"], r"\('ann', 'memory'\) twice"),
+        (
+            ["ann cpu", "ann memory", "bob cpu"],
+            r"\('bob', 'memory'\) nowhere; expected each combination once",
+        ),
+        (
+            ["ann cpu", "ann memory", "bob cpu", "bob memory", "ann memory"],
+            r"\('ann', 'memory'\) twice",
+        ),
     ],
 )
 def test_a_series_over_pairs_has_each_pair_once(pairs, said):
@@ -55,7 +75,9 @@ def test_a_series_over_pairs_has_each_pair_once(pairs, said):
 
 def test_bounds_and_masks_have_labels_too():
     model = Model("m")
-    x = model.variable("x", N, lower=pd.Series({"bob": 1.0, "ann": 0.5}), upper={"bob": 2.0, "ann": 3.0})
+    x = model.variable(
+        "x", N, lower=pd.Series({"bob": 1.0, "ann": 0.5}), upper={"bob": 2.0, "ann": 3.0}
+    )
     assert x.lower.tolist() == [0.5, 1] and x.upper.tolist() == [3, 2]
     y = model.variable("y", N, R, where=(TABLE > 1).iloc[::-1, ::-1])
     assert y.positions is not None and y.positions.tolist() == np.flatnonzero(TABLE > 1).tolist()
@@ -63,7 +85,9 @@ def test_bounds_and_masks_have_labels_too():
     assert model.constraints["one"].positions.tolist() == [1]
     with pytest.raises(ModelError, match="'where' of constraint 'two' has no user 'ann'"):
         model.constraint("two", x >= 1, where=pd.Series({"bob": True}))
-    with pytest.raises(ModelError, match="the lower bound of variable 'z' names user 'cat', who is unknown"):
+    with pytest.raises(
+        ModelError, match="the lower bound of variable 'z' names user 'cat', who is unknown"
+    ):
         model.variable("z", N, lower={"ann": 0, "cat": 1})
 
 
@@ -77,8 +101,15 @@ def test_dimensions_and_levels_are_found_by_name_where_all_labels_are_the_same(t
     xarray = pytest.importorskip("xarray")
     axes = (USER, MACHINE, DAY)
     for names in (["user", "machine", "day"], ["u", "m", "t"], ["users", "m_", "day"]):
-        array = xarray.DataArray(CUBE, coords=[SAME] * 3, dims=names).transpose(*(names[k] for k in turn))
-        for form in (array, array.isel({names[1]: [1, 0]}), array.drop_vars(names), array.to_series()):
+        array = xarray.DataArray(CUBE, coords=[SAME] * 3, dims=names).transpose(
+            *(names[k] for k in turn)
+        )
+        for form in (
+            array,
+            array.isel({names[1]: [1, 0]}),
+            array.drop_vars(names),
+            array.to_series(),
+        ):
             assert (Model("m").parameter("p", axes, form).values == CUBE).all()
         model = Model("m")
         x = model.variable("x", *axes, lower=array, where=array > 2)
@@ -86,28 +117,44 @@ def test_dimensions_and_levels_are_found_by_name_where_all_labels_are_the_same(t
 
 
 def test_a_frame_is_turned_by_the_names_of_its_axes():
-    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], pd.Index(SAME, name="machine"), pd.Index(SAME, name="user"))
+    frame = pd.DataFrame(
+        [[1.0, 2.0], [3.0, 4.0]], pd.Index(SAME, name="machine"), pd.Index(SAME, name="user")
+    )
     for form in (frame, frame.rename_axis(columns=None), frame.rename_axis(index="node")):
         assert Model("m").parameter("p", (USER, MACHINE), form).values.tolist() == [[1, 3], [2, 4]]
     bare = frame.rename_axis(index=None, columns=None)
-    assert Model("m").parameter("p", (USER, MACHINE), bare).values.tolist() == frame.to_numpy().tolist()
+    assert (
+        Model("m").parameter("p", (USER, MACHINE), bare).values.tolist()
+        == frame.to_numpy().tolist()
+    )
     # other names, and labels that differ: there is one way to read it
     named = TABLE.rename_axis(index="who", columns="what")
     assert Model("m").parameter("d", (N, R), named).values.tolist() == TABLE.to_numpy().tolist()
-    with pytest.raises(ModelError, match="parameter 'p' is over 'node', 'who'; expected 'user', 'machine'"):
+    with pytest.raises(
+        ModelError, match="parameter 'p' is over 'node', 'who'; expected 'user', 'machine'"
+    ):
         Model("m").parameter("p", (USER, MACHINE), frame.rename_axis(index="node", columns="who"))
 
 
 def test_dimensions_of_other_names_are_refused():
     xarray = pytest.importorskip("xarray")
     for array, said in (
-        (xarray.DataArray(CUBE[0], dims=["machine", "place"]), "over 'machine', 'place'; expected 'user', 'machine'"),
+        (
+            xarray.DataArray(CUBE[0], dims=["machine", "place"]),
+            "over 'machine', 'place'; expected 'user', 'machine'",
+        ),
         (xarray.DataArray(CUBE[0, 0], dims=["machine"]), "over 'machine'; expected 'user'"),
-        (xarray.DataArray(CUBE[0], coords={"user": ["a", "c"]}, dims=["user", "m"]), "names user 'c', who is unknown"),
+        (
+            xarray.DataArray(CUBE[0], coords={"user": ["a", "c"]}, dims=["user", "m"]),
+            "names user 'c', who is unknown",
+        ),
     ):
         with pytest.raises(ModelError, match=said):
             Model("m").parameter("p", (USER, MACHINE), array)
-    assert Model("m").parameter("p", (USER, MACHINE), xarray.DataArray(CUBE[0])).values.tolist() == CUBE[0].tolist()
+    assert (
+        Model("m").parameter("p", (USER, MACHINE), xarray.DataArray(CUBE[0])).values.tolist()
+        == CUBE[0].tolist()
+    )
 
 
 def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
@@ -131,7 +178,10 @@ def test_complex_numbers_are_refused():
 
 @pytest.mark.parametrize(
     "arcs",
-    [[("s", "t"), ("t", "u"), ("s", "u")], pd.MultiIndex.from_tuples([("s", "t"), ("t", "u"), ("s", "u")])],
+    [
+        [("s", "t"), ("t", "u"), ("s", "u")],
+        pd.MultiIndex.from_tuples([("s", "t"), ("t", "u"), ("s", "u")]),
+    ],
     ids=["tuples", "levels"],
 )
 def test_tuples_are_labels_of_one_index(arcs):
@@ -168,9 +218,13 @@ def test_a_mapping_may_have_a_tuple_for_each_element():
 def test_bounds_name_the_element():
     i = Index("i", ["a", "b"])
     x = Model("m").variable("x", i, upper=[3, 1])
-    with pytest.raises(ModelError, match=r"variable x\[b\]: a lower bound is above its upper bound, 2.0 > 1.0"):
+    with pytest.raises(
+        ModelError, match=r"variable x\[b\]: a lower bound is above its upper bound, 2.0 > 1.0"
+    ):
         x.set(lower=2)
-    with pytest.raises(ModelError, match=r"variable y\[a\]: the upper bound is NaN; expected a number or None"):
+    with pytest.raises(
+        ModelError, match=r"variable y\[a\]: the upper bound is NaN; expected a number or None"
+    ):
         Model("m").variable("y", i, upper=[np.nan, 1])
     with pytest.raises(UnknownNameError, match="has no definition 'x'"):
         x.model.evaluate("x", np.zeros(2))
@@ -228,7 +282,9 @@ def test_labels_that_are_tuples_of_several_types(labels, tmp_path):
     weights = {label: position + 1.0 for position, label in enumerate(t)}
     both = {(label, user): weights[label] * limits[user] for label in t for user in N}
     by_user = model.constraint("by_user", x <= limits)
-    by_label = model.constraint("by_label", x <= {label: 2 * weight for label, weight in weights.items()})
+    by_label = model.constraint(
+        "by_label", x <= {label: 2 * weight for label, weight in weights.items()}
+    )
     by_both = model.constraint("by_both", x <= both)
     for row, expected in (
         (by_user, [limits[user] for _ in t for user in N]),
@@ -238,7 +294,9 @@ def test_labels_that_are_tuples_of_several_types(labels, tmp_path):
         block = next(block for block in model.compile().rows if block.name == row.name)
         assert model.compile().row_upper[block.slice].tolist() == expected
     model.maximize(x.sum())
-    assert model.parameter("w", (t, N), both).values.tolist() == [[both[label, user] for user in N] for label in t]
+    assert model.parameter("w", (t, N), both).values.tolist() == [
+        [both[label, user] for user in N] for label in t
+    ]
     answer = model.solve()
     built = model.to_pyomo()
     pyo.SolverFactory("appsi_highs").solve(built)
@@ -252,7 +310,10 @@ def test_labels_that_pyomo_would_write_alike_are_refused():
     model = Model("m")
     model.variable("x", Index("t", [("a",), ("a", "b")]), Index("n", [("b", "c"), ("c",)]))
     model.maximize(model["x"].sum())
-    with pytest.raises(ModelError, match=r"variable 'x' has two elements that Pyomo would both call \('a', 'b', 'c'\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"variable 'x' has two elements that Pyomo would both call \('a', 'b', 'c'\)",
+    ):
         model.to_pyomo()
 
 
@@ -261,7 +322,10 @@ def test_a_frame_over_an_index_that_the_formula_lacks_is_to_be_a_parameter():
     content = pd.DataFrame([[1, 2, 3], [4, 5, 6]], ["bread", "milk"], ["kcal", "protein", "fat"])
     model = Model("diet")
     x = model.variable("x", foods)
-    with pytest.raises(ModelError, match=r"shape \(2, 3\), expected \(2,\) \(2 food\).*model.parameter\(name, \(F, …"):
+    with pytest.raises(
+        ModelError,
+        match=r"shape \(2, 3\), expected \(2,\) \(2 food\).*model.parameter\(name, \(F, …",
+    ):
         (x * content).sum(foods)
     a = model.parameter("a", (foods, Index("N", content.columns, "nutrient")), content)
     model.constraint("need", (x * a).sum(foods) >= {"protein": 2, "fat": 3, "kcal": 1})

@@ -17,7 +17,9 @@ MASK = np.array([[True, False], [True, True]])
 def test_c_drfh_is_not_printed_as_drfh():
     free = examples.load("khamse-ashari-figure-1").replace(eligible=None)
     free = free.replace(capacities=free.capacities + 1)  # every server has everything
-    bound = free.replace(eligible=[[True, False], [True, True], [True, True]], task_limits=[None, 4, None])
+    bound = free.replace(
+        eligible=[[True, False], [True, True], [True, True]], task_limits=[None, 4, None]
+    )
     drfh, c_drfh = fairlp.formulate(free, "drfh"), fairlp.formulate(bound, "c-drfh")
     assert "∈" not in str(drfh) and r"\in" not in drfh.to_latex()
     text, latex = str(c_drfh), c_drfh.to_latex()
@@ -25,7 +27,10 @@ def test_c_drfh_is_not_printed_as_drfh():
     assert "E = {(n,i): n may run on i, which has all that its tasks need}   5 of 6" in text
     assert "limit     ∑_i g[n,i] ≤ T[n]   ∀ n ∈ L (1 of 3)" in text
     assert r"g_{n,i} \ge 0 \quad \forall\, (n,i) \in E\ \text{(0 elsewhere)}" in latex
-    assert r"E = \{(n,i) : \text{n may run on i, which has all that its tasks need}\} \quad \text{(5 of 6)}" in latex
+    assert (
+        r"E = \{(n,i) : \text{n may run on i, which has all that its tasks need}\} \quad \text{(5 of 6)}"
+        in latex
+    )
     assert r"\sum_{i} g_{n,i} \le T_{n} \quad \forall\, n \in L" in latex
 
 
@@ -39,10 +44,13 @@ def test_a_mask_without_words_is_enumerated_and_equal_ones_have_one_name():
     assert "x[n,i] ≥ 0   ∀ (n,i) ∈ E" in text
     assert "most  x[n,i] ≤ 1   ∀ (n,i) ∈ E (3 of 4)" in text
     assert "ann   ∑_i x[n,i] ≥ 1   ∀ n ∈ E1 (1 of 2)" in text
-    assert text.endswith("  where\n    E = {(ann,s1), (b_b,s1), (b_b,s2)}   3 of 4\n    E1 = {ann}   1 of 2")
+    assert text.endswith(
+        "  where\n    E = {(ann,s1), (b_b,s1), (b_b,s2)}   3 of 4\n    E1 = {ann}   1 of 2"
+    )
     assert r"x_{n,i} \le 1 \quad \forall\, (n,i) \in E \\" in latex
     assert (
-        r"\text{where}\quad & E = \{(\text{ann},\text{s1}), (\text{b\_b},\text{s1}), (\text{b\_b},\text{s2})\}" in latex
+        r"\text{where}\quad & E = \{(\text{ann},\text{s1}), (\text{b\_b},\text{s1}), (\text{b\_b},\text{s2})\}"
+        in latex
     )
     assert r"& E_{1} = \{\text{ann}\} \quad \text{(1 of 2)}" in latex
 
@@ -78,7 +86,9 @@ def test_a_named_subset_is_used_for_variables_and_rows():
         model.subset("G", N, [True, False])
 
 
-@pytest.mark.parametrize("name", [n for n in fairlp.mechanisms().index if n not in ("slots", "sequential-minmax")])
+@pytest.mark.parametrize(
+    "name", [n for n in fairlp.mechanisms().index if n not in ("slots", "sequential-minmax")]
+)
 def test_every_model_with_a_mask_says_so_in_both(name):
     instance = examples.load("ghodsi").replace(task_limits=[2, None])
     row = fairlp.mechanisms.find(name)
@@ -110,7 +120,9 @@ def test_the_print_says_what_is_0_outside_an_index():
     n, t = Index("n", ["ann", "bob"], "user"), Index("t", [8, 9, 10], "hour")
     model = Model("m")
     x = model.variable("x", n, t)
-    model.constraint("ramp", x - x.shift(t) <= 5, where=pd.Series([False, True, True], index=[8, 9, 10]))
+    model.constraint(
+        "ramp", x - x.shift(t) <= 5, where=pd.Series([False, True, True], index=[8, 9, 10])
+    )
     assert "outside" not in str(model)
     assert "outside" not in model.to_latex()
     model.constraint("next", x.shift(t, -1) >= x, where=[[True, True, False], [True, False, False]])

@@ -24,7 +24,11 @@ from profiles import many
 
 
 def indices():
-    return Index("n", ["a", "b", "c"], "user"), Index("i", [10, 20], "server"), Index("r", ["cpu", "mem"], "resource")
+    return (
+        Index("n", ["a", "b", "c"], "user"),
+        Index("i", [10, 20], "server"),
+        Index("r", ["cpu", "mem"], "resource"),
+    )
 
 
 def by_loops(n, i, r, d, c, mask):
@@ -79,7 +83,12 @@ def test_names_carry_the_labels():
     mask = np.array([[True, False], [True, True], [False, True]])
     program = by_notation(n, i, r, np.ones((3, 2)), np.ones((2, 2)), mask).compile()
     assert program.column_names == ["g[a,10]", "g[b,10]", "g[b,20]", "g[c,20]", "t"]
-    assert program.row_names[:4] == ["capacity[10,cpu]", "capacity[10,mem]", "capacity[20,cpu]", "capacity[20,mem]"]
+    assert program.row_names[:4] == [
+        "capacity[10,cpu]",
+        "capacity[10,mem]",
+        "capacity[20,cpu]",
+        "capacity[20,mem]",
+    ]
     assert program.row_names[4:] == ["fairness[a]", "fairness[b]", "fairness[c]"]
     with pytest.raises(UnknownNameError, match="did you mean 'fairness'"):
         program.row_block("fairnes")
@@ -101,11 +110,17 @@ def test_prints_as_mathematics_and_latex():
 def test_every_operation_of_an_expression():
     n, i, _ = indices()
     model = Model("ops", indices=(n, i))
-    a, b = model.parameter("a", n, [1, 2, 4]), model.parameter("b", (n, i), [[1, 2], [3, 4], [5, 6]])
+    a, b = (
+        model.parameter("a", n, [1, 2, 4]),
+        model.parameter("b", (n, i), [[1, 2], [3, 4], [5, 6]]),
+    )
     x, y = model.variable("x", n, i), model.variable("y", n, lower=None)
     row = 2 * x / a - (b + 1) * y + (a - 3) * 1 <= 5 + a.sum() - np.float64(2) * x + (-y)
     model.constraint("row", row)
-    assert str(row) == "2·x[n,i]/a[n] − (b[n,i] + 1)·y[n] + (a[n] − 3)·1 ≤ 5 + ∑_n a[n] − 2·x[n,i] + −y[n]"
+    assert (
+        str(row)
+        == "2·x[n,i]/a[n] − (b[n,i] + 1)·y[n] + (a[n] − 3)·1 ≤ 5 + ∑_n a[n] − 2·x[n,i] + −y[n]"
+    )
     program = model.compile()
     A, names = program.A.toarray(), program.column_names
     for k, (user, server) in enumerate(itertools.product(range(3), range(2))):
@@ -166,7 +181,9 @@ def test_log_objective_compiles():
 def test_masked_rows_and_definitions():
     n, i, _ = indices()
     model = Model("masks", indices=(n, i))
-    x = model.variable("x", n, i, where=np.array([[1, 1], [0, 1], [1, 0]], dtype=bool), lower=1, upper=[[1, 2]] * 3)
+    x = model.variable(
+        "x", n, i, where=np.array([[1, 1], [0, 1], [1, 0]], dtype=bool), lower=1, upper=[[1, 2]] * 3
+    )
     b = model.parameter("b", (n, i), np.arange(6.0).reshape(3, 2))
     model.constraint("some", b * x <= b, where=np.array([[0, 1], [1, 0], [1, 0]], dtype=bool))
     model.define("double", 2 * x + 1)
@@ -184,7 +201,11 @@ def test_solution_objects_are_labelled():
     mask = np.array([[1, 0], [1, 1], [0, 1]], dtype=bool)
     solution = by_notation(n, i, r, np.ones((3, 2)), np.ones((2, 2)), mask).solve()
     g = solution.values["g"]
-    assert isinstance(g, pd.DataFrame) and g.index.tolist() == ["a", "b", "c"] and g.columns.tolist() == [10, 20]
+    assert (
+        isinstance(g, pd.DataFrame)
+        and g.index.tolist() == ["a", "b", "c"]
+        and g.columns.tolist() == [10, 20]
+    )
     assert np.isnan(g.loc["a", 20])  # no such variable
     assert isinstance(solution.values["t"], float)
     assert solution.duals["fairness"].index.tolist() == ["a", "b", "c"]
@@ -205,8 +226,14 @@ WRONG = {
         lambda m, d, x: m.parameter("e", (N, I), np.ones((2, 3))),
         r"shape \(2, 3\), expected \(3",
     ),
-    "NaN names its labels": (lambda m, d, x: m.parameter("e", N, [1, np.nan, 3]), r"parameter e\[b\] is nan"),
-    "infinite coefficient": (lambda m, d, x: m.parameter("e", N, [1, 2, np.inf]), r"parameter e\[c\] is inf"),
+    "NaN names its labels": (
+        lambda m, d, x: m.parameter("e", N, [1, np.nan, 3]),
+        r"parameter e\[b\] is nan",
+    ),
+    "infinite coefficient": (
+        lambda m, d, x: m.parameter("e", N, [1, 2, np.inf]),
+        r"parameter e\[c\] is inf",
+    ),
     "duplicate name": (lambda m, d, x: m.variable("d", N), "'d' is used twice"),
     "duplicate constraint": (
         lambda m, d, x: (m.constraint("k", x <= 1), m.constraint("k", x <= 1)),
@@ -218,11 +245,17 @@ WRONG = {
         lambda m, d, x: (m.constraint("k", x / (d.sum(R) - 2) <= 1), m.compile()),
         "division by zero",
     ),
-    "an array as a formula": (lambda m, d, x: log(np.ones(3)), r"model.parameter\(name, indices, values\)"),
+    "an array as a formula": (
+        lambda m, d, x: log(np.ones(3)),
+        r"model.parameter\(name, indices, values\)",
+    ),
     "a string": (lambda m, d, x: x + "1", "cannot stand in a formula"),
     "infinite constant": (lambda m, d, x: x <= np.inf, "finite number"),
     "sum over what is not there": (lambda m, d, x: x.sum(R), "does not occur"),
-    "two indices of one symbol": (lambda m, d, x: x + m.parameter("e", Index("n", [1]), [1]), "another symbol"),
+    "two indices of one symbol": (
+        lambda m, d, x: x + m.parameter("e", Index("n", [1]), [1]),
+        "another symbol",
+    ),
     "not a relation": (lambda m, d, x: m.constraint("k", x), "expected left <= right"),
     "chained comparison": (lambda m, d, x: 0 <= x <= 1, "no truth value"),
     "truth value": (lambda m, d, x: bool(x), "no truth value"),
@@ -238,8 +271,14 @@ WRONG = {
     ),
     "bound is NaN": (lambda m, d, x: m.variable("y", N, lower=np.nan), "NaN"),
     "bound of a wrong shape": (lambda m, d, x: m.variable("y", N, lower=[1, 2]), "has shape"),
-    "over other indices": (lambda m, d, x: m.constraint("k", x <= 1, over=(N,)), r"but over=\(n\) was given"),
-    "another model's variable": (lambda m, d, x: Model("other").constraint("k", x <= 1), "of another model"),
+    "over other indices": (
+        lambda m, d, x: m.constraint("k", x <= 1, over=(N,)),
+        r"but over=\(n\) was given",
+    ),
+    "another model's variable": (
+        lambda m, d, x: Model("other").constraint("k", x <= 1),
+        "of another model",
+    ),
     "log in a constraint": (lambda m, d, x: m.constraint("k", log(x) <= 1), "must be linear"),
     "log of a log": (lambda m, d, x: log(log(x)), "logarithm of a logarithm"),
     "rename to other labels": (lambda m, d, x: x[I, N], "other labels"),
@@ -265,11 +304,14 @@ def test_a_change_after_compiling_is_seen():
 
 @pytest.mark.parametrize("over", ["n", ("n", "i"), None])
 def test_a_variable_runs_over_indices(over):
-    with pytest.raises(ModelError, match=r"variable 'x' runs over .*expected indices, one after the other"):
+    with pytest.raises(
+        ModelError, match=r"variable 'x' runs over .*expected indices, one after the other"
+    ):
         Model("wrong").variable("x", over)
 
 
-# Models with strange parts: nodes of no kind that is known, parts of no model, sweeps that are not proved at once.
+# Models with strange parts: nodes of no kind that is known, parts of no model, sweeps that are not
+# proved at once.
 
 USERS = Index("n", ["ann", "bob"], "user")
 
@@ -328,13 +370,16 @@ def test_a_sweep_asks_again_where_the_solver_does_not_end():
         def run(self, program, options):
             found = super().run(program, options)
             ends.append(len(ends))
-            return replace(found, termination=fairlp.Termination.UNKNOWN) if len(ends) == 2 else found
+            return (
+                replace(found, termination=fairlp.Termination.UNKNOWN) if len(ends) == 2 else found
+            )
 
     found = model().sweep("h", [1, 2, 3], solver=Slow())
     assert found["objective"].tolist() == [2, 4, 6] and len(ends) == 4
 
 
-# What people write who meet models for the first time: a relation, a sum or a name that is none is said to be none.
+# What people write who meet models for the first time: a relation, a sum or a name that is none is
+# said to be none.
 
 
 @pytest.fixture
@@ -345,7 +390,8 @@ def small_model():
 
 
 @pytest.mark.parametrize(
-    "strict", [lambda x: x < 1, lambda x: x.sum() > 1, lambda x: x["ann"] > x["bob"], lambda x: x > 1]
+    "strict",
+    [lambda x: x < 1, lambda x: x.sum() > 1, lambda x: x["ann"] > x["bob"], lambda x: x > 1],
 )
 def test_a_strict_relation_is_refused(strict, small_model):
     with pytest.raises(ModelError, match="no strict relations: write <= or >="):
@@ -354,7 +400,8 @@ def test_a_strict_relation_is_refused(strict, small_model):
 
 def test_a_sum_is_over_an_index_not_over_its_symbol(small_model):
     with pytest.raises(
-        ModelError, match=re.escape("sum over 'u': expected an Index, not str; a variable x has x.indices")
+        ModelError,
+        match=re.escape("sum over 'u': expected an Index, not str; a variable x has x.indices"),
     ):
         small_model["x"].sum("u")
 
@@ -367,11 +414,14 @@ def test_a_name_is_text(name, small_model):
     with pytest.raises(ModelError, match=words):
         small_model.variable(name)
     assert (
-        list(small_model.variables) == ["x"] and not small_model.constraints and fairlp.Model("small").objective is None
+        list(small_model.variables) == ["x"]
+        and not small_model.constraints
+        and fairlp.Model("small").objective is None
     )
 
 
-# What a model hardly ever holds: quotients in LaTeX, bounds above only, weights of logarithms that are all zero.
+# What a model hardly ever holds: quotients in LaTeX, bounds above only, weights of logarithms that
+# are all zero.
 
 
 def odd_model(**bounds):
@@ -387,7 +437,10 @@ def test_quotients_are_fractions_in_latex():
     d = made.parameter("d", USERS, [2.0, 4.0])
     made.constraint("part", made["x"] / d <= 1)
     assert r"\frac{x_{n}}{d_{n}}" in made.to_latex() and "x[n]/d[n]" in str(made)
-    assert r"\frac{x_{n}}{d_{n}}" in (made["x"] / d)._repr_latex_() and (made["x"] / d)._repr_latex_()[0] == "$"
+    assert (
+        r"\frac{x_{n}}{d_{n}}" in (made["x"] / d)._repr_latex_()
+        and (made["x"] / d)._repr_latex_()[0] == "$"
+    )
     assert made.solve().objective == pytest.approx(4)
 
 
@@ -460,7 +513,9 @@ def test_a_sweep_of_integers_reads_no_duals():
 def test_what_is_read_of_a_solution_prints():
     solution = odd_model().solve()
     said = repr(solution.values)
-    assert said.startswith("x:\n") and "ann" in said and solution.values["x"].sum() == pytest.approx(4)
+    assert (
+        said.startswith("x:\n") and "ann" in said and solution.values["x"].sum() == pytest.approx(4)
+    )
     with pytest.raises((NoSolutionError, KeyError, FairlpError)):
         solution.values["y"]
 
@@ -506,5 +561,7 @@ def test_a_sweep_says_where_there_is_no_optimum():
     least = made.parameter("h", (), 0.0)
     made.constraint("least", made["x"].sum() >= least)
     found = made.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
-    assert found["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(found["objective"].iloc[1])
+    assert found["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(
+        found["objective"].iloc[1]
+    )
     assert found["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]

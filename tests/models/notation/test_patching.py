@@ -52,7 +52,9 @@ def compiled_blocks(monkeypatch):
     for what in ("entries", "sides"):
         own = getattr(compiler, what)
         monkeypatch.setattr(
-            compiler, what, lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest)
+            compiler,
+            what,
+            lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest),
         )
     return seen
 
@@ -67,7 +69,10 @@ def test_only_what_a_parameter_stands_in_is_compiled(monkeypatch):
     assert after.row_upper.tolist()[0] == 5 and before.row_upper.tolist()[0] == 4
     seen.clear()
     m["d"].set([3, 4])
-    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and seen == [("entries", "first"), ("sides", "first")]
+    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and seen == [
+        ("entries", "first"),
+        ("sides", "first"),
+    ]
     seen.clear()
     m["x"].set(upper=[7, 8])
     assert m.compile().col_upper.tolist() == [7, 8, np.inf, np.inf] and not seen
@@ -83,7 +88,9 @@ def test_entries_that_vanish_and_come_back():
         m["d"].set(values)
         fresh = m.copy()
         fresh.changed()
-        assert same_bytes(m.compile(), fresh.compile()) == [] and m.compile().A.nnz == 4 + np.count_nonzero(values)
+        assert same_bytes(
+            m.compile(), fresh.compile()
+        ) == [] and m.compile().A.nnz == 4 + np.count_nonzero(values)
 
 
 def test_a_change_that_cannot_be_compiled_is_said_each_time_and_can_be_taken_back():
@@ -109,7 +116,9 @@ def test_every_error_of_compiling_names_the_block():
 
     m, q, x = fresh()
     m.constraint("shares", x / q <= 1)
-    with pytest.raises(ModelError, match=r"constraint 'shares': division by zero: \(q\[n\]\) is 0 somewhere"):
+    with pytest.raises(
+        ModelError, match=r"constraint 'shares': division by zero: \(q\[n\]\) is 0 somewhere"
+    ):
         m.compile()
     m, q, x = fresh()
     with pytest.raises(ModelError, match="constraint 'ends': division by zero"):

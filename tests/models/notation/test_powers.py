@@ -65,7 +65,8 @@ def test_a_back_end_without_powers_is_given_tangents_or_refuses():
 
 
 @pytest.mark.parametrize(
-    ("exponent", "text", "tex"), [(0.5, "x[n]^0.5", "{x_{n}}^{0.5}"), (-2, "x[n]^(-2)", "{x_{n}}^{-2}")]
+    ("exponent", "text", "tex"),
+    [(0.5, "x[n]^0.5", "{x_{n}}^{0.5}"), (-2, "x[n]^(-2)", "{x_{n}}^{-2}")],
 )
 def test_they_print_as_mathematics(exponent, text, tex):
     model, _ = cake(exponent)
@@ -129,7 +130,9 @@ def test_powers_and_logarithms_of_parameters_are_numbers():
         y, number = again.variable("x", n, upper=1), np.array(values)
         again.constraint("cap", (number**2 * y).sum() <= 9)
         again.maximize(
-            ((np.log(number) + number**0.5) * y).sum() + (number**2 * log(y + number)).sum() + (number**2).sum()
+            ((np.log(number) + number**0.5) * y).sum()
+            + (number**2 * log(y + number)).sum()
+            + (number**2).sum()
         )
         assert found.objective == pytest.approx(again.solve().objective, rel=1e-7)
     c.set([0.0, 2.0])

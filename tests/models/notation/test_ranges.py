@@ -49,7 +49,9 @@ def test_one_block_has_both_bounds_everywhere(name, tmp_path):
         path = tmp_path / f"range.{suffix}"
         one.write(path)
         back = fairlp.read_program(path)
-        bound = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)  # files have no rows without bounds
+        bound = np.isfinite(program.row_lower) | np.isfinite(
+            program.row_upper
+        )  # files have no rows without bounds
         np.testing.assert_array_equal(back.row_lower, program.row_lower[bound])
         np.testing.assert_array_equal(back.row_upper, program.row_upper[bound])
         np.testing.assert_array_equal(back.A.toarray(), program.A.toarray()[bound])
@@ -91,21 +93,27 @@ def test_it_prints_as_one_line():
     assert r"w_{n} \le \sum_{i} x_{n,i} + 1 \le w_{n} + 1 \quad \forall\, n" in latex
     arrays = model([1, 2], [3, 4])
     assert "lower[n] ≤ ∑_i x[n,i] + 1 ≤ upper[n]   ∀ n" in str(arrays)
-    assert "∑_i x[n,i] + 1 ≤ 3" in str(model(None, 3)) and "1 ≤ ∑_i x[n,i] + 1   ∀" in str(model(1, None))
+    assert "∑_i x[n,i] + 1 ≤ 3" in str(model(None, 3)) and "1 ≤ ∑_i x[n,i] + 1   ∀" in str(
+        model(1, None)
+    )
 
 
 def test_a_range_follows_its_parameters():
     one = model("w", "w + 1")
     one.compile()
     one["w"].set([5, 0])
-    assert one.compile().row_lower[:2].tolist() == [4, -1] and one.compile().row_upper[:2].tolist() == [5, 0]
+    assert one.compile().row_lower[:2].tolist() == [4, -1] and one.compile().row_upper[
+        :2
+    ].tolist() == [5, 0]
     ends = Model("ends", indices=(N,))
     low, x = ends.parameter("low", N, [1, 2]), ends.variable("x", N)
     ends.constraint("band", x.between(low, 3))
     ends.maximize(x.sum())
     ends.compile()
     low.set([1, 4])
-    with pytest.raises(ModelError, match=r"constraint band\[bob\]: the lower end 4 is above the upper end 3"):
+    with pytest.raises(
+        ModelError, match=r"constraint band\[bob\]: the lower end 4 is above the upper end 3"
+    ):
         ends.compile()
 
 
@@ -119,13 +127,25 @@ WRONG = {
         lambda x: x.sum(I).between([1, 4], [2, 3]),
         r"constraint k\[bob\]: the lower end 4 is above the upper end 3",
     ),
-    "crossed numbers": (lambda x: x.sum().between(4, 3), "constraint k: the lower end 4 is above the upper end 3"),
-    "chained": (lambda x: 0 <= x <= 1, r"\(x\[n,i\] ≥ 0\) has no truth value.*expression.between\(low, high\)"),
-    "variables": (lambda x: x.between(x, 3), r"the lower end \(x\[n,i\]\) of the range of x\[n,i\] has variables"),
+    "crossed numbers": (
+        lambda x: x.sum().between(4, 3),
+        "constraint k: the lower end 4 is above the upper end 3",
+    ),
+    "chained": (
+        lambda x: 0 <= x <= 1,
+        r"\(x\[n,i\] ≥ 0\) has no truth value.*expression.between\(low, high\)",
+    ),
+    "variables": (
+        lambda x: x.between(x, 3),
+        r"the lower end \(x\[n,i\]\) of the range of x\[n,i\] has variables",
+    ),
     "NaN": (lambda x: x.between(0, np.nan), "the upper end of the range of .* is NaN"),
     "wrong infinity": (lambda x: x.between(np.inf, None), "the lower end .* is NaN or inf"),
     "neither": (lambda x: x.between(None, np.inf), "neither a lower nor an upper end"),
-    "shape": (lambda x: x.between([1, 2, 3], 4), r"has shape \(3,\), expected \(2, 2\) \(2 user × 2 server\)"),
+    "shape": (
+        lambda x: x.between([1, 2, 3], 4),
+        r"has shape \(3,\), expected \(2, 2\) \(2 user × 2 server\)",
+    ),
     "labels": (
         lambda x: x.sum(I).between({"ann": 1, "bobb": 2}, 4),
         "names user 'bobb', who is unknown; did you mean 'bob'",

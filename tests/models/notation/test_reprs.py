@@ -18,7 +18,10 @@ MASK = np.array([[True, True, False], [False, True, True]])
 
 def model():
     model = Model("<m>", indices=(N, I))
-    d, h = model.parameter("d", (N, I), np.ones((2, 3)), "units & more"), model.parameter("h", (), 0.5)
+    d, h = (
+        model.parameter("d", (N, I), np.ones((2, 3)), "units & more"),
+        model.parameter("h", (), 0.5),
+    )
     g, t = model.variable("g", N, I, where=MASK), model.variable("t", upper=1)
     model.variable("y", N, upper=[1, 2], integer=True)
     model.variable("b", N, binary=True)
@@ -69,7 +72,9 @@ def test_the_model_in_a_notebook_has_masks_and_a_table_of_symbols():
     assert r"g_{n,i} \ge 0 \quad \forall\, (n,i) \in E\ \text{(0 elsewhere)}" in shown
     assert r"E = \{(\text{ann},\text{s1}), (\text{ann},\text{s2}), (\text{<b>},\text{s2})" in shown
     assert r"\quad \text{(4 of 6)}" in shown and r"\forall\, n \in E1" not in shown
-    assert r"d_{n,i} \quad \text{units \& more} \\" in shown and r"& h \quad \text{given} \\" in shown
+    assert (
+        r"d_{n,i} \quad \text{units \& more} \\" in shown and r"& h \quad \text{given} \\" in shown
+    )
     assert r"& n \quad \text{user (2)} \\" in shown and shown.count(r"\text{with}") == 1
     assert r"\text{with}" not in model().to_latex() and model().to_latex(symbols=True) in shown
     assert model()["capacity"]._repr_latex_() == r"$\displaystyle \sum_{n} d_{n,i}\, g_{n,i} \le h$"
@@ -81,7 +86,9 @@ def test_a_solution_as_html_is_escaped_and_says_what_there_is():
     assert "<b>" not in shown.replace("</b>", "") and "&lt;b&gt;" in shown and "<th>t</th>" in shown
     wrong = model()
     wrong.constraint("never", wrong["t"] >= 2)
-    assert "infeasible" in wrong.solve()._repr_html_() and "<table" not in wrong.solve()._repr_html_()
+    assert (
+        "infeasible" in wrong.solve()._repr_html_() and "<table" not in wrong.solve()._repr_html_()
+    )
 
 
 def test_an_instance_a_verdict_and_an_audit_as_html():
@@ -94,7 +101,12 @@ def test_an_instance_a_verdict_and_an_audit_as_html():
         name="<x>",
     )
     shown = instance._repr_html_()
-    assert "&lt;i&gt;ann" in shown and "<i>" not in shown and "&lt;x&gt;" in shown and "task limit" in shown
+    assert (
+        "&lt;i&gt;ann" in shown
+        and "<i>" not in shown
+        and "&lt;x&gt;" in shown
+        and "task limit" in shown
+    )
     assert "inf" not in shown and "count" not in shown
     assert Proof(False, "1 < 2")._repr_html_() == "<p><b>not proved</b>: 1 &lt; 2</p>"
     assert Proof(True, "optimal")._repr_html_() == "<p><b>proved</b>: optimal</p>"
@@ -118,9 +130,15 @@ def test_answers_over_three_indices_are_a_series_and_a_dataset():
     answer = one.solve()
     series, dataset = answer.values["x"], answer.to_xarray()
     assert isinstance(series.index, pd.MultiIndex) and series.loc[("<b>", "s2", 1)] == 9
-    assert isinstance(dataset, xarray.Dataset) and dataset["x"].dims == ("n", "i_", "k")  # "i" is a variable here
+    assert isinstance(dataset, xarray.Dataset) and dataset["x"].dims == (
+        "n",
+        "i_",
+        "k",
+    )  # "i" is a variable here
     np.testing.assert_array_equal(dataset["x"].values, weight.values)
-    assert float(dataset["x"].sel(n="<b>", i_="s2", k=1)) == 9 and dataset.attrs["solver"] == "highs"
+    assert (
+        float(dataset["x"].sel(n="<b>", i_="s2", k=1)) == 9 and dataset.attrs["solver"] == "highs"
+    )
     assert dataset["i"].sel(n="ann") == 2 and np.isnan(dataset["i"].sel(n="<b>"))
     none = model()
     none.constraint("never", none["t"] >= 2)

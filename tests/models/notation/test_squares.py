@@ -23,7 +23,11 @@ SOLVERS = ["cvxpy:CLARABEL", "cvxpy:OSQP", "cvxpy:SCS"]
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_least_squares_within_bounds_are_those_of_scipy(seed, largest):
     rng = np.random.default_rng(seed)
-    a, b, low = rng.integers(-3, 4, (4, 3)) + np.eye(4, 3), rng.integers(-9, 9, 4), rng.integers(-3, 1, 3)
+    a, b, low = (
+        rng.integers(-3, 4, (4, 3)) + np.eye(4, 3),
+        rng.integers(-9, 9, 4),
+        rng.integers(-3, 1, 3),
+    )
     model = Model("fit", indices=(K, N))
     p, x = model.parameter("p", (K, N), a), model.variable("x", N, lower=low, upper=low + 2)
     error = ((p @ x - b) ** 2).sum() / 2
@@ -31,7 +35,9 @@ def test_least_squares_within_bounds_are_those_of_scipy(seed, largest):
     found = model.solve("cvxpy:CLARABEL")
     assert found.status.is_optimal and found.verify().is_optimal
     expected = lsq_linear(a, b, (low, low + 2), tol=1e-14).cost
-    assert (-found.objective if largest else found.objective) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    assert (-found.objective if largest else found.objective) == pytest.approx(
+        expected, rel=1e-6, abs=1e-8
+    )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -53,9 +59,18 @@ def test_squares_stand_beside_logarithms_powers_and_a_linear_part():
     model = Model("mixed", indices=(N,))
     x = model.variable("x", N, upper=9)
     y = x["ann"]
-    model.maximize(4 * log(y) - y * y / 2 + 8 * power(x["bob"], 0.5) - x["bob"] ** 2 + 2 * x["cat"] - x["cat"] ** 2)
+    model.maximize(
+        4 * log(y)
+        - y * y / 2
+        + 8 * power(x["bob"], 0.5)
+        - x["bob"] ** 2
+        + 2 * x["cat"]
+        - x["cat"] ** 2
+    )
     found = model.solve("cvxpy:CLARABEL")
-    assert found.values["x"].to_numpy() == pytest.approx([2, 1.5874, 1], abs=1e-3)  # 4/y = y; 4/√b = 2·b
+    assert found.values["x"].to_numpy() == pytest.approx(
+        [2, 1.5874, 1], abs=1e-3
+    )  # 4/y = y; 4/√b = 2·b
     assert str(x * x) == "x[n]^2" and "quadratic" not in repr(model.compile())
 
 
@@ -78,7 +93,9 @@ def test_they_are_refused_where_they_are_not_convex_not_linear_or_not_solved(tmp
     with pytest.raises(UnsupportedError, match="HiGHS has no"):
         model.to_highs()
     w.set([1, -1, 1])
-    with pytest.raises(ModelError, match=r"weights of squares, times 2, must be >= 0 to minimize.*found -2"):
+    with pytest.raises(
+        ModelError, match=r"weights of squares, times 2, must be >= 0 to minimize.*found -2"
+    ):
         model.compile()
     model.maximize((x**2).sum())
     with pytest.raises(ModelError, match="weights of squares, times 2, must be <= 0 to maximize"):

@@ -48,7 +48,9 @@ def test_every_step_is_what_solving_afresh_gives(seed):
     before = one.compile()
     for name in ("h", "d", "c", "w"):
         shape = one[name].values.shape
-        values = [np.where(rng.random(shape) < 0.3, 0.0, rng.uniform(0.05, 8, shape)) for _ in range(8)]
+        values = [
+            np.where(rng.random(shape) < 0.3, 0.0, rng.uniform(0.05, 8, shape)) for _ in range(8)
+        ]
         table = one.sweep(name, values)
         for (_, row), value in zip(table.iterrows(), values, strict=True):
             expected = afresh(one, name, value)
@@ -67,7 +69,9 @@ def test_a_thousand_values():
     assert len(table) == 1000 and (table["status"] == "optimal").all() and table.index.name == "h"
     for k in (0, 123, 500, 999):
         assert table["objective"].iloc[k] == pytest.approx(afresh(one, "h", values[k]).objective)
-        assert table[["total[ann]", "total[bob]", "total[cat]"]].iloc[k].max() <= 3 * values[k] + 1e-9
+        assert (
+            table[["total[ann]", "total[bob]", "total[cat]"]].iloc[k].max() <= 3 * values[k] + 1e-9
+        )
 
 
 def test_values_duals_and_definitions_are_read_by_name():
@@ -80,7 +84,9 @@ def test_values_duals_and_definitions_are_read_by_name():
         *("capacity[s1]", "capacity[s2]", "total[ann]", "total[bob]", "total[cat]"),
     ]
     expected = afresh(one, "h", 1)
-    assert table.loc["high", elements].sum() == pytest.approx(np.asarray(expected.values["x"]).sum())
+    assert table.loc["high", elements].sum() == pytest.approx(
+        np.asarray(expected.values["x"]).sum()
+    )
     assert table.loc["high", ["capacity[s1]", "capacity[s2]"]].tolist() == pytest.approx(
         expected.duals["capacity"].tolist()
     )
@@ -110,7 +116,9 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
     before = one.compile()
     with pytest.raises(ModelError, match=r"parameter d\[bob\] is nan"):
         one.sweep("d", [[1, 2, 3], [1, np.nan, 3]])
-    with pytest.raises(ModelError, match=r"constraint band\[ann\]: the lower end 0 is above the upper end -3"):
+    with pytest.raises(
+        ModelError, match=r"constraint band\[ann\]: the lower end 0 is above the upper end -3"
+    ):
         one.sweep("h", [1, -1])
     assert same_bytes(one.compile(), before) == [] and one["h"].values == 1
 
@@ -118,11 +126,27 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
 @pytest.mark.parametrize(
     ("act", "error", "said"),
     [
-        (lambda m: m.sweep("x", [1]), ModelError, "<Variable x.* is swept, and only a parameter can be"),
+        (
+            lambda m: m.sweep("x", [1]),
+            ModelError,
+            "<Variable x.* is swept, and only a parameter can be",
+        ),
         (lambda m: m.sweep("hh", [1]), UnknownNameError, "is called 'hh'; did you mean 'h'"),
-        (lambda m: m.sweep("h", 1), ModelError, "the values of parameter 'h' are one int; expected several"),
-        (lambda m: m.sweep("h", [1], read="d"), ModelError, "'d' is a parameter; variables, definitions and constr"),
-        (lambda m: m.sweep("h", [1], read=["capasity"]), UnknownNameError, "did you mean 'capacity'"),
+        (
+            lambda m: m.sweep("h", 1),
+            ModelError,
+            "the values of parameter 'h' are one int; expected several",
+        ),
+        (
+            lambda m: m.sweep("h", [1], read="d"),
+            ModelError,
+            "'d' is a parameter; variables, definitions and constr",
+        ),
+        (
+            lambda m: m.sweep("h", [1], read=["capasity"]),
+            UnknownNameError,
+            "did you mean 'capacity'",
+        ),
         (lambda m: m.sweep("h", [1], solver="nosuch"), UnknownNameError, "nosuch"),
         (
             lambda m: m.sweep("h", [1], timelimit=3),
@@ -151,18 +175,24 @@ def test_integer_models_and_logarithms_sweep_too():
     logs = model(logs=True)
     values = [[1, 2, 1], [3, 0, 1]]
     table = logs.sweep("w", values)
-    assert table["objective"].tolist() == pytest.approx([afresh(logs, "w", w).objective for w in values], abs=1e-6)
+    assert table["objective"].tolist() == pytest.approx(
+        [afresh(logs, "w", w).objective for w in values], abs=1e-6
+    )
 
 
 def test_a_session_goes_on_from_the_last_basis(monkeypatch):
     one = model()
     loads, own = [], sweeps.ModelSession._loaded
-    monkeypatch.setattr(sweeps.ModelSession, "_loaded", lambda *given: loads.append(given) or own(*given))
+    monkeypatch.setattr(
+        sweeps.ModelSession, "_loaded", lambda *given: loads.append(given) or own(*given)
+    )
     one.sweep("h", np.linspace(0.5, 1, 5))
     one.sweep("c", [[6, 9], [5, 5]])
     one.sweep("w", [[6, 9, 1], [5, 5, 2]])
     one.sweep("d", [[1, 2, 3], [2, 2, 2]])
-    assert len(loads) == 4  # bounds and costs are changed in place, and so are coefficients of a few columns
+    assert (
+        len(loads) == 4
+    )  # bounds and costs are changed in place, and so are coefficients of a few columns
     one.sweep("d", [[1, 2, 3], [0, 2, 2]])  # an entry vanishes
     assert len(loads) == 6
 
@@ -170,8 +200,14 @@ def test_a_session_goes_on_from_the_last_basis(monkeypatch):
 def test_a_session_is_told_of_every_change(monkeypatch):
     """Were it not, its answers would not be proved by the program that they are for, and all be solved twice."""
     proved, own = [], sweeps._proved
-    monkeypatch.setattr(sweeps, "_proved", lambda solution: proved.append(own(solution)) or proved[-1])
-    for name, values in (("d", [[1, 2, 3], [2, 2, 3]]), ("w", [[1, 2, 1], [3, 1, 1]]), ("h", [1.0, 0.2])):
+    monkeypatch.setattr(
+        sweeps, "_proved", lambda solution: proved.append(own(solution)) or proved[-1]
+    )
+    for name, values in (
+        ("d", [[1, 2, 3], [2, 2, 3]]),
+        ("w", [[1, 2, 1], [3, 1, 1]]),
+        ("h", [1.0, 0.2]),
+    ):
         model().sweep(name, values)
     assert proved == [True] * 6
 
@@ -185,18 +221,28 @@ def test_an_answer_to_another_program_is_not_taken(monkeypatch):
 
     monkeypatch.setattr(sweeps, "move", left_behind)
     table = model().sweep("h", [0.5, 1.0, 0.2])
-    assert table["objective"].tolist() == pytest.approx([afresh(model(), "h", h).objective for h in (0.5, 1.0, 0.2)])
+    assert table["objective"].tolist() == pytest.approx(
+        [afresh(model(), "h", h).objective for h in (0.5, 1.0, 0.2)]
+    )
 
 
 def test_a_grid_is_a_dataset():
     one = model()
-    table = one.sweep({"h": [0.5, 1.0], one["d"]: {"light": [1, 1, 1], "heavy": [1, 2, 3]}}, read="x")
-    assert dict(table.sizes) == {"h": 2, "d": 2} and table["d"].values.tolist() == ["light", "heavy"]
+    table = one.sweep(
+        {"h": [0.5, 1.0], one["d"]: {"light": [1, 1, 1], "heavy": [1, 2, 3]}}, read="x"
+    )
+    assert dict(table.sizes) == {"h": 2, "d": 2} and table["d"].values.tolist() == [
+        "light",
+        "heavy",
+    ]
     for h in (0.5, 1.0):
         for label, d in (("light", [1, 1, 1]), ("heavy", [1, 2, 3])):
             at = table.sel(h=h, d=label)
             expected = model(h=h, d=d).solve()
-            assert at["objective"].item() == pytest.approx(expected.objective) and at["status"].item() == "optimal"
+            assert (
+                at["objective"].item() == pytest.approx(expected.objective)
+                and at["status"].item() == "optimal"
+            )
             assert sum(at[f"x[{n},{i}]"].item() for n in N for i in I) <= 9 * h + 1e-9
     assert one["h"].values == 1 and one["d"].values.tolist() == [1, 2, 3]
     with pytest.raises(ModelError, match="or a mapping of parameters to their values"):
@@ -236,8 +282,17 @@ def edit(one, rng):
 def loaded_arrays(highs):
     """What HiGHS holds, as plain lists."""
     lp = highs.getLp()
-    arrays = (lp.col_cost_, lp.col_lower_, lp.col_upper_, lp.row_lower_, lp.row_upper_, lp.a_matrix_.value_)
-    return [list(part) for part in (*arrays, lp.a_matrix_.index_, lp.a_matrix_.start_, lp.integrality_)]
+    arrays = (
+        lp.col_cost_,
+        lp.col_lower_,
+        lp.col_upper_,
+        lp.row_lower_,
+        lp.row_upper_,
+        lp.a_matrix_.value_,
+    )
+    return [
+        list(part) for part in (*arrays, lp.a_matrix_.index_, lp.a_matrix_.start_, lp.integrality_)
+    ]
 
 
 @settings(max_examples=many(12), deadline=None)
@@ -256,7 +311,8 @@ def test_a_session_solves_what_a_rebuild_gives_bit_for_bit(seed):
                 has, scaling = loaded_arrays(held._highs), held.scaling
                 held.restart()
                 if all(
-                    np.array_equal(getattr(scaling, k), getattr(held.scaling, k)) for k in ("rows", "columns", "rhs")
+                    np.array_equal(getattr(scaling, k), getattr(held.scaling, k))
+                    for k in ("rows", "columns", "rhs")
                 ):
                     assert has[1:] == loaded_arrays(held._highs)[1:]
             expected = rebuilt.solve()
@@ -293,7 +349,11 @@ def test_the_basis_of_what_stays_is_kept():
 def test_a_closed_session_says_so():
     one = model()
     with one.session("scipy", time_limit=60) as session:
-        assert session.solve().objective == session.last.objective == pytest.approx(one.solve().objective)
+        assert (
+            session.solve().objective
+            == session.last.objective
+            == pytest.approx(one.solve().objective)
+        )
     with pytest.raises(ModelError, match="the session of model 'm' is closed"):
         session.solve()
     with pytest.raises(UnknownNameError, match="has no option 'timelimit'"):
@@ -331,5 +391,7 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert len(answers) == 90 and np.allclose(answers, expected, rtol=1e-9)
 """
-    done = subprocess.run([sys.executable, "-c", code, of], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code, of], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr

@@ -35,7 +35,10 @@ def solved(model, seed):
     copy.changed()
     assert same_bytes(copy.compile(), model.compile()) == []
     solver = SOLVERS[1 + seed % 3]
-    answers = [model.solve(), copy.solve(solver if solver in fairlp.solvers().query("available").index else "scipy")]
+    answers = [
+        model.solve(),
+        copy.solve(solver if solver in fairlp.solvers().query("available").index else "scipy"),
+    ]
     if not answers[0].status.is_optimal:
         assert {one.status.termination.value for one in answers} == {"infeasible"}
         return -np.inf
@@ -46,7 +49,11 @@ def solved(model, seed):
 def cake_of(seed):
     """A random model: maximise cost·x within bounds and Σ x <= cake."""
     rng = np.random.default_rng(seed)
-    low, cost, cake = rng.integers(-3, 1, 3) * rng.integers(0, 2), rng.integers(-4, 6, 3), int(rng.integers(0, 9))
+    low, cost, cake = (
+        rng.integers(-3, 1, 3) * rng.integers(0, 2),
+        rng.integers(-4, 6, 3),
+        int(rng.integers(0, 9)),
+    )
     high = np.maximum(low, 0) + rng.integers(0, 6, 3)
     model = Model("m", indices=(N, R))
     x = model.variable("x", N, lower=low, upper=high)
@@ -62,15 +69,31 @@ def test_an_indicator_is_the_union_of_its_two_cases(seed):
     z = model.variable("z", N, binary=True)
     bound, fee, active = rng.integers(-2, 5, 3), rng.integers(-4, 5, 3), int(rng.integers(2))
     sign = rng.choice(["<=", ">=", "==", "between"])
-    relation = {"<=": x <= bound, ">=": x >= bound, "==": x == bound, "between": x.between(bound, bound + 1)}[sign]
+    relation = {
+        "<=": x <= bound,
+        ">=": x >= bound,
+        "==": x == bound,
+        "between": x.between(bound, bound + 1),
+    }[sign]
     model.indicator("rule", z, relation, active=active)
     model.maximize((x * cost).sum() - (z * fee).sum())
-    ends = {"<=": (low, bound), ">=": (bound, high), "==": (bound, bound), "between": (bound, bound + 1)}[sign]
+    ends = {
+        "<=": (low, bound),
+        ">=": (bound, high),
+        "==": (bound, bound),
+        "between": (bound, bound + 1),
+    }[sign]
     expected = -np.inf
     for choice in product((0, 1), repeat=3):
         held = np.array(choice) == active
-        box = np.where(held, np.maximum(low, ends[0]), low), np.where(held, np.minimum(high, ends[1]), high)
-        expected = max(expected, best(cost, [np.transpose(box)] * int((box[0] <= box[1]).all()), cake) - fee @ choice)
+        box = (
+            np.where(held, np.maximum(low, ends[0]), low),
+            np.where(held, np.minimum(high, ends[1]), high),
+        )
+        expected = max(
+            expected,
+            best(cost, [np.transpose(box)] * int((box[0] <= box[1]).all()), cake) - fee @ choice,
+        )
     assert solved(model, seed) == pytest.approx(expected, abs=1e-6)
 
 
@@ -120,7 +143,8 @@ def test_piecewise_is_what_numpy_interpolates(seed, shared, masked):
     x.fix(at)
     found = model.solve().values["f"].to_numpy()
     wanted = [
-        np.interp(a, row, height) if ok else np.nan for a, row, height, ok in zip(at, rows, heights, there, strict=True)
+        np.interp(a, row, height) if ok else np.nan
+        for a, row, height, ok in zip(at, rows, heights, there, strict=True)
     ]
     assert found == pytest.approx(wanted, abs=1e-7, nan_ok=True)
 
@@ -145,7 +169,9 @@ def test_what_belongs_to_a_helper_goes_with_it_and_not_before():
     model.sos2("two", x, N)
     model.piecewise("y", x, [0, 5], [0, 1])
     model.semicontinuous("gap", x, 2)
-    assert "two_on[n] + two_on[n−1] = 0 ⇒ x[n] = 0" in str(model).replace("≥ 0 ", "= 0 ").replace("≤ 0 ", "= 0 ")
+    assert "two_on[n] + two_on[n−1] = 0 ⇒ x[n] = 0" in str(model).replace("≥ 0 ", "= 0 ").replace(
+        "≤ 0 ", "= 0 "
+    )
     assert r"\mathrm{gap\_on}_{n} = 1 \Rightarrow x_{n} \ge 2" in model.to_latex()
     for act in (
         lambda: model.remove("two_off_below"),
@@ -153,7 +179,8 @@ def test_what_belongs_to_a_helper_goes_with_it_and_not_before():
         lambda: model.remove("gap_on"),
     ):
         with pytest.raises(
-            ModelError, match=r"belongs to (constraint 'two'|variable 'y'|constraint 'gap'), and goes when"
+            ModelError,
+            match=r"belongs to (constraint 'two'|variable 'y'|constraint 'gap'), and goes when",
         ):
             act()
     with pytest.raises(ModelError, match="has variables or rows of its own; remove it"):
@@ -209,7 +236,11 @@ def test_what_is_wrong_is_refused_and_leaves_nothing(case):
 
 def test_a_big_m_of_the_users_own_stands_where_bounds_do_not():
     model = Model("m")
-    x, z, most = model.variable("x"), model.variable("z", binary=True), model.parameter("most", (), 7)
+    x, z, most = (
+        model.variable("x"),
+        model.variable("z", binary=True),
+        model.parameter("most", (), 7),
+    )
     model.indicator("k", z, x <= 1, big_m=most)
     model.constraint("sure", x <= 8)
     model.maximize(x - 3 * z)
@@ -297,7 +328,9 @@ def test_rounding_beside_rows_of_nothing_is_no_violation(solver, by_hand, tmp_pa
     assert model.solve(solver).objective == pytest.approx(3)
     for ending in ("mps", "lp"):
         model.write(tmp_path / f"m.{ending}")
-        assert fairlp.read_program(tmp_path / f"m.{ending}").solve(solver).objective == pytest.approx(3)
+        assert fairlp.read_program(tmp_path / f"m.{ending}").solve(
+            solver
+        ).objective == pytest.approx(3)
 
 
 @given(SEEDS)
@@ -306,7 +339,9 @@ def test_a_solvers_tolerance_in_any_row_does_not_lose_the_optimum(seed):
     """What is off by 1e-9 is put right at the same integers; what is off by far is no point of the program."""
     rng = np.random.default_rng(seed)
     solution = one_of_two(seed % 2 == 0).solve()
-    off = replace(solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)).checked(by_word=True)
+    off = replace(solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)).checked(
+        by_word=True
+    )
     assert off.status.is_optimal and off.objective == pytest.approx(3)
     wrong = replace(solution, x=solution.x + rng.uniform(2, 9)).checked(by_word=True)
     assert not wrong.status.is_optimal

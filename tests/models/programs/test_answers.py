@@ -15,13 +15,22 @@ from fairlp.errors import NoSolutionError, SolverError, UnsupportedError
 from fairlp.models.programs import backends
 from fairlp.models.programs.certificate import Certificate, certify, proves_infeasible
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination, solution_at
+from fairlp.models.programs.solution import (
+    Capability,
+    Options,
+    Point,
+    Status,
+    Termination,
+    solution_at,
+)
 from fairlp.tolerances import VERIFIED
 from small_programs import INF, program
 
 
 @pytest.mark.parametrize("off", [2 * VERIFIED, 1e-6, 1.0])
-@pytest.mark.parametrize("part", ["primal_residual", "integrality_residual", "dual_residual", "gap"])
+@pytest.mark.parametrize(
+    "part", ["primal_residual", "integrality_residual", "dual_residual", "gap"]
+)
 def test_one_wrong_number_is_enough(part, off):
     right = Certificate(0.0, 0.0, 0.0, 0.0, 0.0)
     assert right.is_optimal and right.is_feasible
@@ -99,10 +108,16 @@ def test_without_costs_every_feasible_point_is_optimal():
 
 def test_rounding_in_a_price_does_not_spoil_a_proof_and_an_unbounded_variable_does():
     """0.1 + 0.2 − 0.3 is not 0 in floats; z is free."""
-    p = program([[1.0, 0.1], [0.0, 0.2], [-1.0, -0.3]], [(1.0, INF)] * 2 + [(0.0, INF)], [(0.0, INF), (-INF, INF)])
+    p = program(
+        [[1.0, 0.1], [0.0, 0.2], [-1.0, -0.3]],
+        [(1.0, INF)] * 2 + [(0.0, INF)],
+        [(0.0, INF), (-INF, INF)],
+    )
     assert proves_infeasible(p, np.ones(3))
     assert not proves_infeasible(p, np.array([1.0, 0.9, 1.0]))
-    assert not proves_infeasible(p, np.array([1.0, 1.0, -1.0]))  # a side that the last row does not have
+    assert not proves_infeasible(
+        p, np.array([1.0, 1.0, -1.0])
+    )  # a side that the last row does not have
 
 
 def answer(p, x, duals=None, termination=Termination.OPTIMAL):
@@ -135,7 +150,12 @@ def test_optimal_needs_a_point_and_a_limit_is_never_optimal():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"time_limit": np.nan}, {"time_limit": -1.0}, {"primal_tolerance": 0.0}, {"dual_tolerance": -1e-9}],
+    [
+        {"time_limit": np.nan},
+        {"time_limit": -1.0},
+        {"primal_tolerance": 0.0},
+        {"dual_tolerance": -1e-9},
+    ],
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(UnsupportedError, match="expected"):
@@ -151,7 +171,16 @@ def test_tightened_options_keep_what_was_given():
 
 def test_the_arrays_of_a_program_cannot_be_changed():
     p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
-    for array in (p.c, p.row_lower, p.row_upper, p.col_lower, p.col_upper, p.integrality, p.A.data, p.A.indices):
+    for array in (
+        p.c,
+        p.row_lower,
+        p.row_upper,
+        p.col_lower,
+        p.col_upper,
+        p.integrality,
+        p.A.data,
+        p.A.indices,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
 
@@ -179,7 +208,9 @@ def test_a_time_limit_of_nothing_runs_nothing():
 
 def test_logarithms_go_to_tangents_where_a_back_end_has_none():
     found = backends.solve(logarithmic(), "highs", Options())
-    assert found.method == "tangents" and found.x[0] == pytest.approx(3) and found.verify().is_optimal
+    assert (
+        found.method == "tangents" and found.x[0] == pytest.approx(3) and found.verify().is_optimal
+    )
 
 
 def test_an_answer_travels_without_the_basis_of_its_solver():
@@ -204,4 +235,7 @@ def test_a_gap_needs_a_point_and_a_bound():
 def test_a_gap_beside_an_objective_of_0_is_0_or_infinite():
     nothing = program([[1.0]], [(-INF, 1.0)], [(0.0, 0.0)], [1.0])
     found = solution_at(nothing, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None)
-    assert dataclasses.replace(found, bound=0.0).gap == 0 and dataclasses.replace(found, bound=0.1).gap == INF
+    assert (
+        dataclasses.replace(found, bound=0.0).gap == 0
+        and dataclasses.replace(found, bound=0.1).gap == INF
+    )

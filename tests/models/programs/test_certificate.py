@@ -10,7 +10,12 @@ import scipy.sparse as sp
 
 import fairlp
 from fairlp.models.programs import certificate
-from fairlp.models.programs.certificate import at_integers, certify, proves_infeasible, proves_unbounded
+from fairlp.models.programs.certificate import (
+    at_integers,
+    certify,
+    proves_infeasible,
+    proves_unbounded,
+)
 from fairlp.models.programs.program import Block, Program
 from fairlp.tolerances import VERIFIED
 
@@ -65,7 +70,10 @@ def test_the_optimum_is_proved_in_both_senses():
 )
 def test_what_is_beyond_a_side_or_a_bound_is_seen(off, what, x):
     inside = {"a row over its upper side": X, "a row below its lower side": np.array([0.0, 1 / 3])}
-    inside |= {"a variable over its bound": np.array([3.0, 0.9]), "a variable below its bound": np.array([0.0, 3.0])}
+    inside |= {
+        "a variable over its bound": np.array([3.0, 0.9]),
+        "a variable below its bound": np.array([0.0, 3.0]),
+    }
     planted = inside[what] + off * (np.array(x) - inside[what])
     assert certify(program(), inside[what], None).is_feasible
     found = certify(program(), planted, None)
@@ -110,12 +118,21 @@ def test_a_fraction_of_an_integer_variable_is_seen(off):
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
     assert certify(whole, X, None).is_feasible
     found = certify(whole, np.array([3.0 - off, 1.0]), None)
-    assert found.integrality_residual == pytest.approx(off) and found.primal_residual == 0 and not found.is_feasible
+    assert (
+        found.integrality_residual == pytest.approx(off)
+        and found.primal_residual == 0
+        and not found.is_feasible
+    )
 
 
 def test_without_duals_nothing_is_optimal():
     found = certify(program(), X, None)
-    assert found.is_feasible and not found.is_optimal and found.gap is None and found.dual_residual is None
+    assert (
+        found.is_feasible
+        and not found.is_optimal
+        and found.gap is None
+        and found.dual_residual is None
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
@@ -143,7 +160,9 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
 
 
 def test_multipliers_prove_infeasibility_only_if_they_do():
-    impossible = program(row_lower=np.array([-INF, 20.0]), col_lower=np.array([0.0, 0.0]))  # x + 3y >= 20, x + y <= 4
+    impossible = program(
+        row_lower=np.array([-INF, 20.0]), col_lower=np.array([0.0, 0.0])
+    )  # x + 3y >= 20, x + y <= 4
     assert proves_infeasible(impossible, np.array([-3.0, 1.0]))
     for wrong in ([0.0, 0.0], [3.0, -1.0], [-3.0, -1.0], [-1.0, 1.0], [0.0, 1.0]):
         assert not proves_infeasible(impossible, np.array(wrong)), wrong
@@ -151,7 +170,9 @@ def test_multipliers_prove_infeasibility_only_if_they_do():
     # 12 = 3·4 is what the rows can give: at 12 a point is left, a little above none
     edge = program(row_lower=np.array([-INF, 12.0]), col_lower=np.array([0.0, 0.0]))
     assert not proves_infeasible(edge, np.array([-3.0, 1.0]))
-    assert proves_infeasible(edge.replace(row_lower=np.array([-INF, 12.001])), np.array([-3.0, 1.0]))
+    assert proves_infeasible(
+        edge.replace(row_lower=np.array([-INF, 12.001])), np.array([-3.0, 1.0])
+    )
 
 
 def endless(cost):
@@ -181,19 +202,29 @@ def test_a_reduced_cost_of_a_column_without_end_counts_however_small_it_is(cost)
 
 def test_a_column_in_no_row_can_be_unbounded():
     p = program(
-        A=sp.csc_array((2, 2)), row_lower=np.full(2, -INF), row_upper=np.full(2, INF), col_upper=np.full(2, INF)
+        A=sp.csc_array((2, 2)),
+        row_lower=np.full(2, -INF),
+        row_upper=np.full(2, INF),
+        col_upper=np.full(2, INF),
     )
     assert not certify(p, np.zeros(2), np.zeros(2)).is_optimal
 
 
 def test_a_dual_of_the_wrong_sign_proves_nothing_even_on_a_row_of_zeros():
     """max z: y − z <= 0, y <= 0: with a dual of −1 on the row, all reduced costs have their signs."""
-    p = endless(0.0).replace(c=np.array([0.0, 0.0, 1.0]), row_upper=np.zeros(1), col_upper=np.array([1.0, 0.0, INF]))
+    p = endless(0.0).replace(
+        c=np.array([0.0, 0.0, 1.0]), row_upper=np.zeros(1), col_upper=np.array([1.0, 0.0, INF])
+    )
     assert not certify(p, np.zeros(3), -np.ones(1)).is_optimal
 
 
 def test_duals_that_cancel_do_not_hide_a_gap():
-    twice = program(A=sp.csc_array(np.ones((2, 2))), row_lower=np.full(2, 4.0), row_upper=np.full(2, 4.0), c=np.ones(2))
+    twice = program(
+        A=sp.csc_array(np.ones((2, 2))),
+        row_lower=np.full(2, 4.0),
+        row_upper=np.full(2, 4.0),
+        c=np.ones(2),
+    )
     assert certify(twice, X, np.array([1e8, 1 - 1e8])).is_optimal
     found = certify(twice, X, np.array([1e8, 2 - 1e8]))
     assert not found.is_optimal and found.gap > 0.1
@@ -204,8 +235,13 @@ def test_what_is_not_a_number_is_neither_feasible_nor_optimal(wrong):
     for at in range(2):
         x, duals = X.copy(), DUALS.copy()
         x[at], duals[at] = wrong, wrong
-        assert not certify(program(), x, DUALS).is_feasible and not certify(program(), x, DUALS).is_optimal
-        assert certify(program(), X, duals).is_feasible and not certify(program(), X, duals).is_optimal
+        assert (
+            not certify(program(), x, DUALS).is_feasible
+            and not certify(program(), x, DUALS).is_optimal
+        )
+        assert (
+            certify(program(), X, duals).is_feasible and not certify(program(), X, duals).is_optimal
+        )
 
 
 def test_a_bound_is_missed_by_a_part_of_what_its_rows_are_made_of():
@@ -215,7 +251,8 @@ def test_a_bound_is_missed_by_a_part_of_what_its_rows_are_made_of():
 
 
 @pytest.mark.parametrize(
-    ("direction", "proves"), [((0, 1, 1), True), ((0, 1, 0), False), ((1, 0, 0), False), ((0, 0, 1), False)]
+    ("direction", "proves"),
+    [((0, 1, 1), True), ((0, 1, 0), False), ((1, 0, 0), False), ((0, 0, 1), False)],
 )
 def test_a_direction_proves_unboundedness_only_if_it_does(direction, proves):
     found = np.array(direction, dtype=float)
@@ -247,11 +284,15 @@ def test_noise_in_a_program_that_has_no_unit_is_noise(noise):
 
 
 def test_an_optimum_of_zero_is_known_to_a_solvers_tolerance_of_what_the_objective_could_be():
-    near = program(sense="min", c=np.array([2.0, 2.0]), col_lower=np.zeros(2), row_lower=np.full(2, -INF))
+    near = program(
+        sense="min", c=np.array([2.0, 2.0]), col_lower=np.zeros(2), row_lower=np.full(2, -INF)
+    )
     assert certify(near, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
     assert not certify(near, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
     # a dual of 1e-12 beside costs of 3 is as good as none, one of 1e-6 is not
-    one = near.replace(c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF]))
+    one = near.replace(
+        c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF])
+    )
     assert certify(one, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
     assert not certify(one, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal
 
@@ -266,11 +307,16 @@ def test_what_rows_and_bounds_let_a_column_reach():
         col_upper=np.array([INF, 5.0]),
     )
     assert certificate.implied_reach(p).tolist() == [5.0, 5.0]
-    assert certificate.reach_of(p).tolist() == [9.0, 5.0]  # the smaller of row and bounds, where there are both
+    assert certificate.reach_of(p).tolist() == [
+        9.0,
+        5.0,
+    ]  # the smaller of row and bounds, where there are both
     no_row = p.replace(row_upper=np.full(2, INF))
     assert certificate.implied_reach(no_row).tolist() == [INF, 5.0]
     assert certificate.reach_of(no_row).tolist() == [0.0, 5.0]
-    negative = p.replace(row_lower=np.array([-7.0, -INF]), row_upper=np.full(2, INF), col_lower=np.array([-INF, 4.0]))
+    negative = p.replace(
+        row_lower=np.array([-7.0, -INF]), row_upper=np.full(2, INF), col_lower=np.array([-INF, 4.0])
+    )
     assert certificate.implied_reach(negative).tolist() == [INF, 5.0]
     assert certificate.reach_of(negative).tolist() == [7.0, 5.0]
 
@@ -301,5 +347,9 @@ def test_what_is_left_at_the_integers_has_the_room_that_they_leave():
     model.constraint("least", x + y >= 5)
     model.maximize(y)
     left = at_integers(model.compile(), np.array([3.0000001, 0.0]))
-    assert left.row_upper[0] == pytest.approx(3, rel=1e-12) and left.row_lower[1] == pytest.approx(2, rel=1e-12)
-    assert (left.A.toarray() == [[0, 1], [0, 1]]).all() and left.col_lower[0] == left.col_upper[0] == 3
+    assert left.row_upper[0] == pytest.approx(3, rel=1e-12) and left.row_lower[1] == pytest.approx(
+        2, rel=1e-12
+    )
+    assert (left.A.toarray() == [[0, 1], [0, 1]]).all() and left.col_lower[0] == left.col_upper[
+        0
+    ] == 3

@@ -18,7 +18,15 @@ from fairlp import examples
 from fairlp.errors import NotDefinedError, UnsupportedError
 from fairlp.formulations import max_min
 from fairlp.models.programs import exact_certificate
-from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, optimal_from, prove, prove_basis
+from fairlp.models.programs.exact_certificate import (
+    BASIC,
+    FREE,
+    LOWER,
+    UPPER,
+    optimal_from,
+    prove,
+    prove_basis,
+)
 from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.solution import Termination, solution_at
 from instances import random_instance
@@ -71,7 +79,9 @@ def test_a_proved_basis_is_optimal_by_hand(seed):
     assert float(proof.objective) == pytest.approx(solution.objective, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("example", ["wang-figure-1", "khamse-ashari-figure-1", "google-cluster", "ghodsi"])
+@pytest.mark.parametrize(
+    "example", ["wang-figure-1", "khamse-ashari-figure-1", "google-cluster", "ghodsi"]
+)
 def test_solutions_certify_themselves(example):
     solution = fairlp.formulate(examples.load(example), "drfh").solve(method="simplex")
     assert solution.certify(exact=True).holds and solution.certify().holds
@@ -79,7 +89,9 @@ def test_solutions_certify_themselves(example):
 
 
 def test_perturbed_bases_are_rejected_by_name():
-    solution = fairlp.formulate(examples.load("khamse-ashari-figure-1"), "tsf").solve(method="simplex")
+    solution = fairlp.formulate(examples.load("khamse-ashari-figure-1"), "tsf").solve(
+        method="simplex"
+    )
     columns, rows = statuses(solution)
     wrong = 0
     for j in range(len(columns)):
@@ -93,15 +105,23 @@ def test_perturbed_bases_are_rejected_by_name():
                 assert verdict.objective == solution.certify(exact=True).objective
             else:
                 wrong += 1
-                assert "not " in verdict.message or "singular" in verdict.message or "no basis" in verdict.message
+                assert (
+                    "not " in verdict.message
+                    or "singular" in verdict.message
+                    or "no basis" in verdict.message
+                )
     assert wrong > 3
-    assert "not optimal" in prove_basis(solution.program, [0] * len(columns), [1] * len(rows)).message
+    assert (
+        "not optimal" in prove_basis(solution.program, [0] * len(columns), [1] * len(rows)).message
+    )
 
 
 def test_pivots_mend_a_basis_from_anywhere():
     """From the empty basis the rational simplex method reaches the optimum that HiGHS found."""
     solution = fairlp.formulate(examples.load("wang-figure-1"), "drfh").solve(method="simplex")
-    proof, pivots = optimal_from(solution.program, [0] * solution.program.n_columns, [1] * solution.program.n_rows)
+    proof, pivots = optimal_from(
+        solution.program, [0] * solution.program.n_columns, [1] * solution.program.n_rows
+    )
     assert proof.holds and pivots > 0 and proof.objective == solution.certify(exact=True).objective
 
 
@@ -119,26 +139,36 @@ def test_allocations_are_proved_and_changed_ones_are_not(seed):
             assert not changed.certify(exact=True) and not changed.certify()
 
 
-@pytest.mark.parametrize(("seed", "mechanism"), [(1543, "tsf"), (1576, "drfh"), (1597, "tsf"), (1640, "tsf")])
+@pytest.mark.parametrize(
+    ("seed", "mechanism"), [(1543, "tsf"), (1576, "drfh"), (1597, "tsf"), (1640, "tsf")]
+)
 def test_a_basis_within_rounding_of_an_optimal_one_is_mended(seed, mechanism):
     """HiGHS calls these bases optimal; in rationals a sign or a bound is off by less than its tolerances."""
     program = fairlp.formulate(random_instance(seed, integers=seed % 2 == 0), mechanism)
     solution = program.solve(method="simplex")
     empty = [0] * solution.program.n_columns, [1] * solution.program.n_rows
-    found = dataclasses.replace(solution, basis=SimpleNamespace(col_status=empty[0], row_status=empty[1]))
+    found = dataclasses.replace(
+        solution, basis=SimpleNamespace(col_status=empty[0], row_status=empty[1])
+    )
     for answer in (solution, found):
         proof = answer.certify(exact=True)
         assert proof.holds, proof.message
         by_hand(solution.program, proof)
     assert "pivots from" in found.certify(exact=True).message
     wrong = dataclasses.replace(found, x=solution.x * (1 - 1e-5))
-    assert not wrong.certify(exact=True).holds and "not optimal" in wrong.certify(exact=True).message
+    assert (
+        not wrong.certify(exact=True).holds and "not optimal" in wrong.certify(exact=True).message
+    )
 
 
 def test_levels_are_the_papers_fractions():
     found = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh").certify(exact=True)
-    assert found.holds and {level.limit_denominator(10**6) for level in found.levels} == {Fraction(12, 46)}
-    assert fairlp.allocate(examples.load("ghodsi"), "drf").certify(exact=True).levels[0] == pytest.approx(2 / 3)
+    assert found.holds and {level.limit_denominator(10**6) for level in found.levels} == {
+        Fraction(12, 46)
+    }
+    assert fairlp.allocate(examples.load("ghodsi"), "drf").certify(exact=True).levels[
+        0
+    ] == pytest.approx(2 / 3)
 
 
 def test_what_cannot_be_certified_says_so():
@@ -152,7 +182,8 @@ def test_what_cannot_be_certified_says_so():
         fairlp.formulate(instance, "drf-milp").solve().certify(exact=True)
 
 
-# Exact proofs, given planted wrong bases, and the pivots that mend them; programs small enough to do by hand.
+# Exact proofs, given planted wrong bases, and the pivots that mend them; programs small enough to
+# do by hand.
 
 pytest.importorskip("flint")
 
@@ -160,7 +191,9 @@ pytest.importorskip("flint")
 def ranged(sense="max"):
     """max 3x + 2y + 10: 1 <= x + y <= 4, x + 3y >= 1, 0 <= x <= 3, y free: x = 3, y = 1."""
     c = [3.0, 2.0] if sense == "max" else [-3.0, -2.0]
-    return program([[1, 1], [1, 3]], [(1, 4), (1, INF)], [(0, 3), (-INF, INF)], c, sense, offset=10.0)
+    return program(
+        [[1, 1], [1, 3]], [(1, 4), (1, INF)], [(0, 3), (-INF, INF)], c, sense, offset=10.0
+    )
 
 
 def test_the_right_basis_is_proved_and_its_numbers_are_exact():
@@ -179,7 +212,11 @@ def test_the_right_basis_is_proved_and_its_numbers_are_exact():
         ([BASIC, BASIC], [UPPER, LOWER], "not feasible: column"),  # x = 5.5
         ([BASIC, BASIC], [UPPER, BASIC], "no basis: 2 basic columns for 1 active rows"),
         ([UPPER, LOWER], [UPPER, BASIC], "no basis: 0 basic columns for 1 active rows"),
-        ([UPPER, BASIC], [BASIC, UPPER], "no basis: a row is said to be at a bound that it does not have"),
+        (
+            [UPPER, BASIC],
+            [BASIC, UPPER],
+            "no basis: a row is said to be at a bound that it does not have",
+        ),
     ],
 )
 def test_a_wrong_basis_is_refused_by_name(columns, rows, words):
@@ -245,7 +282,9 @@ def test_only_linear_programs_are_proved():
     p = program([[1.0]], [(0, 1)], [(0, 1)], [1.0])
     logs = LogTerms("log", np.ones(1), sp.csr_array(np.ones((1, 1))), np.ones(1))
     for other in (p.replace(logs=logs), p.replace(integrality=np.ones(1, dtype=np.uint8))):
-        solution = solution_at(other, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None, basis=Basis())
+        solution = solution_at(
+            other, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None, basis=Basis()
+        )
         with pytest.raises(UnsupportedError, match="no linear program"):
             prove(solution)
 
@@ -261,7 +300,9 @@ def awkward(seed):
     high = np.where(np.isneginf(low) | (rng.random(m) < 0.4), activity + rng.integers(0, 3, m), INF)
     upper = inside + rng.integers(0, 4, n)
     sense = "max" if seed % 2 else "min"
-    return program(A, list(zip(low, high, strict=True)), [(0, u) for u in upper], rng.integers(-3, 4, n), sense)
+    return program(
+        A, list(zip(low, high, strict=True)), [(0, u) for u in upper], rng.integers(-3, 4, n), sense
+    )
 
 
 def random_basis(p, rng):
@@ -329,7 +370,8 @@ def test_the_number_of_pivots_is_bounded(monkeypatch):
 
 
 def test_a_point_at_another_objective_than_the_exact_optimum_is_not_proved():
-    # two rows that differ by rounding only: for a solver they are one line, in rationals they meet at (½, ½)
+    # two rows that differ by rounding only: for a solver they are one line, in rationals they meet
+    # at (½, ½)
     apart = 2.0**-45
     rows, sides = [[1, 1], [1, 1 + apart]], [(1, 1), (1 + apart / 2, 1 + apart / 2)]
     line = program(rows, sides, [(0, INF), (0, INF)], [0.0, 1.0], "min", offset=1.0)

@@ -39,10 +39,14 @@ def test_differences_are_those_of_every_number(seed, changes):
     for name in rng.choice(list(model.parameters), changes):
         other[name].set(other[name].values * 1.5)
     first, second = numbers(model.compile()), numbers(other.compile())
-    expected = {key for key in first.keys() | second.keys() if first.get(key, 0) != second.get(key, 0)}
+    expected = {
+        key for key in first.keys() | second.keys() if first.get(key, 0) != second.get(key, 0)
+    }
     table = model.diff(other)
     own = table[~table["part"].str.startswith("logarithm")]
-    assert set(map(tuple, own[["part", "row", "column"]].to_numpy())) == expected and len(own) == len(expected)
+    assert set(map(tuple, own[["part", "row", "column"]].to_numpy())) == expected and len(
+        own
+    ) == len(expected)
     for line in own.itertuples():
         key = (line.part, line.row, line.column)
         assert (line.first, line.second) == (first.get(key, 0), second.get(key, 0))
@@ -52,7 +56,10 @@ def test_differences_are_those_of_every_number(seed, changes):
 def two(turned=False):
     n = Index("n", ["ann", "bob"][:: -1 if turned else 1])
     model = Model("m", indices=(n,))
-    declare = [lambda: model.variable("x", n, upper={"ann": 1, "bob": 2}), lambda: model.variable("y", integer=True)]
+    declare = [
+        lambda: model.variable("x", n, upper={"ann": 1, "bob": 2}),
+        lambda: model.variable("y", integer=True),
+    ]
     x, y = (act() for act in declare) if not turned else reversed([act() for act in declare[::-1]])
     named = {"a": x + y >= {"bob": 3, "ann": 4}, "b": 2 * x.sum() - y <= 1}
     for name in sorted(named, reverse=turned):
@@ -70,7 +77,10 @@ def test_order_does_not_matter_and_names_do():
     turned["x"].set(upper=1)
     turned.minimize(turned["y"])
     table = model.diff(turned)
-    assert [tuple(line) for line in table[table["part"].isin(["sense", "row", "column", "col_upper"])].to_numpy()] == [
+    assert [
+        tuple(line)
+        for line in table[table["part"].isin(["sense", "row", "column", "col_upper"])].to_numpy()
+    ] == [
         ("sense", "", "", "max", "min"),
         ("row", "b", "", True, False),
         ("column", "", "z", False, True),
@@ -90,13 +100,21 @@ def test_names_that_are_not_unique_are_refused():
 def test_statistics_are_those_of_the_arrays():
     model = two()
     table = model.statistics()
-    assert table.loc[("constraint", "a"), "size"] == 2 and table.loc[("variable", "y"), "integers"] == 1
+    assert (
+        table.loc[("constraint", "a"), "size"] == 2
+        and table.loc[("variable", "y"), "integers"] == 1
+    )
     total = table.loc[("constraint", "")]
     program = model.compile()
     assert total["nonzeros"] == program.A.nnz == table.loc[("variable", ""), "nonzeros"]
     assert (total["smallest coefficient"], total["largest coefficient"]) == (1, 2)
-    assert (total["smallest bound"], total["largest bound"]) == (1, 4) and np.isnan(total["largest cost"])
-    assert table.loc[("variable", "x"), "largest bound"] == 2 and table.loc[("variable", ""), "largest cost"] == 1
+    assert (total["smallest bound"], total["largest bound"]) == (1, 4) and np.isnan(
+        total["largest cost"]
+    )
+    assert (
+        table.loc[("variable", "x"), "largest bound"] == 2
+        and table.loc[("variable", ""), "largest cost"] == 1
+    )
     assert Model("empty").statistics()["size"].tolist() == [0, 0]
 
 
@@ -109,5 +127,8 @@ def test_scaling_brings_the_numbers_together_and_keeps_their_places():
     model.maximize(x.sum())
     plain, scaled = model.statistics(), model.statistics(scaled=True)
     assert plain["nonzeros"].tolist() == scaled["nonzeros"].tolist()
-    spread = [table["largest coefficient"].iloc[0] / table["smallest coefficient"].iloc[0] for table in (plain, scaled)]
+    spread = [
+        table["largest coefficient"].iloc[0] / table["smallest coefficient"].iloc[0]
+        for table in (plain, scaled)
+    ]
     assert spread[0] == pytest.approx(1e15) and spread[1] <= 4

@@ -11,7 +11,13 @@ from fairlp.models.programs.program import LogTerms
 
 def terms(alpha):
     """Three terms of weights 1, 2 and 3."""
-    return LogTerms("sum", np.array([1.0, 2.0, 3.0]), csr_array(np.eye(3)), np.zeros(3), np.array(alpha, dtype=float))
+    return LogTerms(
+        "sum",
+        np.array([1.0, 2.0, 3.0]),
+        csr_array(np.eye(3)),
+        np.zeros(3),
+        np.array(alpha, dtype=float),
+    )
 
 
 def test_a_power_is_divided_by_its_exponent():
@@ -25,9 +31,14 @@ def test_a_slope_is_a_power_of_alpha():
     assert terms([0, 0.5, 2]).slopes(np.full(3, 4.0)) == pytest.approx([1, 2 / 2, 3 / 16])
 
 
-@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 5.0]), min_size=3, max_size=3), st.floats(0.2, 5.0))
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 5.0]), min_size=3, max_size=3),
+    st.floats(0.2, 5.0),
+)
 def test_slopes_are_those_of_the_value(alpha, z):
     one, step = terms(alpha), 1e-6
     for k in range(3):
         low, high = (np.where(np.arange(3) == k, z + side * step, z) for side in (-1, 1))
-        assert (one.value(high) - one.value(low)) / (2 * step) == pytest.approx(one.slopes(np.full(3, z))[k], rel=1e-4)
+        assert (one.value(high) - one.value(low)) / (2 * step) == pytest.approx(
+            one.slopes(np.full(3, z))[k], rel=1e-4
+        )

@@ -32,7 +32,9 @@ def test_the_size_of_a_program_is_that_of_its_arrays():
 
 
 def test_another_tools_name_that_is_not_known():
-    with pytest.raises(UnsupportedError, match="cannot be turned into 'pyomoo'; did you mean 'pyomo'"):
+    with pytest.raises(
+        UnsupportedError, match="cannot be turned into 'pyomoo'; did you mean 'pyomo'"
+    ):
         backends.lowering("pyomoo")
 
 
@@ -43,7 +45,10 @@ def test_why_a_back_end_cannot_be_used():
 
 
 def test_the_default_is_the_name_of_ours_and_no_object_of_that_name():
-    named = {name: backends.is_default(name) for name in ("highs", "scipy", backends.SolverName("other", object()))}
+    named = {
+        name: backends.is_default(name)
+        for name in ("highs", "scipy", backends.SolverName("other", object()))
+    }
     assert named == {"highs": True, "scipy": False, "other": False}
     assert not backends.is_default(backends.SolverName("highs", object()))
 
@@ -102,7 +107,9 @@ def test_a_block_takes_from_another_what_has_the_same_labels(positions):
     ours = Block("x", (("n", pd.Index(["a", "b"])), ("i", pd.Index(["u", "v", "w"]))), 0, 6)
     labels = (("n", pd.Index(["b", "c", "a"])), ("i", pd.Index(["w", "u"])))
     there = list(range(6)) if positions is None else positions
-    theirs = Block("x", labels, 1, 1 + len(there), positions=None if positions is None else np.array(positions))
+    theirs = Block(
+        "x", labels, 1, 1 + len(there), positions=None if positions is None else np.array(positions)
+    )
     known = {("bca"[k // 2], "wu"[k % 2]): 10.0 + k for k in there}
     values = np.array([0.0, *known.values()])
     expected = [known.get((n, i), -1.0) for n in "ab" for i in "uvw"]

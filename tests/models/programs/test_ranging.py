@@ -20,7 +20,9 @@ def random_program(rng, sense):
     n, m = Index("n", range(rng.integers(1, 7))), Index("m", range(rng.integers(1, 6)))
     model = Model("random", indices=(m, n))
     low = rng.choice([0.0, -1.0, 0.0], len(n))
-    x = model.variable("x", n, lower=low, upper=low + rng.choice([1.5, 3.0, 0.0], len(n), p=[0.5, 0.4, 0.1]))
+    x = model.variable(
+        "x", n, lower=low, upper=low + rng.choice([1.5, 3.0, 0.0], len(n), p=[0.5, 0.4, 0.1])
+    )
     a = model.parameter("a", (m, n), rng.integers(-3, 6, (len(m), len(n))))
     start = a.values @ rng.uniform(low, low + 0.5)
     width = rng.choice([0.3, 1.0, np.inf], len(m))
@@ -57,20 +59,26 @@ def test_within_its_range_the_dual_tells_the_objective_and_rationals_agree(seed,
         table, proof = solution.ranges(of), solution.certify(exact=True)
         middle, price = table.columns[-4:-2]
         if proof.holds and proof.basis == tuple(
-            [int(s) for s in part] for part in (solution.basis.col_status, solution.basis.row_status)
+            [int(s) for s in part]
+            for part in (solution.basis.col_status, solution.basis.row_status)
         ):  # else rationals are those of another basis of a degenerate vertex
             exact, numbers = solution.ranges(of, exact=True), [middle, price, "lower", "upper"]
-            np.testing.assert_allclose(table[numbers].astype(float), exact[numbers].astype(float), atol=1e-8)
-        assert ((table["lower"] <= table[middle] + 1e-9) & (table[middle] <= table["upper"] + 1e-9))[
-            np.isfinite(table[middle])
-        ].all()
+            np.testing.assert_allclose(
+                table[numbers].astype(float), exact[numbers].astype(float), atol=1e-8
+            )
+        assert (
+            (table["lower"] <= table[middle] + 1e-9) & (table[middle] <= table["upper"] + 1e-9)
+        )[np.isfinite(table[middle])].all()
         object.__setattr__(program, "of_side", table[middle].to_numpy())
         for place, row in enumerate(table.itertuples(index=False)):
             here = getattr(row, middle)
             for end in (row.lower, row.upper):
                 if not np.isfinite(here):
                     continue
-                to = here + (np.clip(end - here, -3, 3) if np.isfinite(end) else np.sign(end)) * 0.999
+                to = (
+                    here
+                    + (np.clip(end - here, -3, 3) if np.isfinite(end) else np.sign(end)) * 0.999
+                )
                 again = moved(program, of, place, to).solve("highs-simplex")
                 if of == "constraints":
                     expected = best + row.dual * (to - here)
@@ -96,11 +104,17 @@ def test_ranges_are_those_of_highs():
     basic = [status.name == "kBasic" for status in solution.basis.row_status]
     rows, costs = solution.ranges(), solution.ranges("variables")
     for side, found in (("lower", own.row_bound_dn), ("upper", own.row_bound_up)):
-        theirs = np.where(np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_)
-        np.testing.assert_allclose(rows[side][~np.array(basic)], theirs[~np.array(basic)], rtol=1e-7)
+        theirs = np.where(
+            np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_
+        )
+        np.testing.assert_allclose(
+            rows[side][~np.array(basic)], theirs[~np.array(basic)], rtol=1e-7
+        )
     for side, found in (("lower", own.col_cost_dn), ("upper", own.col_cost_up)):
         found.value_ = found.value_[:12]
-        theirs = np.where(np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_)
+        theirs = np.where(
+            np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_
+        )
         np.testing.assert_allclose(costs[side], theirs, rtol=1e-7, atol=1e-9)
 
 
@@ -108,7 +122,9 @@ def test_the_price_of_a_mechanism_holds_within_its_range():
     instance = examples.wang_figure_1()
     table = fairlp.formulate(instance, "drfh").solve().ranges(exact=True)
     capacities = table[table["constraint"] == "capacity"]
-    assert set(capacities["i"]) == set(instance.servers) and set(capacities["r"]) == set(instance.resources)
+    assert set(capacities["i"]) == set(instance.servers) and set(capacities["r"]) == set(
+        instance.resources
+    )
     assert all(isinstance(value, Fraction) for value in capacities["dual"])
     # any back end: where there is no basis, HiGHS finds one
     other = fairlp.formulate(instance, "drfh").solve("scipy").ranges()
@@ -123,7 +139,13 @@ def test_what_has_no_ranges_is_refused():
         model.solve().ranges()
     relaxed = model.compile().relaxed()
     assert relaxed.solve().ranges("variables")["upper"].tolist() == [np.inf]
-    assert relaxed.solve().ranges().columns.tolist() == ["constraint", "rhs", "dual", "lower", "upper"]
+    assert relaxed.solve().ranges().columns.tolist() == [
+        "constraint",
+        "rhs",
+        "dual",
+        "lower",
+        "upper",
+    ]
     with pytest.raises(UnsupportedError, match="not of 'costs'"):
         relaxed.solve().ranges("costs")
     with pytest.raises(NoSolutionError):
@@ -134,16 +156,20 @@ def test_frames_have_a_row_for_each_element():
     instance = examples.wang_figure_1()
     solution = fairlp.formulate(instance, "drfh").solve()
     frame, rows = solution.frame(), solution.frame("constraints")
-    assert frame["value"].tolist() == solution.x.tolist() and frame["reduced_cost"].tolist() == list(
-        solution.column_duals
-    )
+    assert frame["value"].tolist() == solution.x.tolist() and frame[
+        "reduced_cost"
+    ].tolist() == list(solution.column_duals)
     g = frame[frame["variable"] == "g"].pivot_table(index="n", columns="i", values="value")
     expected = solution.values["g"]
-    assert g.loc[expected.index, expected.columns].to_numpy().tolist() == expected.to_numpy().tolist()
+    assert (
+        g.loc[expected.index, expected.columns].to_numpy().tolist() == expected.to_numpy().tolist()
+    )
     capacity = solution.activity["capacity"]
     at = rows[rows["constraint"] == "capacity"].set_index(["i", "r"])["activity"]
     assert all(at[i, r] == capacity.loc[i, r] for i in capacity.index for r in capacity.columns)
-    assert (solution.slack["capacity"].to_numpy() >= -1e-9).all() and len(rows) == solution.program.n_rows
+    assert (solution.slack["capacity"].to_numpy() >= -1e-9).all() and len(
+        rows
+    ) == solution.program.n_rows
     assert solution.slack["fairness"].abs().max() < 1e-9
     with pytest.raises(UnsupportedError, match="not of 'rows'"):
         solution.frame("rows")
@@ -190,12 +216,17 @@ class At(fairlp.Backend):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize(("point", "x", "y"), [((3, 1), (1, np.inf), (0, 1)), ((1, 3), (0, 1), (1, np.inf))])
+@pytest.mark.parametrize(
+    ("point", "x", "y"), [((3, 1), (1, np.inf), (0, 1)), ((1, 3), (0, 1), (1, np.inf))]
+)
 def test_ranges_of_an_answer_without_a_basis_are_of_its_own_point(point, x, y, exact):
     if exact:
         pytest.importorskip("flint")
     table = several().solve(At(*point)).ranges("variables", exact=exact).set_index("variable")
-    assert tuple(table.loc["x", ["lower", "upper"]]) == x and tuple(table.loc["y", ["lower", "upper"]]) == y
+    assert (
+        tuple(table.loc["x", ["lower", "upper"]]) == x
+        and tuple(table.loc["y", ["lower", "upper"]]) == y
+    )
     rows = several().solve(At(*point)).ranges(exact=exact).set_index("constraint")
     other = "y_most" if point == (3, 1) else "x_most"
     assert rows.loc[other, "lower"] == min(point)
@@ -217,7 +248,9 @@ def test_within_its_range_a_cost_leaves_the_point_of_the_answer_optimal(seed, so
     if not solution.status.is_optimal:
         return
     program = solution.program
-    for place, (low, high) in enumerate(solution.ranges("variables")[["lower", "upper"]].to_numpy()):
+    for place, (low, high) in enumerate(
+        solution.ranges("variables")[["lower", "upper"]].to_numpy()
+    ):
         for end in (low, high):
             if np.isfinite(end):
                 other = moved(program, "variables", place, float(end))

@@ -11,7 +11,13 @@ import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
 from fairlp.models.trees.filling import Rows, fill, first_segment, floors
 from fairlp.models.trees.quotas import usage_of
-from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares, rational_rates
+from fairlp.models.trees.rates import (
+    ExactTree,
+    decimal,
+    exact_hierarchical,
+    exact_shares,
+    rational_rates,
+)
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted, static_rates
@@ -26,7 +32,9 @@ def test_rates_are_those_of_the_recursion(seed):
     active = {n for n in everyone if rng.random() < 0.7} or everyone
     shares = exact_shares(instance)
     weights = {path: Fraction(w) for path, w in weights.items()}
-    expected = static_rates(data["paths"], weights, [Fraction(w) for w in data["weights"]], shares, active)
+    expected = static_rates(
+        data["paths"], weights, [Fraction(w) for w in data["weights"]], shares, active
+    )
     exact = exact_hierarchical(instance)(active)
     tree = ExactTree(instance, everyone, Fraction)
     for n in everyone - active:
@@ -46,7 +54,8 @@ def test_one_unit_of_a_queue_is_one_unit_of_dominant_share():
         [[2, 1], [1, 2], [1, 1]], [[10, 10]], queue=["q", "q", ""], queues={"q": {"weight": 3}}
     )
     rates = rates_on_tree(instance)(np.ones(3, dtype=bool))
-    # the vectors (1, ½) and (½, 1) sum to (1½, 1½): each leaf of q gets 3/1½ = 2 of its own dominant share
+    # the vectors (1, ½) and (½, 1) sum to (1½, 1½): each leaf of q gets 3/1½ = 2 of its own
+    # dominant share
     assert rates.tolist() == pytest.approx([2 * 5, 2 * 5, 10])
     alone = rates_on_tree(instance)(np.array([True, False, True]))
     assert alone.tolist() == pytest.approx([3 * 5, 0, 10])
@@ -58,7 +67,9 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
     """From kink to kink: what a queue takes is that of its leaves, and its largest entry what its weight gives it."""
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng)
-    rates = rational_rates(instance, counted=True) if exact else rates_on_tree(instance, counted=True)
+    rates = (
+        rational_rates(instance, counted=True) if exact else rates_on_tree(instance, counted=True)
+    )
     queues, users = instance.queues, len(instance.users)
     active, below = rng.random(users) < 0.6, queues.below.toarray().astype(int)
     rises = (below @ active > 0) & (np.arange(len(below)) > 0)
@@ -104,7 +115,11 @@ def test_quotas_are_lent_kept_and_shared_as_by_hand():
     )
     tree, used = usage_of(instance, np.array([[17.0], [12.0]]))
     assert tree.owned.tolist() == [[16, 4], [20, 2], [10, 2], [0, 0], [0, 0]]
-    assert tree.kept[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [16, np.inf, 14]
+    assert tree.kept[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [
+        16,
+        np.inf,
+        14,
+    ]
     assert tree.lent[:, 0].tolist() == [16, 16, 16, 30, 14]
     assert used.tolist() == [[3 + 12, 3], [17, 0], [12, 3], [17, 0], [12, 3]]
     # B is 2 cores and 1 GPU beyond its own, of 16 and 4 that the root has, at a weight of 2
@@ -118,10 +133,14 @@ def test_a_guarantee_is_shared_as_a_pool_of_its_own():
             resources=["cpu", "gpu"],
         )  # fmt: skip
 
-    assert floors(of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}})).tolist() == pytest.approx([2, 2, 0])
+    assert floors(of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}})).tolist() == pytest.approx(
+        [2, 2, 0]
+    )
     # without a guaranteed GPU nobody who needs one is guaranteed a task
     assert floors(of({"a": {"guarantee": {"cpu": 4}}})).tolist() == pytest.approx([0, 4, 0])
-    assert floors(of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}}, [1, np.inf, 1])).tolist() == pytest.approx([1, 3, 0])
+    assert floors(
+        of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}}, [1, np.inf, 1])
+    ).tolist() == pytest.approx([1, 3, 0])
     # deeper guarantees come first, and count where they are more than those above
     deep = {"a": {"guarantee": {"cpu": 4, "gpu": 4}}, "a/x": {"guarantee": {"cpu": 3, "gpu": 3}}}
     assert floors(of(deep)).tolist() == pytest.approx([3, 1, 0])
@@ -135,7 +154,11 @@ def test_a_guarantee_is_shared_as_a_pool_of_its_own():
 
 def test_weights_of_the_tree_made_flat():
     instance = fairlp.Instance.from_arrays(
-        np.ones((5, 1)), [[10]], queue=["a/x", "a/x", "a", "b", ""], queues={"a": 2, "a/x": 3}, weights=[1, 2, 1, 5, 1]
+        np.ones((5, 1)),
+        [[10]],
+        queue=["a/x", "a/x", "a", "b", ""],
+        queues={"a": 2, "a/x": 3},
+        weights=[1, 2, 1, 5, 1],
     )
     # root: a 2, b 1, the last user 1; a: x 3, its own user 1
     expected = [1 / 2 * 3 / 4 * 1 / 3, 1 / 2 * 3 / 4 * 2 / 3, 1 / 2 * 1 / 4, 1 / 4, 1 / 4]
@@ -143,8 +166,14 @@ def test_weights_of_the_tree_made_flat():
     parts, inside = parts_of_queues(instance.queues, instance.weights, np.ones(5, dtype=bool))
     by_path = dict(zip(instance.queues.paths, parts, strict=True))
     assert by_path == pytest.approx({"": 1, "a": 1 / 2, "a/x": 3 / 8, "b": 1 / 4})
-    assert dict(zip(instance.queues.paths, inside, strict=True)) == pytest.approx({"": 4, "a": 4, "a/x": 3, "b": 5})
+    assert dict(zip(instance.queues.paths, inside, strict=True)) == pytest.approx(
+        {"": 4, "a": 4, "a/x": 3, "b": 5}
+    )
 
 
 def test_decimals_are_what_is_written():
-    assert decimal(0.1) == Fraction(1, 10) and decimal(3.0) == 3 and decimal(2.5e-7) == Fraction(25, 10**8)
+    assert (
+        decimal(0.1) == Fraction(1, 10)
+        and decimal(3.0) == 3
+        and decimal(2.5e-7) == Fraction(25, 10**8)
+    )

@@ -31,7 +31,8 @@ JSON = st.recursive(
     | st.sampled_from(["", "0", "x", "a/b", "1e9", "n[1-", "root"])
     | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "name", "id"]), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "name", "id"]), inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -41,12 +42,23 @@ def kubernetes():
     items = [
         node("n1", {"zone": "a"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
         pod(
-            "a", on="n1", labels={test_kubernetes_queues.LABEL: "to-red"}, initContainers=[{"restartPolicy": "Always"}]
+            "a",
+            on="n1",
+            labels={test_kubernetes_queues.LABEL: "to-red"},
+            initContainers=[{"restartPolicy": "Always"}],
         ),
-        pod("b", tolerations=[{"key": "k", "operator": "Exists"}], nodeSelector={"zone": "a"}, overhead={"cpu": "1"}),
+        pod(
+            "b",
+            tolerations=[{"key": "k", "operator": "Exists"}],
+            nodeSelector={"zone": "a"},
+            overhead={"cpu": "1"},
+        ),
         thing("ResourceQuota", "q", {"hard": {"cpu": "3"}}, namespace="ml"),
         volcano(
-            "dev", {"weight": 2, "guarantee": {"resource": {"cpu": 1}}}, hierarchy="root/a", hierarchy_weights="1/2"
+            "dev",
+            {"weight": 2, "guarantee": {"resource": {"cpu": 1}}},
+            hierarchy="root/a",
+            hierarchy_weights="1/2",
         ),
         test_kubernetes_queues.workload("w", "to-red", ("Job", "w")),
         *test_kubernetes_queues.TREE,
@@ -55,7 +67,9 @@ def kubernetes():
 
 
 def slurm():
-    spread = test_slurm.job(1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"])
+    spread = test_slurm.job(
+        1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
+    )
     spread["job_resources"] = test_slurm.ALLOCATIONS["new"]
     jobs = [spread, test_slurm.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
     nodes = [test_slurm.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), test_slurm.node("n2")]
@@ -70,7 +84,9 @@ def slurm():
 
 def yarn():
     app = test_yarn.app(1, resourceRequests=[test_yarn.asks(2)])
-    app["resourceInfo"] = {"resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]}
+    app["resourceInfo"] = {
+        "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
+    }
     fair = {
         "type": "fairScheduler",
         "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
@@ -86,7 +102,13 @@ def yarn():
 def places(value, path=()):
     """All places in a document."""
     yield path
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(inner, (*path, key))
 
 
@@ -145,7 +167,10 @@ def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
             found = fairlp.snapshot(tmp_path, made.__name__)
         except (FileFormatError, InstanceError):
             continue
-        assert np.isfinite(found.instance.capacities).all() and np.isfinite(found.instance.demands).all()
+        assert (
+            np.isfinite(found.instance.capacities).all()
+            and np.isfinite(found.instance.demands).all()
+        )
 
 
 @pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
@@ -168,7 +193,14 @@ def put(folder, **documents):
 
 def slurm_dump(folder, jobs, accounts=None):
     nodes = [
-        {"name": name, "cpus": 16, "real_memory": 65536, "gres": "gpu:4", "state": ["IDLE"], "partitions": ["cpu"]}
+        {
+            "name": name,
+            "cpus": 16,
+            "real_memory": 65536,
+            "gres": "gpu:4",
+            "state": ["IDLE"],
+            "partitions": ["cpu"],
+        }
         for name in ("n1", "n2")
     ]
     put(folder, nodes={"meta": SLURM, "nodes": nodes}, jobs={"meta": SLURM, "jobs": jobs})
@@ -178,12 +210,20 @@ def slurm_dump(folder, jobs, accounts=None):
 
 
 def job(tres, nodes, **more):
-    known = {"job_id": 1, "user_name": "ann", "account": "physics", "partition": "cpu", "job_state": ["RUNNING"]}
+    known = {
+        "job_id": 1,
+        "user_name": "ann",
+        "account": "physics",
+        "partition": "cpu",
+        "job_state": ["RUNNING"],
+    }
     return known | {"nodes": nodes, "tres_req_str": tres, "tres_alloc_str": tres} | more
 
 
 def yarn_dump(folder, nodes, apps):
-    return fairlp.snapshot(put(folder, nodes={"nodes": {"node": nodes}}, apps={"apps": {"app": apps}}))
+    return fairlp.snapshot(
+        put(folder, nodes={"nodes": {"node": nodes}}, apps={"apps": {"app": apps}})
+    )
 
 
 def manager(name, **more):
@@ -192,7 +232,12 @@ def manager(name, **more):
 
 
 def application(number, **more):
-    known = {"id": f"application_1_{number:04}", "state": "RUNNING", "queue": "root.a", "user": "ann"}
+    known = {
+        "id": f"application_1_{number:04}",
+        "state": "RUNNING",
+        "queue": "root.a",
+        "user": "ann",
+    }
     return known | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | more
 
 
@@ -223,7 +268,9 @@ def test_details_of_devices_that_do_not_add_up_are_divided_evenly(tmp_path):
 
 def test_an_entry_of_a_job_without_a_node_is_passed_over(tmp_path):
     entries = [{"cpus": 9, "memory": 9}, {"nodename": "n1", "cpus": 4, "memory": 8192}]
-    found = slurm_dump(tmp_path, [job("cpu=4,mem=8G,node=1", "n1", job_resources={"allocated_nodes": entries})])
+    found = slurm_dump(
+        tmp_path, [job("cpu=4,mem=8G,node=1", "n1", job_resources={"allocated_nodes": entries})]
+    )
     assert found.observed.totals.to_list() == [1]
     assert found.instance.demands[0, list(found.instance.resources).index("cpu")] == 4
 
@@ -247,15 +294,22 @@ def test_an_array_of_too_many_tasks_is_refused():
 
 
 def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
-    waiting = application(2, state="ACCEPTED", allocatedMB=-1, allocatedVCores=-1, runningContainers=-1)
+    waiting = application(
+        2, state="ACCEPTED", allocatedMB=-1, allocatedVCores=-1, runningContainers=-1
+    )
     empty = application(3, user="bob", allocatedMB=0, allocatedVCores=0, runningContainers=0)
-    used = [{"used": {"memory": 2048, "vCores": 2}}, {"partitionName": "x", "used": {"memory": 0, "vCores": 0}}]
+    used = [
+        {"used": {"memory": 2048, "vCores": 2}},
+        {"partitionName": "x", "used": {"memory": 0, "vCores": 0}},
+    ]
     divided = application(1, resourceInfo={"resourceUsagesByPartition": used})
     put(tmp_path, more={"apps": None, "clusterMetrics": {}})
     found = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
     assert found.observed.totals.to_dict() == {"a/ann": 2}
     assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
-    assert said(found, "nothing tells what it asks for")[0][0].startswith("application 'application_1_0002'")
+    assert said(found, "nothing tells what it asks for")[0][0].startswith(
+        "application 'application_1_0002'"
+    )
 
 
 # Lines of dumps that are rare: each is understood, or named with what became of it.
@@ -264,7 +318,9 @@ HALF = {"cpu": "500m", "memory": "1Gi"}
 
 
 def notes(found):
-    return " | ".join(" ".join(map(str, row)) for row in found.not_understood.itertuples(index=False))
+    return " | ".join(
+        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+    )
 
 
 def snapshot(folder, *items):
@@ -284,7 +340,8 @@ def test_wishes_are_left_out_and_said(tmp_path):
 
 def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
     odd = affinity(
-        {"key": "zone", "operator": "Near", "values": ["a"]}, {"key": "zone", "operator": "Gt", "values": []}
+        {"key": "zone", "operator": "Near", "values": ["a"]},
+        {"key": "zone", "operator": "Gt", "values": []},
     )
     found = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=odd))
     assert "operator 'Near'" in notes(found) and "operator 'Gt'" in notes(found)
@@ -293,13 +350,19 @@ def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
 def test_what_is_left_empty_asks_for_nothing(tmp_path):
     found = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[]))
     assert "topologySpreadConstraints" not in notes(found)
-    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[{"maxSkew": 1}]))
+    found = snapshot(
+        tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[{"maxSkew": 1}])
+    )
     assert "topologySpreadConstraints" in notes(found)
 
 
 def test_a_taint_without_a_key_closes_no_node_unnoticed(tmp_path):
-    found = snapshot(tmp_path, node("n1", taints=[{"effect": "NoSchedule"}]), node("n2"), pod("a", on="n2"))
-    assert "a taint has no key" in notes(found) and "n1" not in list(map(str, found.instance.servers))
+    found = snapshot(
+        tmp_path, node("n1", taints=[{"effect": "NoSchedule"}]), node("n2"), pod("a", on="n2")
+    )
+    assert "a taint has no key" in notes(found) and "n1" not in list(
+        map(str, found.instance.servers)
+    )
 
 
 def test_a_node_that_is_ready_is_open(tmp_path):
@@ -311,17 +374,24 @@ def test_a_node_that_is_ready_is_open(tmp_path):
 
 def test_a_local_queue_of_no_cluster_queue(tmp_path):
     queue = kueue("LocalQueue", "lost", {"clusterQueue": ""}, namespace="ml")
-    assert "it names no ClusterQueue" in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
+    assert "it names no ClusterQueue" in notes(
+        snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    )
 
 
 def test_flavors_need_no_word(tmp_path):
-    every, some = kueue("ResourceFlavor", "every", {}), kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}})
+    every, some = (
+        kueue("ResourceFlavor", "every", {}),
+        kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}}),
+    )
     said = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, some))
     assert "'some'" not in said and "'every'" not in said
 
 
 def test_a_quota_of_pods_by_count(tmp_path):
-    quota = thing("ResourceQuota", "q", {"hard": {"count/pods": "7", "count/secrets": "3"}}, namespace="ml")
+    quota = thing(
+        "ResourceQuota", "q", {"hard": {"count/pods": "7", "count/secrets": "3"}}, namespace="ml"
+    )
     found = snapshot(tmp_path, node("n1"), pod("a", on="n1", requests=HALF), quota)
     assert "count/secrets" in notes(found) and "count/pods" not in notes(found)
     named = [path for path in found.instance.queues.paths if "ml" in path]
@@ -333,8 +403,14 @@ def test_a_quota_of_pods_by_count(tmp_path):
     ("queue", "words"),
     [
         (volcano("dev", {"weight": -2}), "its weight is -2"),
-        (volcano("dev", {"weight": 1}, hierarchy="root/a", hierarchy_weights="1/much"), "each weight is taken as 1"),
-        (volcano("dev", {"weight": 1}, hierarchy="root//a", hierarchy_weights="1/2/3"), "has an empty name"),
+        (
+            volcano("dev", {"weight": 1}, hierarchy="root/a", hierarchy_weights="1/much"),
+            "each weight is taken as 1",
+        ),
+        (
+            volcano("dev", {"weight": 1}, hierarchy="root//a", hierarchy_weights="1/2/3"),
+            "has an empty name",
+        ),
     ],
 )
 def test_queues_of_volcano_that_are_odd(tmp_path, queue, words):
@@ -343,14 +419,23 @@ def test_queues_of_volcano_that_are_odd(tmp_path, queue, words):
 
 def test_two_queues_of_volcano_at_one_place(tmp_path):
     twins = [
-        volcano(name, {"weight": 1, "capability": {"cpu": cpu}}, hierarchy="root/a", hierarchy_weights="1/2")
+        volcano(
+            name,
+            {"weight": 1, "capability": {"cpu": cpu}},
+            hierarchy="root/a",
+            hierarchy_weights="1/2",
+        )
         for name, cpu in (("one", 4), ("two", 6))
     ]
-    assert "an earlier queue stands at" in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), *twins))
+    assert "an earlier queue stands at" in notes(
+        snapshot(tmp_path, node("n1"), pod("a", on="n1"), *twins)
+    )
 
 
 def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
-    queue = volcano("dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": 5}}})
+    queue = volcano(
+        "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": 5}}}
+    )
     found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
     assert "above its cap, 2" in notes(found) and "lowered to the cap" in notes(found)
 

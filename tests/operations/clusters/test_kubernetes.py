@@ -22,8 +22,17 @@ def small(tmp_path):
         tmp_path,
         node("n1"),
         node("n2", allocatable={"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "4"}),
-        *[pod(f"web-7d4b9c6f5-{k}", "shop", on=on) for k, on in enumerate(("n1", "n1", "n2", None))],
-        pod("train-1", "ml", ("Job", "train"), None, {"cpu": "2", "memory": "4Gi", "nvidia.com/gpu": "2"}),
+        *[
+            pod(f"web-7d4b9c6f5-{k}", "shop", on=on)
+            for k, on in enumerate(("n1", "n1", "n2", None))
+        ],
+        pod(
+            "train-1",
+            "ml",
+            ("Job", "train"),
+            None,
+            {"cpu": "2", "memory": "4Gi", "nvidia.com/gpu": "2"},
+        ),
         pod("alone", "ml", None, "n2", {"cpu": "1500m", "memory": "1M"}),
     )
 
@@ -36,7 +45,11 @@ def test_the_golden_dump(small):
     assert list(instance.servers) == ["n1", "n2"]
     assert list(instance.resources) == ["cpu", "memory", "nvidia.com/gpu", "pods"]
     assert instance.units == {"cpu": "1/1000 core", "memory": "MiB"}
-    assert instance.demands.tolist() == [[500, 1024, 0, 1], [2000, 4096, 2, 1], [1500, 10**6 / 2**20, 0, 1]]
+    assert instance.demands.tolist() == [
+        [500, 1024, 0, 1],
+        [2000, 4096, 2, 1],
+        [1500, 10**6 / 2**20, 0, 1],
+    ]
     assert instance.capacities.tolist() == [[8000, 32768, 0, 110], [4000, 16384, 4, 110]]
     assert instance.task_limits.tolist() == [4, 1, 1]
     assert instance.queue == ("shop", "ml", "ml")
@@ -45,10 +58,24 @@ def test_the_golden_dump(small):
     assert found.observed.usage.loc["n1"].tolist() == [1000, 2048, 0, 2]
     assert found.observed.usage.loc["n2"].tolist() == [2000, 1024 + 10**6 / 2**20, 0, 2]
     assert found.waiting.to_dict("records") == [
-        {"user": "shop/web", "queue": "shop", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
-        {"user": "ml/train", "queue": "ml", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
+        {
+            "user": "shop/web",
+            "queue": "shop",
+            "tasks": 1,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": None,
+        },
+        {
+            "user": "ml/train",
+            "queue": "ml",
+            "tasks": 1,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": None,
+        },
     ]
-    assert repr(found) == ("<Snapshot of kubernetes: 3 users, 2 servers, 4 tasks run, 2 wait, 0 lines not understood>")
+    assert repr(found) == (
+        "<Snapshot of kubernetes: 3 users, 2 servers, 4 tasks run, 2 wait, 0 lines not understood>"
+    )
 
 
 def test_what_is_free(small):
@@ -66,15 +93,26 @@ def test_it_can_be_shared_and_audited(small):
     fair = fairlp.allocate(found.instance, "c-drfh")
     assert fair.totals.tolist() == pytest.approx([4, 1, 1])
     holds = fairlp.audit(found.instance, found.observed, ["feasible", "Pareto-optimal"])["holds"]
-    assert holds.to_dict() == {"feasible": True, "Pareto-optimal": False}  # two tasks wait, and would fit
+    assert holds.to_dict() == {
+        "feasible": True,
+        "Pareto-optimal": False,
+    }  # two tasks wait, and would fit
 
 
 def test_the_pods_of_one_owner_are_one_user_for_each_shape(tmp_path):
     big = {"cpu": "1", "memory": "1Gi"}
-    items = [pod("a", on="n1"), pod("b", on="n1"), pod("c", on="n1", requests=big), pod("d", requests=big)]
+    items = [
+        pod("a", on="n1"),
+        pod("b", on="n1"),
+        pod("c", on="n1", requests=big),
+        pod("d", requests=big),
+    ]
     found = read(tmp_path, node("n1"), *items)
     assert list(found.instance.users) == ["ml/web", "ml/web #2"]
-    assert found.observed.totals.tolist() == [2, 1] and found.instance.task_limits.tolist() == [2, 2]
+    assert found.observed.totals.tolist() == [2, 1] and found.instance.task_limits.tolist() == [
+        2,
+        2,
+    ]
 
 
 def test_pods_of_one_owner_that_may_not_be_on_the_same_nodes_are_two_users(tmp_path):
@@ -87,15 +125,25 @@ def test_pods_of_one_owner_that_may_not_be_on_the_same_nodes_are_two_users(tmp_p
 
 
 def test_one_user_for_all_owners_of_a_queue(tmp_path):
-    items = [pod("a", owner=("Job", "a"), on="n1"), pod("b", owner=("Job", "b")), pod("c", "x", on="n1")]
+    items = [
+        pod("a", owner=("Job", "a"), on="n1"),
+        pod("b", owner=("Job", "b")),
+        pod("c", "x", on="n1"),
+    ]
     assert list(read(tmp_path, node("n1"), *items).instance.users) == ["ml/a", "ml/b", "x/web"]
     found = read(tmp_path, node("n1"), *items, by="queue")
-    assert list(found.instance.users) == ["ml", "x"] and found.instance.task_limits.tolist() == [2, 1]
+    assert list(found.instance.users) == ["ml", "x"] and found.instance.task_limits.tolist() == [
+        2,
+        1,
+    ]
 
 
 def test_an_owner_without_a_name_owns_nothing():
     nameless, named = {"kind": "Job", "controller": True}, {"kind": "ReplicaSet", "name": "web"}
-    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == ("ReplicaSet", "web")
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == (
+        "ReplicaSet",
+        "web",
+    )
     assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
 
 
@@ -119,9 +167,25 @@ def container(cpu, **more):
     ("spec", "cpu"),
     [
         ({"containers": [container("1"), container("250m")]}, 1250),
-        ({"containers": [container("1")], "initContainers": [container("3"), container("2")]}, 3000),
-        ({"containers": [container("1")], "initContainers": [container("500m")], "overhead": {"cpu": "100m"}}, 1100),
-        ({"containers": [container("1")], "initContainers": [container("1", restartPolicy="Always")]}, 2000),
+        (
+            {"containers": [container("1")], "initContainers": [container("3"), container("2")]},
+            3000,
+        ),
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("500m")],
+                "overhead": {"cpu": "100m"},
+            },
+            1100,
+        ),
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("1", restartPolicy="Always")],
+            },
+            2000,
+        ),
         # a sidecar runs while the next one starts
         (
             {
@@ -151,7 +215,9 @@ LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}
 
 def affinity(*terms):
     required = {"nodeSelectorTerms": list(terms)}
-    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    }
 
 
 def term(key, operator, *values, kind="matchExpressions"):
@@ -169,7 +235,10 @@ def term(key, operator, *values, kind="matchExpressions"):
         (affinity(term("zone", "DoesNotExist")), "0001"),
         (affinity(term("size", "Gt", "5")), "0100"),
         (affinity(term("size", "Lt", "5")), "1000"),
-        (affinity(term("zone", "In", "a"), term("zone", "In", "c")), "1010"),  # terms are alternatives
+        (
+            affinity(term("zone", "In", "a"), term("zone", "In", "c")),
+            "1010",
+        ),  # terms are alternatives
         (
             affinity(
                 {
@@ -206,7 +275,17 @@ def taint(key, value="", effect="NoSchedule"):
         ([{"key": "gpu", "value": "yes"}], "1101"),
         ([{"key": "gpu", "value": "no"}], "1001"),
         ([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], "1001"),
-        ([{"key": "down", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}], "1011"),
+        (
+            [
+                {
+                    "key": "down",
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": 300,
+                }
+            ],
+            "1011",
+        ),
         ([{"key": "", "operator": "Equal", "value": ""}], "1001"),
     ],
 )
@@ -229,7 +308,10 @@ def test_a_cordoned_node_counts_with_what_runs_on_it(tmp_path):
     assert list(found.instance.servers) == ["n1", "n2"]
     assert found.instance.capacities[1].tolist() == [500, 1024, 1]
     assert found.instance.eligible.tolist() == [[True, False], [True, True]]
-    assert said(found, "cordoned") == [("node 'n2'", "it counts with what runs on it"), ("node 'n3'", "left out")]
+    assert said(found, "cordoned") == [
+        ("node 'n2'", "it counts with what runs on it"),
+        ("node 'n3'", "left out"),
+    ]
     assert said(found, "not ready") == [("node 'n4'", "left out")]
     assert said(found, "would not take it now") == [("user 'x/web'", "it may stay on them")]
 
@@ -238,7 +320,9 @@ def test_the_pods_of_a_daemon_set_are_one_user(tmp_path):
     pinned = [affinity(term("metadata.name", "In", f"n{k}", kind="matchFields")) for k in range(3)]
     items = [pod(f"d{k}", "sys", ("DaemonSet", "agent"), f"n{k}", **pinned[k]) for k in range(3)]
     found = read(tmp_path, *[node(f"n{k}") for k in range(3)], *items)
-    assert list(found.instance.users) == ["sys/agent"] and found.observed.tasks.to_numpy().tolist() == [[1, 1, 1]]
+    assert list(found.instance.users) == [
+        "sys/agent"
+    ] and found.observed.tasks.to_numpy().tolist() == [[1, 1, 1]]
     assert len(said(found, "bound to its node by name")) == 3
 
 
@@ -249,7 +333,12 @@ def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
         thing("ResourceQuota", "one", {"hard": hard}, namespace="ml"),
         thing("ResourceQuota", "two", {"hard": more}, namespace="ml"),
         thing("ResourceQuota", "later", {"hard": {"cpu": "5", "memory": "16Gi"}}, namespace="ml"),
-        thing("ResourceQuota", "three", {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]}, namespace="ml"),
+        thing(
+            "ResourceQuota",
+            "three",
+            {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]},
+            namespace="ml",
+        ),
     ]
     found = read(tmp_path, node("n1"), pod("a", on="n1"), *quotas)
     queues = found.instance.queues
@@ -262,7 +351,9 @@ def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
         assert said(found, what)[0][1] == "left out: it is none of what pods request"
     assert said(found, "scopes") == [("ResourceQuota 'ml/three'", "left out")]
     assert said(found, "cap of 'nvidia.com/gpu'") == [("queue 'ml'", "left out")]
-    free = read(tmp_path, node("n1"), pod("a", on="n1"), pod("b"), *quotas, capacity="free").instance
+    free = read(
+        tmp_path, node("n1"), pod("a", on="n1"), pod("b"), *quotas, capacity="free"
+    ).instance
     assert free.queues.caps[free.queues.named("ml"), 0] == 2500
 
 
@@ -274,7 +365,9 @@ def test_objects_may_lie_in_several_files_and_forms(tmp_path):
     (tmp_path / "empty.json").write_text('{"apiVersion": "v1", "items": [], "kind": "List"}')
     (tmp_path / ".hidden").write_text("{")
     found = fairlp.snapshot(tmp_path)
-    assert found.observed.totals.to_dict() == {"ml/web": 1} and found.waiting["tasks"].tolist() == [1]
+    assert found.observed.totals.to_dict() == {"ml/web": 1} and found.waiting["tasks"].tolist() == [
+        1
+    ]
 
 
 def test_what_only_closed_nodes_have_is_nobodys_who_waits(tmp_path):
@@ -284,13 +377,23 @@ def test_what_only_closed_nodes_have_is_nobodys_who_waits(tmp_path):
     found = read(tmp_path, *nodes, pod("a", on="n1"), waits)
     assert list(found.instance.users) == ["ml/web"] and found.waiting["user"].tolist() == ["x/w"]
     assert said(found, "no node that takes new tasks has it")[0][0] == "resource 'nvidia.com/gpu'"
-    assert said(found, "nvidia.com/gpu is nowhere (0 run, 1 wait)") == [("user 'x/w'", "left out of the instance")]
-    found = read(tmp_path, *nodes, pod("a", on="n1"), waits, pod("b", "y", ("Job", "b"), "g1", gpus))
+    assert said(found, "nvidia.com/gpu is nowhere (0 run, 1 wait)") == [
+        ("user 'x/w'", "left out of the instance")
+    ]
+    found = read(
+        tmp_path, *nodes, pod("a", on="n1"), waits, pod("b", "y", ("Job", "b"), "g1", gpus)
+    )
     assert found.instance.capacities[:, 2].tolist() == [0, 1] and "x/w" in found.instance.users
 
 
 def test_a_device_that_is_gone_is_no_part_of_what_runs(tmp_path):
-    items = [pod("a", "x", on="n1", requests={"cpu": "1", "foo": "1"}), pod("b", requests={"foo": "2", "cpu": "1"})]
+    items = [
+        pod("a", "x", on="n1", requests={"cpu": "1", "foo": "1"}),
+        pod("b", requests={"foo": "2", "cpu": "1"}),
+    ]
     found = read(tmp_path, node("n1"), *items)
-    assert list(found.instance.users) == ["x/web"] and list(found.instance.resources) == ["cpu", "pods"]
+    assert list(found.instance.users) == ["x/web"] and list(found.instance.resources) == [
+        "cpu",
+        "pods",
+    ]
     assert found.waiting["user"].tolist() == ["ml/web"]

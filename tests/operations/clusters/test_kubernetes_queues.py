@@ -19,7 +19,9 @@ def read(folder, *items, **options):
 def limits(found, path, what):
     """Guarantee or cap of a queue, by resource, as quotas name them: pods are left out."""
     queues = found.instance.queues
-    row = zip(found.instance.resources, getattr(queues, what)[queues.named(path)].tolist(), strict=True)
+    row = zip(
+        found.instance.resources, getattr(queues, what)[queues.named(path)].tolist(), strict=True
+    )
     return {r: v for r, v in row if v and math.isfinite(v) and r != "pods"}
 
 
@@ -43,7 +45,12 @@ TREE = [
 
 
 def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
-    pods = [in_queue("a", "to-red", "n1"), in_queue("b", "to-red"), in_queue("c", "to-blue"), in_queue("d", "to-own")]
+    pods = [
+        in_queue("a", "to-red", "n1"),
+        in_queue("b", "to-red"),
+        in_queue("c", "to-blue"),
+        in_queue("d", "to-own"),
+    ]
     found = read(tmp_path, node("n1"), *pods, pod("e", "shop", on="n1"), *TREE)
     assert dict(zip(found.instance.users, found.instance.queue, strict=True)) == {
         "ml/a": "org/lab/red",
@@ -52,12 +59,17 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
         "ml/d": "own",
         "shop/web": "(no queue)/shop",
     }
-    assert [weight(found, path) for path in ("org", "org/lab", "org/lab/red", "org/blue", "own")] == [3, 0.5, 2, 1, 1]
+    assert [
+        weight(found, path) for path in ("org", "org/lab", "org/lab/red", "org/blue", "own")
+    ] == [3, 0.5, 2, 1, 1]
     assert limits(found, "org/lab/red", "guarantees") == {"cpu": 4000, "memory": 8192}
     assert limits(found, "org/lab/red", "caps") == {"cpu": 6000}
     assert limits(found, "org/blue", "guarantees") == {"cpu": 1500}
     assert limits(found, "org/blue", "caps") == {}  # it may borrow without a limit
-    assert limits(found, "org", "caps") == {"cpu": 5500, "memory": 8192}  # what all below have; nobody lends to a root
+    assert limits(found, "org", "caps") == {
+        "cpu": 5500,
+        "memory": 8192,
+    }  # what all below have; nobody lends to a root
     assert limits(found, "own", "caps") == limits(found, "own", "guarantees") == {"cpu": 1000}
     queues = found.instance.queues
     said_of_red = queues.quotas.said(queues.named("org/lab/red"), found.instance.resources)
@@ -65,8 +77,13 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
 
 
 def workload(name, queue, owner, status=None, count=3, **spec):
-    template = {"spec": {"containers": [{"resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]}}
-    spec = {"queueName": queue, "podSets": [{"name": "main", "count": count, "template": template}]} | spec
+    template = {
+        "spec": {"containers": [{"resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]}
+    }
+    spec = {
+        "queueName": queue,
+        "podSets": [{"name": "main", "count": count, "template": template}],
+    } | spec
     made = kueue("Workload", name, spec, namespace="ml", creationTimestamp="2026-02-03T00:00:00Z")
     made["metadata"]["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
     return made | {"status": status or {}}
@@ -86,18 +103,26 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
     found = read(tmp_path, node("n1"), *items, *TREE)
     assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
     assert found.waiting.set_index("user")["priority"].to_dict() == {"ml/x": 5, "ml/p": 0}
-    assert said(found, "their priorities differ") == [("tasks that wait", "priorities do not count here")]
+    assert said(found, "their priorities differ") == [
+        ("tasks that wait", "priorities do not count here")
+    ]
     assert found.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
     assert set(found.instance.queue) == {"org/lab/red"} and found.observed.totals["ml/y"] == 1
-    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [["ml/q", 3, "it is not active"]]
+    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+        ["ml/q", 3, "it is not active"]
+    ]
 
 
 def test_what_kueue_says_that_a_tree_cannot(tmp_path):
     two = flavors(("cpu", 2, {}))
-    two[0]["flavors"].append({"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 3, "borrowingLimit": 1}]})
+    two[0]["flavors"].append(
+        {"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 3, "borrowingLimit": 1}]}
+    )
     items = [
         kueue(
-            "ClusterQueue", "many", {"cohort": "c", "resourceGroups": two, "preemption": {"withinClusterQueue": "Any"}}
+            "ClusterQueue",
+            "many",
+            {"cohort": "c", "resourceGroups": two, "preemption": {"withinClusterQueue": "Any"}},
         ),
         kueue("ClusterQueue", "zero", {"fairSharing": {"weight": 0}, "stopPolicy": "Hold"}),
         kueue("Cohort", "c", {"resourceGroups": flavors(("cpu", 7, {}))}),
@@ -123,13 +148,20 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
         "its quota also binds pods that are in queues",
     ):
         assert said(found, what), what
-    assert dict(zip(found.instance.users, found.instance.queue, strict=True))["ml/b"] == "(no queue)/ml"
+    assert (
+        dict(zip(found.instance.users, found.instance.queue, strict=True))["ml/b"]
+        == "(no queue)/ml"
+    )
     assert limits(found, "(no queue)/ml", "caps") == {"cpu": 1000}
 
 
 def test_a_cohort_below_another_may_borrow_so_much(tmp_path):
     items = [
-        kueue("Cohort", "lab", {"parent": "org", "resourceGroups": flavors(("cpu", 1, {"borrowingLimit": 2}))}),
+        kueue(
+            "Cohort",
+            "lab",
+            {"parent": "org", "resourceGroups": flavors(("cpu", 1, {"borrowingLimit": 2}))},
+        ),
         kueue("ClusterQueue", "red", {"cohort": "lab", "resourceGroups": flavors(("cpu", 4, {}))}),
         kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 3, {}))}),
         kueue("LocalQueue", "q", {"clusterQueue": "red"}, namespace="ml"),
@@ -156,11 +188,19 @@ def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):
 def test_queues_of_volcano_by_parent(tmp_path):
     items = [
         volcano("root", {"capability": {"cpu": "7"}}),
-        volcano("sci", {"weight": 2, "parent": "root", "capability": {"cpu": "6", "memory": "8Gi"}}),
+        volcano(
+            "sci", {"weight": 2, "parent": "root", "capability": {"cpu": "6", "memory": "8Gi"}}
+        ),
         volcano("dev", {"weight": 8, "parent": "sci", "guarantee": {"resource": {"cpu": "1500m"}}}),
         volcano("lost", {"parent": "nowhere", "deserved": {"cpu": 1}, "reclaimable": True}),
         volcano("default", {"weight": 1}),
-        thing("PodGroup", "g", {"queue": "sci", "minMember": 2}, "scheduling.volcano.sh/v1beta1", namespace="ml"),
+        thing(
+            "PodGroup",
+            "g",
+            {"queue": "sci", "minMember": 2},
+            "scheduling.volcano.sh/v1beta1",
+            namespace="ml",
+        ),
         volcano_pod("a", "dev", "n1"),
         volcano_pod("b", "g", how="scheduling.k8s.io/group-name"),
         volcano_pod("c", "lost", how="volcano.sh/queue-name"),
@@ -180,9 +220,16 @@ def test_queues_of_volcano_by_parent(tmp_path):
     assert limits(found, "sci", "caps") == {"cpu": 6000, "memory": 8192}
     assert limits(found, "sci/dev", "guarantees") == {"cpu": 1500}
     lost = found.instance.queues
-    assert lost.guarantees[lost.named("lost")].tolist()[0] == 1000 and said(found, "spec.deserved") == []
-    assert said(found, "its parent 'nowhere' is not there") == [("Queue 'lost'", "it stands at the root")]
-    assert said(found, "Queue 'unknown' is not there") == [("pod 'ml/e'", "it counts as one in no queue")]
+    assert (
+        lost.guarantees[lost.named("lost")].tolist()[0] == 1000
+        and said(found, "spec.deserved") == []
+    )
+    assert said(found, "its parent 'nowhere' is not there") == [
+        ("Queue 'lost'", "it stands at the root")
+    ]
+    assert said(found, "Queue 'unknown' is not there") == [
+        ("pod 'ml/e'", "it counts as one in no queue")
+    ]
 
 
 def test_queues_of_volcano_by_annotation(tmp_path):
@@ -197,7 +244,13 @@ def test_queues_of_volcano_by_annotation(tmp_path):
     ]
     found = read(tmp_path, node("n1"), *items)
     assert found.instance.queue == ("sci/dev", "sci/prod", "eng/a", "odd")
-    assert [weight(found, path) for path in ("sci", "sci/dev", "sci/prod", "eng", "eng/a")] == [2, 8, 3, 4, 1]
+    assert [weight(found, path) for path in ("sci", "sci/dev", "sci/prod", "eng", "eng/a")] == [
+        2,
+        8,
+        3,
+        4,
+        1,
+    ]
     assert weight(found, "q1") == 6
     assert said(found, "weight 9 of 'eng', where another says 4") == [("Queue 'eng-a'", "left out")]
     assert said(found, "hierarchy-weights of '1'") == [("Queue 'odd'", "each weight is taken as 1")]
@@ -212,7 +265,10 @@ def test_names_stay_text(tmp_path, name):
         pod(name, name, ("Job", name), on="n1"),
     ]
     found = read(tmp_path, node("n1", {name: name}), *items)
-    assert found.instance.queue == (name.replace("/", "%2F"), f"(no queue)/{name.replace('/', '%2F')}")
+    assert found.instance.queue == (
+        name.replace("/", "%2F"),
+        f"(no queue)/{name.replace('/', '%2F')}",
+    )
     assert list(found.instance.users) == [f"{name}/a", f"{name}/{name}"]
     found.instance.write(tmp_path / "out.json")
     assert fairlp.read(tmp_path / "out.json").equals(found.instance)
@@ -221,7 +277,11 @@ def test_names_stay_text(tmp_path, name):
 @pytest.mark.parametrize("covered", [("cpu", "memory"), ("cpu", "memory", "pods")])
 def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
     """Nominal 30 and 10 CPUs of 40, both want 40: 30 and 10, whether or not the quotas cover pods."""
-    amounts = {"cpu": {"a": "30", "b": "10"}, "memory": {"a": "60Gi", "b": "20Gi"}, "pods": {"a": "60", "b": "60"}}
+    amounts = {
+        "cpu": {"a": "30", "b": "10"},
+        "memory": {"a": "60Gi", "b": "20Gi"},
+        "pods": {"a": "60", "b": "60"},
+    }
     items = [node(f"n{k}") for k in range(5)]
     for name in "ab":
         groups = flavors(*((resource, amounts[resource][name], {}) for resource in covered))

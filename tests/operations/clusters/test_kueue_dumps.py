@@ -28,12 +28,16 @@ def group(flavors, covered=("cpu",)):
 
 
 def nominal(amount, **more):
-    return {"nominalQuota": str(amount)} | {f"{kind}Limit": str(value) for kind, value in more.items()}
+    return {"nominalQuota": str(amount)} | {
+        f"{kind}Limit": str(value) for kind, value in more.items()
+    }
 
 
 def queue(name, groups, cohort="all", weight=None, told=None, **spec):
     """A ClusterQueue and the LocalQueue of its name."""
-    spec |= {"cohort": cohort, "resourceGroups": groups} | ({"fairSharing": {"weight": weight}} if weight else {})
+    spec |= {"cohort": cohort, "resourceGroups": groups} | (
+        {"fairSharing": {"weight": weight}} if weight else {}
+    )
     made = kueue("ClusterQueue", name, spec)
     made["status"] = {} if told is None else {"fairSharing": {"weightedShare": told}}
     return [made, kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")]
@@ -59,7 +63,12 @@ def workload(name, queue, count, status=None, requests=None, **spec):
 
 def admitted(queue, count, flavor="default"):
     """The status of a Workload that has its quota, of one core for each pod."""
-    one = {"name": "main", "count": count, "flavors": {"cpu": flavor}, "resourceUsage": {"cpu": str(count)}}
+    one = {
+        "name": "main",
+        "count": count,
+        "flavors": {"cpu": flavor},
+        "resourceUsage": {"cpu": str(count)},
+    }
     return {"admission": {"clusterQueue": queue, "podSetAssignments": [one]}}
 
 
@@ -93,21 +102,35 @@ _BEARS = [{"key": "spot", "operator": "Exists"}]
 def test_quotas_are_by_flavor_and_flavors_by_labels_and_taints(tmp_path):
     """Each flavor's quota counts on its own nodes; only who bears the taint may use spot nodes."""
     both = [group({"plain": {"cpu": nominal(4)}, "spot": {"cpu": nominal(6)}})]
-    items = [node("p1", {"pool": "plain"}), node("s1", {"pool": "spot"}, **_TAINTED), node("other"), *FLAVORS]
+    items = [
+        node("p1", {"pool": "plain"}),
+        node("s1", {"pool": "spot"}, **_TAINTED),
+        node("other"),
+        *FLAVORS,
+    ]
     items += queue("A", both) + queue("B", [group({"plain": {"cpu": nominal(2)}})])
     items += [workload("A", "A", 20, tolerations=_BEARS), workload("B", "B", 20)]
     found = fairlp.snapshot(written(tmp_path, *items))
     tasks = fairlp.allocate(found.instance, "kueue")
     assert tasks.totals.tolist() == pytest.approx([10, 2], rel=1e-9)
-    assert tasks.tasks.loc["ml/A"].to_dict() == pytest.approx({"p1": 4, "s1": 6, "other": 0}, abs=1e-8)
-    assert tasks.tasks.loc["ml/B"].to_dict() == pytest.approx({"p1": 2, "s1": 0, "other": 0}, abs=1e-8)
+    assert tasks.tasks.loc["ml/A"].to_dict() == pytest.approx(
+        {"p1": 4, "s1": 6, "other": 0}, abs=1e-8
+    )
+    assert tasks.tasks.loc["ml/B"].to_dict() == pytest.approx(
+        {"p1": 2, "s1": 0, "other": 0}, abs=1e-8
+    )
     found.instance.write(tmp_path / "out.json")
     assert fairlp.read(tmp_path / "out.json").equals(found.instance)
 
 
 def test_a_flavor_whose_label_no_node_has_has_no_nodes(tmp_path):
     gone = kueue("ResourceFlavor", "gone", {"nodeLabels": {"pool": "nowhere", "zone": "x"}})
-    items = [node("n1"), gone, *queue("A", [group({"gone": {"cpu": nominal(5)}})]), workload("A", "A", 3)]
+    items = [
+        node("n1"),
+        gone,
+        *queue("A", [group({"gone": {"cpu": nominal(5)}})]),
+        workload("A", "A", 3),
+    ]
     items += [*queue("B", [group({"default": {"cpu": nominal(3)}})]), workload("B", "B", 9)]
     found = fairlp.snapshot(written(tmp_path, *items))
     assert fair(found)["all/A"] == 0 and fair(found)["all/B"] == pytest.approx(3, rel=1e-9)
@@ -136,17 +159,27 @@ def test_of_more_cohorts_than_one_none_borrows_from_another(tmp_path):
 
 def test_a_resource_that_a_queue_does_not_cover_makes_its_workloads_inadmissible(tmp_path):
     asks = {"cpu": "1", "nvidia.com/gpu": "1"}
-    items = [node("n1", allocatable={"nvidia.com/gpu": "4"}), *queue("A", [group({"default": {"cpu": nominal(4)}})])]
+    items = [
+        node("n1", allocatable={"nvidia.com/gpu": "4"}),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+    ]
     items += [workload("A", "A", 3, requests=asks), workload("more", "A", 3)]
     found = fairlp.snapshot(written(tmp_path, *items))
     table = fairlp.fair_shares(found)
     assert table["fair_tasks"].tolist() == pytest.approx([0, 3], rel=1e-9)
-    assert table.loc["ml/A", "blocked_by"] == "no quota of nvidia.com/gpu" and table.loc["ml/A", "owed"] == 0
+    assert (
+        table.loc["ml/A", "blocked_by"] == "no quota of nvidia.com/gpu"
+        and table.loc["ml/A", "owed"] == 0
+    )
 
 
 def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
     asks = {"cpu": "1", "memory": "1Gi"}
-    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})]), workload("A", "A", 9, requests=asks)]
+    items = [
+        node("n1"),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+        workload("A", "A", 9, requests=asks),
+    ]
     found = fairlp.snapshot(written(tmp_path, *items, *running("A", 1, ["n1"], requests=asks)))
     assert fair(found)["all/A"] == pytest.approx(4, rel=1e-9)
     assert said(found, "pods run with it in ClusterQueues that do not cover it")
@@ -159,7 +192,9 @@ def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
     items += queue("B", [group({"default": {"cpu": nominal(4)}})], weight=2, told=166)
     found = fairlp.snapshot(written(tmp_path, *items, *running("B", 8, ["n1"])))
     assert found.shares.loc["all/B"].tolist() == pytest.approx([1000 / 12 * 4 / 2, 166])
-    assert found.shares.loc["all/A"].tolist() == [0, 0] and math.isnan(found.shares.loc["all", "told"])
+    assert found.shares.loc["all/A"].tolist() == [0, 0] and math.isnan(
+        found.shares.loc["all", "told"]
+    )
     table = fairlp.fair_shares(found, by="queue")
     assert table.loc["all/B", ["weighted_share", "told"]].tolist() == pytest.approx([1000 / 6, 166])
     page = tmp_path / "page.html"
@@ -176,7 +211,9 @@ def test_quota_that_is_reserved_counts_though_no_pods_are_there(tmp_path):
         *running("B", 2, ["n1"]),
     ]
     found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.shares["weighted_share"].to_dict() == pytest.approx({"all": 0, "all/A": 1000 * 2 / 8, "all/B": 0})
+    assert found.shares["weighted_share"].to_dict() == pytest.approx(
+        {"all": 0, "all/A": 1000 * 2 / 8, "all/B": 0}
+    )
     assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/A": 4}
 
 
@@ -185,8 +222,13 @@ def test_field_names_of_v1beta2(tmp_path):
     one, local = queue("A", [group({"default": {"cpu": nominal(4)}})])
     one["spec"]["cohortName"] = "lab"
     del one["spec"]["cohort"]
-    items += [{**item, "apiVersion": "kueue.x-k8s.io/v1beta2"} for item in (one, local, workload("A", "A", 9))]
-    assert fair(fairlp.snapshot(written(tmp_path, *items)))["org/lab/A"] == pytest.approx(4, rel=1e-9)
+    items += [
+        {**item, "apiVersion": "kueue.x-k8s.io/v1beta2"}
+        for item in (one, local, workload("A", "A", 9))
+    ]
+    assert fair(fairlp.snapshot(written(tmp_path, *items)))["org/lab/A"] == pytest.approx(
+        4, rel=1e-9
+    )
 
 
 def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
@@ -204,9 +246,15 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
 
 
 def test_free_capacity_has_no_quotas(tmp_path):
-    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})]), *running("A", 1, ["n1"])]
+    items = [
+        node("n1"),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+        *running("A", 1, ["n1"]),
+    ]
     found = fairlp.snapshot(written(tmp_path, *items, workload("more", "A", 3)), capacity="free")
-    assert found.instance.queues.quotas is None and found.observed.instance.queues.quotas is not None
+    assert (
+        found.instance.queues.quotas is None and found.observed.instance.queues.quotas is not None
+    )
 
 
 def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, monkeypatch):
@@ -217,13 +265,21 @@ def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, mo
             raise SolverError("planted")
         return honest(instance, mechanism, **options)
 
-    items = [node("n0"), *queue("A", [group({"default": {"cpu": nominal(2)}})]), *running("A", 1, ["n0"])]
+    items = [
+        node("n0"),
+        *queue("A", [group({"default": {"cpu": nominal(2)}})]),
+        *running("A", 1, ["n0"]),
+    ]
     subject = subject_of(written(tmp_path, *items))
-    assert headline(ShareComparison.of(subject))[-1].startswith("Fair is what kueue gives: Kueue gives every queue")
+    assert headline(ShareComparison.of(subject))[-1].startswith(
+        "Fair is what kueue gives: Kueue gives every queue"
+    )
     monkeypatch.setattr(share_comparison, "allocate", failing)
     with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
         found = ShareComparison.of(subject)
-    assert headline(found)[-1].startswith("Fair is what h-drf-counted gives: Kubernetes itself promises no shares")
+    assert headline(found)[-1].startswith(
+        "Fair is what h-drf-counted gives: Kubernetes itself promises no shares"
+    )
     with pytest.raises(SolverError, match="planted"):
         ShareComparison.of(subject, "kueue")
 
@@ -241,7 +297,11 @@ def test_what_is_there_twice_counts_once(tmp_path):
 
 
 def test_what_a_workload_cannot_have_is_left_out(tmp_path):
-    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})]), workload("A", "A", 3)]
+    items = [
+        node("n1"),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+        workload("A", "A", 3),
+    ]
     broken = [workload("B", "A", -3), workload("C", "A", 1), workload("D", "A", 1)]
     broken[1]["status"] = {"admission": {"clusterQueue": "A", "podSetAssignments": ["*"]}}
     broken[2]["status"] = admitted("A", 1)

@@ -117,5 +117,7 @@ def test_bytes_are_kept_to_the_unit(count):
 
 @given(st.integers(0, 10**9), st.sampled_from(["m", "", "k", "M", "Ki", "Mi"]))
 def test_a_quantity_is_its_number_times_its_suffix(number, suffix):
-    factor = {"m": Fraction(1, 1000), "": 1, "k": 1000, "M": 10**6, "Ki": 1024, "Mi": 1024**2}[suffix]
+    factor = {"m": Fraction(1, 1000), "": 1, "k": 1000, "M": 10**6, "Ki": 1024, "Mi": 1024**2}[
+        suffix
+    ]
     assert quantity(f"{number}{suffix}") == number * factor

@@ -25,21 +25,46 @@ def wrapped(value):
 
 def node(name, **more):
     """A node of 16 cores and 64 GiB in partition cpu."""
-    known = {"name": name, "cpus": 16, "real_memory": 65536, "gres": "", "state": ["IDLE"], "partitions": ["cpu"]}
+    known = {
+        "name": name,
+        "cpus": 16,
+        "real_memory": 65536,
+        "gres": "",
+        "state": ["IDLE"],
+        "partitions": ["cpu"],
+    }
     return known | {"features": []} | more
 
 
-def job(number, user="ann", account="physics", tres="cpu=4,mem=8G,node=1,billing=4", nodes="n1", **more):
+def job(
+    number, user="ann", account="physics", tres="cpu=4,mem=8G,node=1,billing=4", nodes="n1", **more
+):
     """A job that runs where ``nodes`` says, and waits where that is empty."""
     state = ["RUNNING"] if nodes else ["PENDING"]
-    known = {"job_id": number, "user_name": user, "account": account, "partition": "cpu", "job_state": state}
-    known |= {"nodes": nodes, "tres_req_str": tres, "tres_alloc_str": tres if nodes else "", "features": ""}
+    known = {
+        "job_id": number,
+        "user_name": user,
+        "account": account,
+        "partition": "cpu",
+        "job_state": state,
+    }
+    known |= {
+        "nodes": nodes,
+        "tres_req_str": tres,
+        "tres_alloc_str": tres if nodes else "",
+        "features": "",
+    }
     return known | {"submit_time": wrapped(1767225600)} | more
 
 
 def written(folder, nodes, jobs, accounts=None, meta=None):
     for name, key, entries in (("nodes.json", "nodes", nodes), ("jobs.json", "jobs", jobs)):
-        document = {"meta": meta or {"Slurm": {"release": "24.05.1"}}, key: entries, "errors": [], "warnings": []}
+        document = {
+            "meta": meta or {"Slurm": {"release": "24.05.1"}},
+            key: entries,
+            "errors": [],
+            "warnings": [],
+        }
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
     if accounts is not None:
         (folder / "accounts.txt").write_text(accounts, encoding="utf-8")
@@ -67,7 +92,13 @@ WEIGHS = "it weighs as much as all with tasks below it, who share at its parent"
 def test_the_golden_dump(tmp_path):
     nodes = [
         node("n1"),
-        node("g1", gres="gpu:a100:4(S:0-1)", partitions=["gpu", "cpu"], features="a100,nvme", real_memory=131072),
+        node(
+            "g1",
+            gres="gpu:a100:4(S:0-1)",
+            partitions=["gpu", "cpu"],
+            features="a100,nvme",
+            real_memory=131072,
+        ),
         node("n2", state=["IDLE", "DRAIN"]),
     ]
     gpu = "cpu=8,mem=32G,node=1,billing=8,gres/gpu=2"
@@ -81,7 +112,10 @@ def test_the_golden_dump(tmp_path):
     found = read(tmp_path, nodes, jobs, SSHARE)
     instance = found.instance
     assert found.scheduler == "slurm"
-    assert list(instance.users) == ["physics/ann", "lab/bob"] and list(instance.servers) == ["n1", "g1"]
+    assert list(instance.users) == ["physics/ann", "lab/bob"] and list(instance.servers) == [
+        "n1",
+        "g1",
+    ]
     assert list(instance.resources) == ["cpu", "memory", "gpu"]
     assert instance.units == {"cpu": "cores", "memory": "MiB"}
     assert instance.demands.tolist() == [[4, 8192, 0], [8, 32768, 2]]
@@ -89,29 +123,66 @@ def test_the_golden_dump(tmp_path):
     assert instance.task_limits.tolist() == [4, 2]
     assert instance.eligible.tolist() == [[True, True], [False, True]]
     assert instance.queue == ("physics/ann", "physics/lab/bob")
-    weights = {path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues}
-    assert weights == {"": 1, "physics": 30, "physics/ann": 2, "physics/lab": 1, "physics/lab/bob": 1, "bio": 10}
+    weights = {
+        path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues
+    }
+    assert weights == {
+        "": 1,
+        "physics": 30,
+        "physics/ann": 2,
+        "physics/lab": 1,
+        "physics/lab/bob": 1,
+        "bio": 10,
+    }
     assert found.observed.tasks.to_numpy().tolist() == [[2, 0], [0, 1]]
     assert found.observed.usage.to_numpy().tolist() == [[8, 16384, 0], [8, 32768, 2]]
     assert found.waiting.to_dict("records") == [
-        {"user": "physics/ann", "queue": "physics/ann", "tasks": 2, "since": "2026-01-01T00:00:00Z", "priority": 7},
-        {"user": "lab/bob", "queue": "physics/lab/bob", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
+        {
+            "user": "physics/ann",
+            "queue": "physics/ann",
+            "tasks": 2,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": 7,
+        },
+        {
+            "user": "lab/bob",
+            "queue": "physics/lab/bob",
+            "tasks": 1,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": None,
+        },
     ]
-    held = {"user": "physics/ann", "queue": "physics/ann", "tasks": 3, "reason": "array throttle (%2)"}
-    assert found.held.to_dict("records") == [held] and "3 may not run yet" in repr(found) and found.hidden.empty
+    held = {
+        "user": "physics/ann",
+        "queue": "physics/ann",
+        "tasks": 3,
+        "reason": "array throttle (%2)",
+    }
+    assert (
+        found.held.to_dict("records") == [held]
+        and "3 may not run yet" in repr(found)
+        and found.hidden.empty
+    )
     assert said(found, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
-    assert said(found, "nodes have it, but nobody asks for it") == [("resource 'gpu:a100'", "left out")]
+    assert said(found, "nodes have it, but nobody asks for it") == [
+        ("resource 'gpu:a100'", "left out")
+    ]
     assert said(found, "its share is that of its parent") == [("line 5", WEIGHS)]
     assert found.shares["usage"].to_dict() == {
         "": 10, "physics": 7, "physics/ann": 7, "physics/lab": 0, "physics/lab/bob": 0, "bio": 3
     }  # fmt: skip
-    assert found.shares["fairshare"].dropna().to_dict() == {"physics/ann": 0.5, "physics/lab/bob": 1}
+    assert found.shares["fairshare"].dropna().to_dict() == {
+        "physics/ann": 0.5,
+        "physics/lab/bob": 1,
+    }
     assert len(found.not_understood) == 3
 
 
 def test_old_and_new_versions_say_the_same(tmp_path):
     old_node = node("n1", state="idle", state_flags=[], features="a,b", partitions="cpu")
-    new_node = node("n1", cpus=wrapped(16), real_memory=wrapped(65536), state=["IDLE"], features=["a", "b"])
+    new_node = node(
+        "n1", cpus=wrapped(16), real_memory=wrapped(65536), state=["IDLE"], features=["a", "b"]
+    )
     old_job = job(1, tres="cpu=4,mem=8192M,node=1", job_state="RUNNING", submit_time=1767225600)
     found = []
     for name, one, other in (("old", old_node, old_job), ("new", new_node, job(1))):
@@ -147,7 +218,9 @@ def test_a_job_of_several_nodes_has_a_part_on_each(tmp_path, version):
 
 
 def test_a_job_of_several_nodes_that_tells_no_more_is_divided_evenly(tmp_path):
-    found = read(tmp_path, [node("n1"), node("n2")], [job(1, tres="cpu=5,mem=8G,node=2", nodes="n[1-2]")])
+    found = read(
+        tmp_path, [node("n1"), node("n2")], [job(1, tres="cpu=5,mem=8G,node=2", nodes="n[1-2]")]
+    )
     assert found.observed.usage.to_numpy().tolist() == [[2.5, 4096], [2.5, 4096]]
     assert said(found, "does not divide by its 2 nodes") == [("job 1", "divided evenly")]
     waiting = read(tmp_path, [node("n1")], [job(1, tres="cpu=6,mem=8G,node=3", nodes="")]).waiting
@@ -170,11 +243,21 @@ c|pool|||1|loop|||
 def limits(found, path):
     queues = found.instance.queues
     row = queues.caps[queues.named(path)]
-    return {r: v for r, v in zip(found.instance.resources, row.tolist(), strict=True) if math.isfinite(v)}
+    return {
+        r: v
+        for r, v in zip(found.instance.resources, row.tolist(), strict=True)
+        if math.isfinite(v)
+    }
 
 
 def test_accounts_of_sacctmgr(tmp_path):
-    jobs = [job(1, "bob", "lab"), job(2, "x/y", "a//b"), job(3, "z", "loop"), job(4, "z", "unknown"), job(5, "", "")]
+    jobs = [
+        job(1, "bob", "lab"),
+        job(2, "x/y", "a//b"),
+        job(3, "z", "loop"),
+        job(4, "z", "unknown"),
+        job(5, "", ""),
+    ]
     found = read(tmp_path, [node("n1")], jobs, ACCOUNTS)
     assert found.instance.queue == (
         "physics/lab/bob", "physics/lab/a%2F%2Fb/x%2Fy", "pool/loop/z", "unknown/z", "(none)/(none)"
@@ -205,10 +288,20 @@ def association(account, user="", parent="", share=1, total=()):
 
 
 def test_accounts_as_json(tmp_path):
-    written(tmp_path, [node("n1", gres="gpu:8")], [job(1, tres="cpu=1,mem=1G,gres/gpu=1"), job(2, "bob", "lab")])
+    written(
+        tmp_path,
+        [node("n1", gres="gpu:8")],
+        [job(1, tres="cpu=1,mem=1G,gres/gpu=1"), job(2, "bob", "lab")],
+    )
     total = [("cpu", "", 10), ("mem", "", 4096), ("gres", "gpu", 3), ("node", "", 1)]
-    entries = [association("root"), association("physics", parent="root", share=wrapped(5), total=total)]
-    entries += [association("lab", parent="physics", share=3), association("lab", "bob", share=2147483647)]
+    entries = [
+        association("root"),
+        association("physics", parent="root", share=wrapped(5), total=total),
+    ]
+    entries += [
+        association("lab", parent="physics", share=3),
+        association("lab", "bob", share=2147483647),
+    ]
     (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
     found = fairlp.snapshot(tmp_path)
     assert found.instance.queue == ("physics/ann", "physics/lab/bob")
@@ -219,16 +312,32 @@ def test_accounts_as_json(tmp_path):
         {"name": "physics", "parent": "root", "shares": wrapped(5), "type": ["ASSOCIATION"]},
         {"name": "ann", "parent": "physics", "shares": wrapped(2), "type": ["USER"]},
     ]
-    (tmp_path / "share.json").write_text(json.dumps({"shares": {"shares": shares, "total_shares": 3}}))
+    (tmp_path / "share.json").write_text(
+        json.dumps({"shares": {"shares": shares, "total_shares": 3}})
+    )
     queues = fairlp.snapshot(tmp_path).instance.queues
     assert queues.weights[[queues.named("physics"), queues.named("physics/ann")]].tolist() == [5, 2]
 
 
 def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
     """An entry of ``sshare --json``, as text: Slurm 23.11 prints ``Infinity``, which is not JSON."""
-    known = {"cluster": "c", "name": name, "parent": parent, "shares": shares, "usage": usage, "partition": ""}
-    known |= {"shares_normalized": wrapped(0.5), "usage_normalized": wrapped(0.1), "effective_usage": 0.1}
-    known |= {"fairshare": {"factor": factor, "level": "LEVEL"}, "type": ["USER" if user else "ASSOCIATION"]}
+    known = {
+        "cluster": "c",
+        "name": name,
+        "parent": parent,
+        "shares": shares,
+        "usage": usage,
+        "partition": "",
+    }
+    known |= {
+        "shares_normalized": wrapped(0.5),
+        "usage_normalized": wrapped(0.1),
+        "effective_usage": 0.1,
+    }
+    known |= {
+        "fairshare": {"factor": factor, "level": "LEVEL"},
+        "type": ["USER" if user else "ASSOCIATION"],
+    }
     return json.dumps(known).replace('"LEVEL"', level)
 
 
@@ -238,57 +347,101 @@ def write_shares(folder, entries, name="sshare.json"):
 
 
 def weights_of(found):
-    return {path: found.instance.queues.weights[found.instance.queues.named(path)] for path in found.instance.queues}
+    return {
+        path: found.instance.queues.weights[found.instance.queues.named(path)]
+        for path in found.instance.queues
+    }
 
 
-@pytest.mark.parametrize("name", ["a-sshare.json", "z-sshare.json"])  # read before and after the associations
+@pytest.mark.parametrize(
+    "name", ["a-sshare.json", "z-sshare.json"]
+)  # read before and after the associations
 def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_path, name):
     written(tmp_path, [node("n1")], [job(1), job(2, "eve")])
     total = [("cpu", "", 10)]
     entries = [association("root"), association("physics", parent="root", share=5, total=total)]
     entries += [association("physics", "ann", share=2), association("physics", "eve", share=8)]
     (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
-    shares = [share("root", "", wrapped(4294967294) | {"set": False}, usage=90), share("physics", "root", wrapped(6))]
-    shares += [share("ann", "physics", 3, True, 40, wrapped(0.25)), share("ann", "physics", 9, True, 41)]
+    shares = [
+        share("root", "", wrapped(4294967294) | {"set": False}, usage=90),
+        share("physics", "root", wrapped(6)),
+    ]
+    shares += [
+        share("ann", "physics", 3, True, 40, wrapped(0.25)),
+        share("ann", "physics", 9, True, 41),
+    ]
     shares += [share("eve", "physics", wrapped(4), True, 50, 0.125, level="Infinity")]
     write_shares(tmp_path, shares, name)
     found = fairlp.snapshot(tmp_path)
     assert weights_of(found) == {"": 1, "physics": 6, "physics/ann": 3, "physics/eve": 4}
     assert limits(found, "physics") == {"cpu": 10}
-    assert found.shares["usage"].to_dict() == {"": 90, "physics": 0, "physics/ann": 40, "physics/eve": 50}
-    assert found.shares["fairshare"].dropna().to_dict() == {"physics/ann": 0.25, "physics/eve": 0.125}
-    assert said(found, "there is an earlier line of 'ann' in 'physics'") == [("share of 'ann'", "left out")]
-    assert fairlp.fair_shares(found, by="queue").loc["physics/eve", ["usage", "fairshare"]].tolist() == [50, 0.125]
+    assert found.shares["usage"].to_dict() == {
+        "": 90,
+        "physics": 0,
+        "physics/ann": 40,
+        "physics/eve": 50,
+    }
+    assert found.shares["fairshare"].dropna().to_dict() == {
+        "physics/ann": 0.25,
+        "physics/eve": 0.125,
+    }
+    assert said(found, "there is an earlier line of 'ann' in 'physics'") == [
+        ("share of 'ann'", "left out")
+    ]
+    assert fairlp.fair_shares(found, by="queue").loc[
+        "physics/eve", ["usage", "fairshare"]
+    ].tolist() == [50, 0.125]
     page = tmp_path / "page.html"
     fairlp.report(found, page)
     text = page.read_text(encoding="utf-8")
-    assert "decayed usage is in the dump, and what users had in the past does not count here" in text
+    assert (
+        "decayed usage is in the dump, and what users had in the past does not count here" in text
+    )
     assert "decayed, as Slurm told it" in text
 
 
-@pytest.mark.parametrize("parent", [2147483647, wrapped(2147483647), wrapped(0) | {"infinite": True}])
+@pytest.mark.parametrize(
+    "parent", [2147483647, wrapped(2147483647), wrapped(0) | {"infinite": True}]
+)
 def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(tmp_path, parent):
     """As fair tree has it: bob (3), eve (1), and ann (2) are siblings; zoe has no tasks and takes nothing."""
     jobs = [job(1, nodes=""), job(2, "bob", "lab", nodes=""), job(3, "eve", "deep", nodes="")]
     written(
-        tmp_path, [node("n1", cpus=12)], [one | {"array_task_string": "1-9", "tres_req_str": "cpu=1"} for one in jobs]
+        tmp_path,
+        [node("n1", cpus=12)],
+        [one | {"array_task_string": "1-9", "tres_req_str": "cpu=1"} for one in jobs],
     )
     shares = [share("root", "", 1), share("physics", "root", 5), share("ann", "physics", 2, True)]
-    shares += [share("lab", "physics", parent), share("bob", "lab", 3, True), share("zoe", "lab", 50, True)]
+    shares += [
+        share("lab", "physics", parent),
+        share("bob", "lab", 3, True),
+        share("zoe", "lab", 50, True),
+    ]
     shares += [share("deep", "lab", parent), share("eve", "deep", parent, True)]
     write_shares(tmp_path, shares)
     found = fairlp.snapshot(tmp_path)
     weights = weights_of(found)
-    assert (weights["physics/lab"], weights["physics/lab/deep"], weights["physics/lab/deep/eve"]) == (4, 1, 1)
+    assert (
+        weights["physics/lab"],
+        weights["physics/lab/deep"],
+        weights["physics/lab/deep/eve"],
+    ) == (4, 1, 1)
     assert said(found, "that of its parent") == [
         ("share of 'lab'", WEIGHS), ("share of 'deep'", WEIGHS), ("share of 'eve'", "taken as 1")
     ]  # fmt: skip
     fair = fairlp.allocate(found.instance, "h-drf")
-    assert fair.totals.to_dict() == pytest.approx({"physics/ann": 4, "lab/bob": 6, "deep/eve": 2}, rel=1e-9)
+    assert fair.totals.to_dict() == pytest.approx(
+        {"physics/ann": 4, "lab/bob": 6, "deep/eve": 2}, rel=1e-9
+    )
 
 
 def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
-    jobs = [job(1), job(2, nodes="", priority=wrapped(5)), job(3, nodes="", priority=9), job(4, "bob", nodes="")]
+    jobs = [
+        job(1),
+        job(2, nodes="", priority=wrapped(5)),
+        job(3, nodes="", priority=9),
+        job(4, "bob", nodes=""),
+    ]
     found = read(tmp_path, [node("n1")], jobs)
     assert found.waiting["priority"].tolist() == [9, None]
     assert said(found, "their priorities differ, and slurm takes the highest first") == [
@@ -334,7 +487,9 @@ def test_everything_odd_is_one_clear_line(tmp_path, more, what, where):
 
 
 def test_a_table_without_parents_is_told(tmp_path):
-    found = read(tmp_path, [node("n1")], [job(1)], "Account|User|Share\nphysics||3\nlab||4\nlab|x\n")
+    found = read(
+        tmp_path, [node("n1")], [job(1)], "Account|User|Share\nphysics||3\nlab||4\nlab|x\n"
+    )
     assert said(found, "neither parents nor indentation")[0][0] == "line 1"
     assert said(found, "2 cells, where the header has 3") == [("line 4", "left out")]
 
@@ -404,7 +559,18 @@ def test_constraints(text, there, holds):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["a&", "&a", "(a", "a)", "a b", "[a|b]", "a*2", "!a", "&".join(f"(a{k}|b{k})" for k in range(30))]
+    "wrong",
+    [
+        "a&",
+        "&a",
+        "(a",
+        "a)",
+        "a b",
+        "[a|b]",
+        "a*2",
+        "!a",
+        "&".join(f"(a{k}|b{k})" for k in range(30)),
+    ],
 )
 def test_wrong_constraints(wrong):
     with pytest.raises(Odd, match="constraint"):
@@ -414,7 +580,12 @@ def test_wrong_constraints(wrong):
 
 @settings(max_examples=many(60), deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from("xy"), st.integers(1, 9), st.integers(1, 9999), st.integers(1, 3)), min_size=1)
+    st.lists(
+        st.tuples(
+            st.sampled_from("xy"), st.integers(1, 9), st.integers(1, 9999), st.integers(1, 3)
+        ),
+        min_size=1,
+    )
 )
 def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
     names = ["n1", "n2", "n3"]
@@ -427,10 +598,17 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
         expected = [Fraction(0), Fraction(0)]
         for _, cpu, memory, count in jobs:
             if k < count:
-                expected = [expected[0] + Fraction(cpu, count), expected[1] + Fraction(memory, count)]
+                expected = [
+                    expected[0] + Fraction(cpu, count),
+                    expected[1] + Fraction(memory, count),
+                ]
         if any(expected):
-            assert found.observed.usage.loc[name].tolist() == pytest.approx(list(map(float, expected)), rel=1e-12)
-    assert found.observed.usage["cpu"].sum() == pytest.approx(sum(cpu for _, cpu, _, _ in jobs), rel=1e-12)
+            assert found.observed.usage.loc[name].tolist() == pytest.approx(
+                list(map(float, expected)), rel=1e-12
+            )
+    assert found.observed.usage["cpu"].sum() == pytest.approx(
+        sum(cpu for _, cpu, _, _ in jobs), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -446,12 +624,17 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
 )
 def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, what, reason):
     found = read(tmp_path, [node("n1")], [job(1), job(2, "bob", nodes="", **what)], SSHARE)
-    assert found.held[["tasks", "reason"]].to_numpy().tolist() == [[1, reason]] and found.waiting.empty
+    assert (
+        found.held[["tasks", "reason"]].to_numpy().tolist() == [[1, reason]] and found.waiting.empty
+    )
     assert len(found.instance.users) == 1 and found.instance.task_limits.tolist() == [1]
 
 
 def test_the_tasks_of_an_array_that_run_count_for_its_throttle(tmp_path):
-    jobs = [job(1, array_job_id=wrapped(9)), job(9, nodes="", array_task_string="2-5%3", array_job_id=wrapped(9))]
+    jobs = [
+        job(1, array_job_id=wrapped(9)),
+        job(9, nodes="", array_task_string="2-5%3", array_job_id=wrapped(9)),
+    ]
     found = read(tmp_path, [node("n1")], jobs, SSHARE)
     assert found.waiting["tasks"].tolist() == [2] and found.held["tasks"].tolist() == [2]
 
@@ -467,13 +650,17 @@ def test_use_that_only_nodes_tell_of_counts_as_used(tmp_path):
     told = {"alloc_cpus": 12, "alloc_memory": 8192, "tres_used": "cpu=12,mem=8G"}
     found = read(tmp_path, [node("n1", **told), node("n2")], [job(1), job(2, nodes="")], SSHARE)
     assert found.hidden.to_dict() == {"cpu": 8}
-    assert found.instance.capacities[:, 0].tolist() == [8, 16] and found.observed.usage["cpu"].tolist() == [4, 0]
+    assert found.instance.capacities[:, 0].tolist() == [8, 16] and found.observed.usage[
+        "cpu"
+    ].tolist() == [4, 0]
     little = read(tmp_path, [node("n1", alloc_cpus=4), node("n2")], [job(1)], SSHARE)
     assert little.hidden.empty
 
 
 def test_powered_down_nodes_are_not_there(tmp_path):
-    found = read(tmp_path, [node("n1"), node("n2", state=["IDLE", "POWERED_DOWN"])], [job(1)], SSHARE)
+    found = read(
+        tmp_path, [node("n1"), node("n2", state=["IDLE", "POWERED_DOWN"])], [job(1)], SSHARE
+    )
     assert list(found.instance.servers) == ["n1"]
 
 

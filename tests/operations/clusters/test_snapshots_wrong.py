@@ -24,8 +24,14 @@ def read(folder, *items, **options):
     ("text", "message"),
     [
         ("", "is empty"),
-        ('{"apiVersion": "v1", "items": [', r"line 1, column 32: Expecting value; is the file cut off"),
-        ('{"apiVersion": "v1", "items": [{"kind": "Node"}', r"line 1, column 48: Expecting ',' or ']'"),
+        (
+            '{"apiVersion": "v1", "items": [',
+            r"line 1, column 32: Expecting value; is the file cut off",
+        ),
+        (
+            '{"apiVersion": "v1", "items": [{"kind": "Node"}',
+            r"line 1, column 48: Expecting ',' or ']'",
+        ),
         ('{"apiVersion": "v1" "items": []}', r"Expecting ',' or '}'"),
         ('{"apiVersion": "v1", 3: 4}', "Expecting '\"'"),
         ('{"apiVersion" "v1"}', "Expecting ':'"),
@@ -69,7 +75,9 @@ def test_a_dump_cut_off_anywhere_is_refused(tmp_path):
 
 def test_what_is_asked_for_is_checked(tmp_path):
     written(tmp_path, node("n1"), pod("a", on="n1"))
-    with pytest.raises(UnknownNameError, match=r"scheduler='kubernets' is not known; did you mean 'kubernetes'"):
+    with pytest.raises(
+        UnknownNameError, match=r"scheduler='kubernets' is not known; did you mean 'kubernetes'"
+    ):
         fairlp.snapshot(tmp_path, "kubernets")
     with pytest.raises(UnknownNameError, match=r"capacity='fre' is not known; did you mean 'free'"):
         fairlp.snapshot(tmp_path, capacity="fre")
@@ -83,20 +91,33 @@ def test_a_folder_is_of_one_scheduler_and_what_else_is_in_it_is_told(tmp_path):
     with pytest.raises(FileFormatError, match="has no files"):
         fairlp.snapshot(tmp_path)
     (tmp_path / "notes.json").write_text('{"hello": 1}', encoding="utf-8")
-    with pytest.raises(FileFormatError, match="is of no scheduler that is known; expected a dump of one of kubernetes"):
+    with pytest.raises(
+        FileFormatError,
+        match="is of no scheduler that is known; expected a dump of one of kubernetes",
+    ):
         fairlp.snapshot(tmp_path)
     found = read(tmp_path, node("n1"), pod("a", on="n1"))
     assert found.not_understood.to_dict("records") == [
-        {"file": "notes.json", "where": "the file", "what": "nothing in it tells what it is", "done": "left out"}
+        {
+            "file": "notes.json",
+            "where": "the file",
+            "what": "nothing in it tells what it is",
+            "done": "left out",
+        }
     ]
     (tmp_path / "yarn.json").write_text('{"apps": {"app": []}}', encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"is of kubernetes and yarn; expected .*scheduler=… says which"):
+    with pytest.raises(
+        FileFormatError, match=r"is of kubernetes and yarn; expected .*scheduler=… says which"
+    ):
         fairlp.snapshot(tmp_path)
-    assert said(fairlp.snapshot(tmp_path, "kubernetes"), "it is of yarn") == [("the file", "left out")]
+    assert said(fairlp.snapshot(tmp_path, "kubernetes"), "it is of yarn") == [
+        ("the file", "left out")
+    ]
 
 
 @pytest.mark.parametrize(
-    "items", [[], [node("n1")], [pod("a", on="n1")], [pod("a")], [node("n1"), pod("a", phase="Failed")]]
+    "items",
+    [[], [node("n1")], [pod("a", on="n1")], [pod("a")], [node("n1"), pod("a", phase="Failed")]],
 )
 def test_a_dump_without_nodes_or_tasks_is_no_problem_to_share(tmp_path, items):
     with pytest.raises(InstanceError, match=r"no node is there|nothing runs and nothing waits"):
@@ -141,15 +162,27 @@ def test_overcommitment_is_kept_and_told(tmp_path):
     heavy = [pod(f"a{k}", on="n1", requests={"cpu": "3"}) for k in range(3)]
     found = read(tmp_path, node("n1"), *heavy, pod("b", "x", requests={"memory": "1Gi"}))
     assert found.observed.usage.loc["n1", "cpu"] == 9000
-    assert said(found, "9000 of 'cpu' are in use, of 8000")[0][1] == "kept in what is observed; nothing of it is free"
+    assert (
+        said(found, "9000 of 'cpu' are in use, of 8000")[0][1]
+        == "kept in what is observed; nothing of it is free"
+    )
     assert not fairlp.audit(found.instance, found.observed, ["feasible"])["holds"].item()
     free = fairlp.snapshot(tmp_path, capacity="free")
-    assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == ["x/web"]
-    assert said(free, "nothing of it is free") == [("resource 'cpu'", "left out, with the users who need it")]
+    assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == [
+        "x/web"
+    ]
+    assert said(free, "nothing of it is free") == [
+        ("resource 'cpu'", "left out, with the users who need it")
+    ]
 
 
 def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
-    found = read(tmp_path, node("n1"), node("n2", unschedulable=True), pod("a", on="n2", requests={"cpu": "9"}))
+    found = read(
+        tmp_path,
+        node("n1"),
+        node("n2", unschedulable=True),
+        pod("a", on="n2", requests={"cpu": "9"}),
+    )
     assert [place for place, _ in said(found, "9000 of 'cpu' are in use, of 8000")] == ["node 'n2'"]
     assert found.instance.capacities[1, 0] == 9000 and found.observed.residual == 0
 
@@ -170,7 +203,9 @@ def test_nothing_free_is_an_error(tmp_path):
 
 
 def test_those_who_fit_nowhere_are_still_told_to_wait(tmp_path):
-    found = read(tmp_path, node("n1"), pod("a", on="n1"), pod("b", "x", nodeSelector={"zone": "moon"}))
+    found = read(
+        tmp_path, node("n1"), pod("a", on="n1"), pod("b", "x", nodeSelector={"zone": "moon"})
+    )
     assert list(found.instance.users) == ["ml/web"] and found.waiting["user"].tolist() == ["x/web"]
 
 
@@ -183,8 +218,12 @@ def test_many_lines_that_say_the_same_are_counted(tmp_path):
 
 def test_too_many_users_and_nodes_are_refused_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr(assembly, "_MOST_BYTES", 100)
-    items = [node(f"n{k}") for k in range(4)] + [pod(f"p{k}", owner=("Job", f"p{k}")) for k in range(4)]
-    with pytest.raises(TooLargeError, match=r"4 users .* on 4 nodes take tables of .* \(by='queue' makes one"):
+    items = [node(f"n{k}") for k in range(4)] + [
+        pod(f"p{k}", owner=("Job", f"p{k}")) for k in range(4)
+    ]
+    with pytest.raises(
+        TooLargeError, match=r"4 users .* on 4 nodes take tables of .* \(by='queue' makes one"
+    ):
         read(tmp_path, *items)
     assert len(fairlp.snapshot(tmp_path, by="queue").instance.users) == 1
 
@@ -199,7 +238,12 @@ def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
 @st.composite
 def dumps(draw):
     """Pods of a few owners and shapes, some on nodes."""
-    shapes = [{"cpu": "100m", "memory": "1Gi"}, {"cpu": "0.1", "memory": "7M"}, {"cpu": "3"}, {"memory": "12345"}]
+    shapes = [
+        {"cpu": "100m", "memory": "1Gi"},
+        {"cpu": "0.1", "memory": "7M"},
+        {"cpu": "3"},
+        {"memory": "12345"},
+    ]
     entry = st.tuples(
         st.sampled_from(["x", "y"]),
         st.sampled_from("abc"),
@@ -208,7 +252,9 @@ def dumps(draw):
     )
     return [
         pod(f"p{k}", namespace, ("Job", owner), on, requests)
-        for k, (namespace, owner, requests, on) in enumerate(draw(st.lists(entry, min_size=1, max_size=30)))
+        for k, (namespace, owner, requests, on) in enumerate(
+            draw(st.lists(entry, min_size=1, max_size=30))
+        )
     ]
 
 
@@ -237,13 +283,23 @@ def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
     waiting = sum("nodeName" not in one["spec"] for one in pods)
     assert found.waiting["tasks"].sum() == waiting
     assert found.instance.task_limits.sum() == len(pods)
-    told = found.not_understood["what"]  # all that there is to tell: too much in use, and memory that nobody asks for
-    assert (told.str.contains("are in use, of") | (told == "nodes have it, but nobody asks for it")).all()
+    told = found.not_understood[
+        "what"
+    ]  # all that there is to tell: too much in use, and memory that nobody asks for
+    assert (
+        told.str.contains("are in use, of") | (told == "nodes have it, but nobody asks for it")
+    ).all()
 
 
 def test_the_kind_of_a_list_may_stand_behind_its_entries(tmp_path):
-    for name, kind, items in (("nodes", "NodeList", [node("n1")]), ("pods", "PodList", [pod("a", on="n1"), pod("b")])):
-        entries = [{key: value for key, value in one.items() if key not in ("kind", "apiVersion")} for one in items]
+    for name, kind, items in (
+        ("nodes", "NodeList", [node("n1")]),
+        ("pods", "PodList", [pod("a", on="n1"), pod("b")]),
+    ):
+        entries = [
+            {key: value for key, value in one.items() if key not in ("kind", "apiVersion")}
+            for one in items
+        ]
         document = {"apiVersion": "v1", "items": entries, "kind": kind}
         (tmp_path / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
     found = fairlp.snapshot(tmp_path)
@@ -256,5 +312,10 @@ def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
     line = {"key": "size", "operator": "Gt", "values": [value]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
         "nodeSelectorTerms": [{"matchExpressions": [line]}]}}}  # fmt: skip
-    found = read(tmp_path, node("n1", {"size": value}), pod("run", on="n1"), pod("odd", owner=None, affinity=affinity))
+    found = read(
+        tmp_path,
+        node("n1", {"size": value}),
+        pod("run", on="n1"),
+        pod("odd", owner=None, affinity=affinity),
+    )
     assert len(found.not_understood)

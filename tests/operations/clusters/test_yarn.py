@@ -45,11 +45,21 @@ def leaf(name, capacity, most=100.0, **more):
 
 
 TREE = [
-    leaf("a", 75.0, absoluteMaxCapacity=80.0, queues={"queue": [leaf("x", 33.3), leaf("y", 66.7, 90.0)]}),
+    leaf(
+        "a",
+        75.0,
+        absoluteMaxCapacity=80.0,
+        queues={"queue": [leaf("x", 33.3), leaf("y", 66.7, 90.0)]},
+    ),
     leaf("b", 25.0, 40.0, absoluteCapacity=25.0, userLimitFactor=2.0),
     leaf("stopped", 0.0, state="STOPPED"),
 ]
-CAPACITY = {"type": "capacityScheduler", "capacity": 100.0, "maxCapacity": 100.0, "queueName": "root"}
+CAPACITY = {
+    "type": "capacityScheduler",
+    "capacity": 100.0,
+    "maxCapacity": 100.0,
+    "queueName": "root",
+}
 CAPACITY |= {"queues": {"queue": TREE}}
 
 
@@ -69,7 +79,11 @@ def read(folder, *given, **options):
 def limits(found, path, what):
     queues = found.instance.queues
     row = getattr(queues, what)[queues.named(path)]
-    return {r: v for r, v in zip(found.instance.resources, row.tolist(), strict=True) if v and math.isfinite(v)}
+    return {
+        r: v
+        for r, v in zip(found.instance.resources, row.tolist(), strict=True)
+        if v and math.isfinite(v)
+    }
 
 
 def test_the_golden_dump(tmp_path):
@@ -77,7 +91,12 @@ def test_the_golden_dump(tmp_path):
     apps = [
         app(1, "root.a.x", has=(2048, 2)),
         app(
-            2, "x", has=(1024, 1), containers=1, priority=4, resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)]
+            2,
+            "x",
+            has=(1024, 1),
+            containers=1,
+            priority=4,
+            resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)],
         ),
         app(3, "root.b", "bob", (1024, 1), 1),
         app(4, "b", "bob", (-1, -1), 0, state="FINISHED"),
@@ -86,7 +105,11 @@ def test_the_golden_dump(tmp_path):
     found = read(tmp_path, nodes, apps, CAPACITY)
     instance = found.instance
     assert found.scheduler == "yarn" and list(instance.servers) == ["nodes"]
-    assert list(instance.users) == ["a/x/ann", "b/bob", "b/eve"] and instance.queue == ("a/x", "b", "b")
+    assert list(instance.users) == ["a/x/ann", "b/bob", "b/eve"] and instance.queue == (
+        "a/x",
+        "b",
+        "b",
+    )
     assert list(instance.resources) == ["vcores", "memory"] and instance.units == {"memory": "MiB"}
     assert instance.demands.tolist() == [[1, 1024], [1, 1024], [1, 512]]
     assert instance.capacities.tolist() == [[16, 16384]]
@@ -94,13 +117,29 @@ def test_the_golden_dump(tmp_path):
     assert found.observed.tasks.to_numpy().tolist() == [[3], [1], [0]]
     assert found.observed.usage.to_numpy().tolist() == [[4, 4096]]
     assert found.waiting.to_dict("records") == [
-        {"user": "a/x/ann", "queue": "a/x", "tasks": 3, "since": "2026-01-01T00:00:00Z", "priority": 4},
-        {"user": "b/eve", "queue": "b", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
+        {
+            "user": "a/x/ann",
+            "queue": "a/x",
+            "tasks": 3,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": 4,
+        },
+        {
+            "user": "b/eve",
+            "queue": "b",
+            "tasks": 1,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": None,
+        },
     ]
-    weights = {path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues}
+    weights = {
+        path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues
+    }
     assert weights == {"": 1, "a": 75, "a/x": 33.3, "a/y": 66.7, "b": 25, "stopped": 1 / 1000}
     assert limits(found, "a", "guarantees") == {"vcores": 12, "memory": 12288}
-    assert limits(found, "a/x", "guarantees") == pytest.approx({"vcores": 12 * 0.333, "memory": 12288 * 0.333})
+    assert limits(found, "a/x", "guarantees") == pytest.approx(
+        {"vcores": 12 * 0.333, "memory": 12288 * 0.333}
+    )
     assert limits(found, "a", "caps") == pytest.approx({"vcores": 12.8, "memory": 16384 * 0.8})
     assert limits(found, "a/y", "caps") == pytest.approx({"vcores": 11.52, "memory": 16384 * 0.72})
     assert limits(found, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
@@ -117,7 +156,10 @@ def test_the_golden_dump(tmp_path):
 
 
 def test_capacities_by_partition_are_told(tmp_path):
-    by_partition = [{"partitionName": "", "capacity": 100.0}, {"partitionName": "gpu", "capacity": 30.0}]
+    by_partition = [
+        {"partitionName": "", "capacity": 100.0},
+        {"partitionName": "gpu", "capacity": 30.0},
+    ]
     queue = leaf("a", 100.0, capacities={"queueCapacitiesByPartition": by_partition})
     found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": [queue]}})
     assert [place for place, _ in said(found, "capacity in partition 'gpu'")] == ["queue 'a'"]
@@ -128,11 +170,16 @@ def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_pat
     found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})
     assert said(found, "add up to") == []
     assert found.instance.queues.guarantees[1:, 1].sum() <= 8192 + 1e-9
-    dict_of_one = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": leaf("a", 100.0)}})
+    dict_of_one = read(
+        tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": leaf("a", 100.0)}}
+    )
     assert limits(dict_of_one, "a", "guarantees") == {"vcores": 8, "memory": 8192}
     weighted = [leaf("a", 0.0, weight=3), leaf("b", 0.0, weight=1)]
     found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": weighted}})
-    assert found.instance.queues.weights.tolist() == [1, 3, 1] and not found.instance.queues.guarantees.any()
+    assert (
+        found.instance.queues.weights.tolist() == [1, 3, 1]
+        and not found.instance.queues.guarantees.any()
+    )
 
 
 @pytest.mark.parametrize("listed", [True, False])
@@ -141,9 +188,14 @@ def test_the_fair_scheduler(tmp_path, listed):
         made = {"queueName": name, "schedulingPolicy": "fair"} | more
         made |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
         made |= {"maxResources": dict(zip(("memory", "vCores"), most, strict=True))}
-        return made | ({"childQueues": list(below) if listed else {"queue": list(below)}} if below else {})
+        return made | (
+            {"childQueues": list(below) if listed else {"queue": list(below)}} if below else {}
+        )
 
-    below = [queue("root.a", (1024, 1), (4096, 4), [queue("root.a.x")], weight=3.0), queue("root.b", weight=0)]
+    below = [
+        queue("root.a", (1024, 1), (4096, 4), [queue("root.a.x")], weight=3.0),
+        queue("root.b", weight=0),
+    ]
     info = {"type": "fairScheduler", "rootQueue": queue("root", below=below)}
     found = read(tmp_path, [node("n1", (2048, 2), (6144, 6))], [app(1, "root.a.x")], info)
     assert found.instance.queue == ("a/x",)
@@ -165,7 +217,13 @@ def test_partitions_are_servers(tmp_path):
     apps = [
         app(1, has=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
         app(2, user="bob", has=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
-        app(3, user="eve", has=(0, 0), containers=0, resourceRequests=[asks(2, nodeLabelExpression="gpu")]),
+        app(
+            3,
+            user="eve",
+            has=(0, 0),
+            containers=0,
+            resourceRequests=[asks(2, nodeLabelExpression="gpu")],
+        ),
     ]
     found = read(tmp_path, nodes, apps)
     assert list(found.instance.servers) == ["nodes", "nodes of 'gpu'"]
@@ -179,17 +237,28 @@ def test_other_resources_and_containers_that_are_not_alike(tmp_path):
     def amounts(memory, cores, gpus):
         information = [{"name": "memory-mb", "value": memory}, {"name": "vcores", "value": cores}]
         information.append({"name": "yarn.io/gpu", "value": gpus})
-        return {"memory": memory, "vCores": cores, "resourceInformations": {"resourceInformation": information}}
+        return {
+            "memory": memory,
+            "vCores": cores,
+            "resourceInformations": {"resourceInformation": information},
+        }
 
     nodes = [node("n1", usedResource=amounts(10240, 4, 2), availableResource=amounts(2048, 4, 2))]
     usage = [{"partitionName": "", "used": amounts(10240, 4, 2)}]
     found = read(
-        tmp_path, nodes, [app(1, has=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})]
+        tmp_path,
+        nodes,
+        [app(1, has=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
     )
     assert list(found.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
-    assert found.instance.demands.tolist() == [[2, 5120, 1]] and found.observed.totals.tolist() == [2]
+    assert found.instance.demands.tolist() == [[2, 5120, 1]] and found.observed.totals.tolist() == [
+        2
+    ]
     assert found.observed.usage.to_numpy().tolist() == [[4, 10240, 2]]
-    assert said(found, "its 3 containers are not alike")[0][1] == "it counts as equal parts of what it has"
+    assert (
+        said(found, "its 3 containers are not alike")[0][1]
+        == "it counts as equal parts of what it has"
+    )
 
 
 def test_a_mapping_that_yarn_writes_as_one_key_many_times(tmp_path):
@@ -216,11 +285,36 @@ LINES = [
     ("nodes", node("n9", (-5, 0)), "amounts are negative", "node 'n9:8041'"),
     ("nodes", {"state": "RUNNING"}, "it has no id", "node '?'"),
     ("nodes", 3, "it is 3; expected a mapping", "node '?'"),
-    ("apps", app(1), "there is an earlier application of this number", "application 'application_1_0001'"),
-    ("apps", app(9, "root.zzz"), "queue 'root.zzz' is not there", "application 'application_1_0009'"),
-    ("apps", app(9, "same"), "queue 'same' is the name of several", "application 'application_1_0009'"),
-    ("apps", app(9, has=("1", 1)), "allocatedMB is '1'; expected a whole number", "application 'application_1_0009'"),
-    ("apps", app(9, appNodeLabelExpression="moon"), "a node that is not there", "application 'application_1_0009'"),
+    (
+        "apps",
+        app(1),
+        "there is an earlier application of this number",
+        "application 'application_1_0001'",
+    ),
+    (
+        "apps",
+        app(9, "root.zzz"),
+        "queue 'root.zzz' is not there",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, "same"),
+        "queue 'same' is the name of several",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, has=("1", 1)),
+        "allocatedMB is '1'; expected a whole number",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, appNodeLabelExpression="moon"),
+        "a node that is not there",
+        "application 'application_1_0009'",
+    ),
     (
         "apps",
         app(9, has=(0, 0), state="ACCEPTED"),
@@ -245,8 +339,14 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
 @pytest.mark.parametrize(
     ("document", "what"),
     [
-        ({"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}}, "scheduler of type 'fifoScheduler'"),
-        ({"scheduler": {"schedulerInfo": CAPACITY | {"queues": {"queue": [leaf("a", 101)]}}}}, "expected a percentage"),
+        (
+            {"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}},
+            "scheduler of type 'fifoScheduler'",
+        ),
+        (
+            {"scheduler": {"schedulerInfo": CAPACITY | {"queues": {"queue": [leaf("a", 101)]}}}},
+            "expected a percentage",
+        ),
         ({"scheduler": 3}, "expected a mapping"),
         ({"clusterMetrics": {}}, "it is not read"),
     ],
@@ -261,11 +361,17 @@ def test_odd_schedulers(tmp_path, document, what):
 
 @settings(max_examples=many(60), deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from("xy"), st.integers(1, 99), st.integers(1, 9999), st.integers(0, 9)), min_size=1)
+    st.lists(
+        st.tuples(
+            st.sampled_from("xy"), st.integers(1, 99), st.integers(1, 9999), st.integers(0, 9)
+        ),
+        min_size=1,
+    )
 )
 def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
     listed = [
-        app(k, user=user, has=(memory, cores), containers=count) for k, (user, cores, memory, count) in enumerate(apps)
+        app(k, user=user, has=(memory, cores), containers=count)
+        for k, (user, cores, memory, count) in enumerate(apps)
     ]
     found = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
     assert found.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
@@ -288,9 +394,15 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
     queues = {"queue": [absolute("big", 30), absolute("small", 10)]}
     apps = [app(1, "root.big", containers=2), app(2, "root.small", containers=2)]
     found = read(tmp_path, [node("n1", left=(36864, 36))], apps, CAPACITY | {"queues": queues})
-    assert limits(found, "big", "guarantees")["vcores"] == 30 and limits(found, "small", "guarantees")["vcores"] == 10
+    assert (
+        limits(found, "big", "guarantees")["vcores"] == 30
+        and limits(found, "small", "guarantees")["vcores"] == 10
+    )
     named = found.instance.queues.named
-    assert found.instance.queues.weights[named("big")] == 3 * found.instance.queues.weights[named("small")]
+    assert (
+        found.instance.queues.weights[named("big")]
+        == 3 * found.instance.queues.weights[named("small")]
+    )
 
 
 def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tmp_path):
@@ -298,7 +410,14 @@ def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tm
     scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
     apps = [
         app(1, "root.default", has=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
-        app(2, "root.default", user="bob", has=(2048, 2), containers=2, resourceRequests=[asks(3, 1024, 1)]),
+        app(
+            2,
+            "root.default",
+            user="bob",
+            has=(2048, 2),
+            containers=2,
+            resourceRequests=[asks(3, 1024, 1)],
+        ),
     ]
     nodes = [node("n1", (6144, 3), (18432, 5)), node("n2", (4096, 1), (12288, 7))]
     found = read(tmp_path, nodes, apps, scheduler)

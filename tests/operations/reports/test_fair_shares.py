@@ -40,7 +40,9 @@ NOW = [[5, 2], [0, 2], [1, 2]]
 def test_by_user_the_numbers_are_those_by_hand():
     found = fairlp.fair_shares(shared(), observed=NOW)
     assert found["tasks"].tolist() == [7, 2, 3]
-    assert found["fair_tasks"].tolist() == pytest.approx([4, 2, 6])  # a2 has all its tasks, which count for a
+    assert found["fair_tasks"].tolist() == pytest.approx(
+        [4, 2, 6]
+    )  # a2 has all its tasks, which count for a
     assert found["share"].tolist() == pytest.approx([7 / 12, 2 / 12, 3 / 12])
     assert found["waiting"].tolist() == [2, 0, 6]
     assert found["owed"].tolist() == pytest.approx([0, 0, 3])
@@ -57,10 +59,15 @@ def test_by_queue_the_numbers_are_those_by_hand():
     assert found.loc["a", ["users", "tasks", "waiting"]].tolist() == [2, 9, 2]
     assert found["share"].tolist() == pytest.approx([1, 9 / 12, 7 / 12, 2 / 12, 3 / 12])
     assert found.loc["a", ["guarantee", "borrowed"]].tolist() == pytest.approx([3 / 12, 16 / 24])
-    assert found.loc["b", "guarantee"] == pytest.approx(0.25) and found.loc["b", "owed"] == pytest.approx(3)
+    assert found.loc["b", "guarantee"] == pytest.approx(0.25) and found.loc[
+        "b", "owed"
+    ] == pytest.approx(3)
     assert found.loc["b", "held_by"] == {"a/one": 7.0, "a/two": 2.0}  # of other queues only
     assert math.isnan(found.loc["", "borrowed"]) and found["cap"].isna().all()
-    assert fairlp.fair_shares(shared(), observed=NOW, by="queue", level=1).index.tolist() == ["a", "b"]
+    assert fairlp.fair_shares(shared(), observed=NOW, by="queue", level=1).index.tolist() == [
+        "a",
+        "b",
+    ]
 
 
 def test_without_what_runs_everyone_has_the_fair_share():
@@ -73,9 +80,20 @@ def test_without_what_runs_everyone_has_the_fair_share():
 def test_a_cap_is_what_stops_before_any_server():
     instance = shared().replace(queues={"a": {}, "b": {"cap": {"cpu": 3.0}}})
     found = fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [3, 0]])
-    assert found.loc["b1", ["blocked_by", "where", "held_by"]].tolist() == ["cap of cpu", "b", {"b1": 3.0}]
-    assert found.loc["a1", ["blocked_by", "servers", "where"]].tolist() == ["nothing: it fits", 2, "s2"]
-    assert fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [2, 0]]).loc["b1", "blocked_by"] == "nothing: it fits"
+    assert found.loc["b1", ["blocked_by", "where", "held_by"]].tolist() == [
+        "cap of cpu",
+        "b",
+        {"b1": 3.0},
+    ]
+    assert found.loc["a1", ["blocked_by", "servers", "where"]].tolist() == [
+        "nothing: it fits",
+        2,
+        "s2",
+    ]
+    assert (
+        fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [2, 0]]).loc["b1", "blocked_by"]
+        == "nothing: it fits"
+    )
 
 
 def test_a_task_larger_than_every_server_fits_none():
@@ -86,8 +104,12 @@ def test_a_task_larger_than_every_server_fits_none():
 
 
 def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
-    instance = fairlp.Instance.from_arrays([[4.0], [3.0]], [[6.0], [6.0]], users=["four", "three"], servers=["x", "y"])
-    found = fairlp.fair_shares(instance, observed=[[0, 0], [1, 1]])  # 6 of 12 are free, and nobody has 4 of them
+    instance = fairlp.Instance.from_arrays(
+        [[4.0], [3.0]], [[6.0], [6.0]], users=["four", "three"], servers=["x", "y"]
+    )
+    found = fairlp.fair_shares(
+        instance, observed=[[0, 0], [1, 1]]
+    )  # 6 of 12 are free, and nobody has 4 of them
     assert found.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
     assert found.loc["three", "blocked_by"] == "nothing: it fits"
 
@@ -106,7 +128,8 @@ def test_what_is_short_is_what_fewest_tasks_fit_of():
     assert stop(instance, tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
     assert stop(instance, tasks, 1) == ("room", -1, [0], 0, -1)
     assert stop(instance, tasks, 2) == ("room", -1, [0, 1], 0, -1)
-    # three servers like the second: [1, 9] and [1, 3] are left, and where memory is short there are more servers
+    # three servers like the second: [1, 9] and [1, 3] are left, and where memory is short there are
+    # more servers
     more = instance.replace(demands=[[3, 1], [2, 8], [0, 1]], counts=[1, 3])
     assert stop(more, [[3, 1], [0, 7], [0, 0]], 1) == ("resource", 1, [1], 1, -1)
     just, too_large = (fairlp.Instance.from_arrays([[d]], [[6.0]]) for d in (6.0, 7.0))
@@ -124,16 +147,22 @@ def test_what_is_left_counts_what_tasks_need_there_and_no_rounding():
     assert stop(instance, 0 * tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
 
 
-@pytest.mark.parametrize(("cap", "expected"), [(7, ("cap", 0, [], -1, 1)), (8, ("room", -1, [0], 0, -1))])
+@pytest.mark.parametrize(
+    ("cap", "expected"), [(7, ("cap", 0, [], -1, 1)), (8, ("room", -1, [0], 0, -1))]
+)
 def test_a_cap_leaves_room_for_a_task_or_not(cap, expected):
     queues = {"q": {"cap": {"resource1": cap}}}
     instance = fairlp.Instance.from_arrays([[2.0]], [[20.0]], queue=["q"], queues=queues)
     assert stop(instance, [[3]], 0) == expected
 
 
-@pytest.mark.parametrize("queues", [{"q": {"cap": {"resource1": 6}}}, {"q": {"nominal": {"resource1": 6}}}])
+@pytest.mark.parametrize(
+    "queues", [{"q": {"cap": {"resource1": 6}}}, {"q": {"nominal": {"resource1": 6}}}]
+)
 def test_parts_of_tasks_have_room_unless_a_cap_or_a_quota_is_used_up(queues):
-    instance = fairlp.Instance.from_arrays([[2, 0], [0, 1]], [[20, 9]], queue=["q", "q"], queues=queues)
+    instance = fairlp.Instance.from_arrays(
+        [[2, 0], [0, 1]], [[20, 9]], queue=["q", "q"], queues=queues
+    )
     queue = 1 if "cap" in queues["q"] else 0  # all quotas are the root's as well
     for rounding in (-1e-12, 0, 1e-12):
         assert stop(instance, [[3 + rounding], [0]], 0, whole=False)[::4] == ("cap", queue)
@@ -148,7 +177,11 @@ def test_parts_of_tasks_have_room_unless_a_cap_or_a_quota_is_used_up(queues):
         ({}, [20, 9], ("room", -1, [0], 0, -1)),
         ({"borrowing": {"resource1": 2}}, [22, 5], ("cap", 0, [], -1, 1)),
         ({"borrowing": {"resource1": 2}}, [21, 5], ("room", -1, [0], 0, -1)),
-        ({"lending": {"resource1": 4}}, [15, 14], ("room", -1, [0], 0, -1)),  # the last of what is its own
+        (
+            {"lending": {"resource1": 4}},
+            [15, 14],
+            ("room", -1, [0], 0, -1),
+        ),  # the last of what is its own
         ({"lending": {"resource1": 4}}, [16, 14], ("cap", 0, [], -1, 0)),
     ],
 )
@@ -200,14 +233,29 @@ def cluster(folder):
     queues = [
         kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
         kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
-        *[kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml") for name in ("red", "blue")],
+        *[
+            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml")
+            for name in ("red", "blue")
+        ],
     ]
     pods = [
-        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"}) for k in range(14)
+        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"})
+        for k in range(14)
     ]
     pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
-    pods += [pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"}) for k in range(5)]
-    pods += [pod("lost", owner=("Job", "lost"), requests=one, labels={label: "to-blue"}, nodeSelector={"disk": "none"})]
+    pods += [
+        pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})
+        for k in range(5)
+    ]
+    pods += [
+        pod(
+            "lost",
+            owner=("Job", "lost"),
+            requests=one,
+            labels={label: "to-blue"},
+            nodeSelector={"disk": "none"},
+        )
+    ]
     nodes = [node(f"n{k}", {"kubernetes.io/hostname": f"n{k}", "os": "linux"}) for k in range(2)]
     return written(folder, *nodes, *queues, *pods)
 
@@ -257,14 +305,18 @@ def test_of_many_users_each_row_is_what_blockers_says():
             rows = blocked[blocked["user"] == user]
             assert rows["blocked"].all() == (comparison.stops[n].why == "resource")
             if comparison.stops[n].why == "resource":
-                used = allocation.utilization.to_numpy()[comparison.stops[n].servers, comparison.stops[n].resource]
+                used = allocation.utilization.to_numpy()[
+                    comparison.stops[n].servers, comparison.stops[n].resource
+                ]
                 assert used == pytest.approx(1) and demands[n, comparison.stops[n].resource] > 0
 
 
 def test_who_does_not_wait_is_owed_nothing():
     """Where a dump does not tell how many tasks there are, a fair share may be more than anybody asks for."""
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[8.0]], users=["idle", "waits"])
-    comparison = ShareComparison.of(Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf")
+    comparison = ShareComparison.of(
+        Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf"
+    )
     assert comparison.users["fair_tasks"].tolist() == pytest.approx([4, 4])
     assert comparison.users["owed"].tolist() == [0, 1]
     assert comparison.users["blocked_by"].tolist() == ["", "nothing: it fits"]
@@ -272,7 +324,11 @@ def test_who_does_not_wait_is_owed_nothing():
 
 def test_only_who_holds_it_where_one_may_run_holds_it():
     instance = fairlp.Instance.from_arrays(
-        [[1.0], [1.0], [2.0]], [[4.0], [4.0]], users=["a", "b", "c"], servers=["x", "y"], eligible=[["x"], None, None]
+        [[1.0], [1.0], [2.0]],
+        [[4.0], [4.0]],
+        users=["a", "b", "c"],
+        servers=["x", "y"],
+        eligible=[["x"], None, None],
     )
     found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
     assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
@@ -283,7 +339,9 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
     """A namespace of 2 cores whose excluded user runs on both: nothing is owed to the other, who waits."""
     quota = thing("ResourceQuota", "q", {"hard": {"requests.cpu": "2"}}, namespace="web")
     items = [node("n1", allocatable={"cpu": "10"}), quota]
-    items += [pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)]
+    items += [
+        pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)
+    ]
     items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
     left = subject_of(fairlp.snapshot(written(tmp_path, *items))).without(["web/a"])
     assert ShareComparison.of(left).fair.totals.to_dict() == {"web/b": 0}

@@ -28,44 +28,64 @@ def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)
         units=UNITS,
         task_limits=limits,
     )
-    subject = Subject(instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **more)
+    subject = Subject(
+        instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **more
+    )
     return headline(ShareComparison.of(subject, mechanism))
 
 
 def test_who_is_short_and_who_holds_too_much_is_said_first():
     found = lines([[0, 0], [16, 16]], [4, 0])
     assert found[0] == "Not fair: a is 2 tasks short of its fair share (8 CPU, 32 GiB each)."
-    assert found[1].startswith("b holds 16 CPU beyond its fair share") and "as those end" in found[1]
+    assert (
+        found[1].startswith("b holds 16 CPU beyond its fair share") and "as those end" in found[1]
+    )
     assert found[-1].startswith("Fair is what drfh gives: there are no queues")
 
 
 def test_where_there_is_room_the_scheduler_is_named():
     found = lines([[0, 0], [1, 0]], [2, 0])
-    assert found[0].startswith("Not fair: a is 2 tasks short") and "There is room for it now on n" in found[1]
+    assert (
+        found[0].startswith("Not fair: a is 2 tasks short")
+        and "There is room for it now on n" in found[1]
+    )
 
 
-@pytest.mark.parametrize(("waiting", "said"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")])
+@pytest.mark.parametrize(
+    ("waiting", "said"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")]
+)
 def test_where_nobody_is_short_it_is_fair(waiting, said):
     found = lines([[1, 1], [8, 8]], waiting)
     assert found[0] == f"Fair: nobody is short of a whole task of its fair share. {said}"
 
 
 def test_what_was_not_counted_is_told():
-    held = pd.DataFrame({"user": ["a"] * 5, "queue": "", "tasks": [5, 1, 2, 3, 4], "reason": list("vwxyz")})
+    held = pd.DataFrame(
+        {"user": ["a"] * 5, "queue": "", "tasks": [5, 1, 2, 3, 4], "reason": list("vwxyz")}
+    )
     homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1]})
     hidden = pd.Series({"cpu": 4000.0})
     found = lines([[1, 1], [8, 8]], [0, 0], held=held, homeless=homeless, hidden=hidden)
-    assert found[0].startswith("The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks")
+    assert found[0].startswith(
+        "The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks"
+    )
     shows = (
-        "Of the tasks that it shows: nobody is short of a whole task of its fair share. No task that could run waits."
+        "Of the tasks that it shows: nobody is short of a whole task of its fair share. No task "
+        "that could run waits."
     )
     assert found[2] == shows
-    assert "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)." in found
+    assert (
+        "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)."
+        in found
+    )
     assert "Waiting, but no node may take them: 1 task (lost)." in found
 
 
 def test_amounts_are_said_as_people_say_them():
-    assert quantity(1500, "cpu", "1/1000 core") == "1.5 CPU" and quantity(2, "cpu", "vcores") == "2 CPU"
+    assert (
+        quantity(1500, "cpu", "1/1000 core") == "1.5 CPU"
+        and quantity(2, "cpu", "vcores") == "2 CPU"
+    )
     assert quantity(512, "memory", "MiB") == "0.5 GiB" and quantity(3, "gpu", "") == "3 gpu"
 
 
@@ -75,14 +95,20 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     assert lines(tasks, [1, 0], demands=demands)[0].startswith("Not fair: a is 1 task short")
     with pytest.warns(OversizedTaskWarning, match="'a'"):
         found = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
-    assert found[0] == "Fair: nobody is short of a whole task of its fair share. Tasks that wait: 1."
+    assert (
+        found[0] == "Fair: nobody is short of a whole task of its fair share. Tasks that wait: 1."
+    )
     assert found[1] == "Waiting, but they fit on no server as it is now: 1 task (a)."
     assert "decayed usage is not in the dump" in found[-1]
 
 
 def test_others_who_are_short_are_named_or_counted():
-    several = Instance.from_arrays(np.ones((6, 1)), [[12.0]], users=list("abcdef"), task_limits=[12, 9, 9, 9, 9, 9])
-    subject = Subject(several, np.array([[12.0], [0], [0], [0], [0], [0]]), np.array([0.0, 9, 9, 9, 9, 9]))
+    several = Instance.from_arrays(
+        np.ones((6, 1)), [[12.0]], users=list("abcdef"), task_limits=[12, 9, 9, 9, 9, 9]
+    )
+    subject = Subject(
+        several, np.array([[12.0], [0], [0], [0], [0], [0]]), np.array([0.0, 9, 9, 9, 9, 9])
+    )
     comparison = ShareComparison.of(subject, "drf")
     assert headline(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
     assert not is_fair(comparison)

@@ -57,17 +57,34 @@ def page(tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
-SECTIONS = ["glance", "owed", "queues", "users", "servers", "mechanisms", "prices", "audit", "model"]
+SECTIONS = [
+    "glance",
+    "owed",
+    "queues",
+    "users",
+    "servers",
+    "mechanisms",
+    "prices",
+    "audit",
+    "model",
+]
 
 
 def test_every_section_is_there_and_nothing_is_fetched(page):
     tags = Parsed(page).tags
     assert [a["id"] for tag, a in tags if tag == "section"] == SECTIONS
-    assert [a["href"] for tag, a in tags if tag == "a"] == ["#main", *(f"#{name}" for name in SECTIONS)]
+    assert [a["href"] for tag, a in tags if tag == "a"] == [
+        "#main",
+        *(f"#{name}" for name in SECTIONS),
+    ]
     assert not [a for _, a in tags if "src" in a or a.get("href", "#")[0] != "#"]
     assert not [tag for tag, _ in tags if tag in ("link", "iframe", "img", "object")]
-    policy = next(a["content"] for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy")
-    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe-eval" not in policy
+    policy = next(
+        a["content"] for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert (
+        policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe-eval" not in policy
+    )
     assert len(page.encode()) < 5_000_000
 
 
@@ -77,7 +94,11 @@ def test_the_page_can_be_heard(page):
     assert len(charts) == 5 and all(len(a["aria-label"]) > 20 for a in charts)
     headers = [a for tag, a in parsed.tags if tag == "th" and a.get("scope") == "col"]
     assert len(headers) > 40 and all(a["aria-sort"] == "none" for a in headers)
-    assert sum(tag == "caption" for tag, _ in parsed.tags) == sum(tag == "table" for tag, _ in parsed.tags) == 8
+    assert (
+        sum(tag == "caption" for tag, _ in parsed.tags)
+        == sum(tag == "table" for tag, _ in parsed.tags)
+        == 8
+    )
     assert ("html", {"lang": "en"}) in parsed.tags
 
 
@@ -118,7 +139,9 @@ def test_hostile_names_are_data(tmp_path):
     assert not [a for _, a in parsed.tags if any(name.startswith("on") for name in a)]
     words = "".join(parsed.words)
     assert all(name in words for name in HOSTILE)
-    inside = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)[1]
+    inside = re.search(
+        r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
+    )[1]
     assert "<" not in inside
     drawn = json.dumps(json.loads(inside), ensure_ascii=False)
     assert json.dumps(HOSTILE[0])[1:-1] in drawn
@@ -130,14 +153,25 @@ def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):
 
     users, queues = ["ann\u2028x", "bob\u2029y"], ["red\u2028q", "blue"]
     instance = fairlp.Instance.from_arrays(
-        [[1, 2], [2, 1]], [[9, 9]], users=users, servers=["s\u2028"], resources=["cpu\u2028", "mem"], queue=queues
+        [[1, 2], [2, 1]],
+        [[9, 9]],
+        users=users,
+        servers=["s\u2028"],
+        resources=["cpu\u2028", "mem"],
+        queue=queues,
     )
-    text = fairlp.report(instance, tmp_path / "page.html", observed=[[1], [2]]).read_text(encoding="utf-8")
-    inside = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)[1]
+    text = fairlp.report(instance, tmp_path / "page.html", observed=[[1], [2]]).read_text(
+        encoding="utf-8"
+    )
+    inside = re.search(
+        r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
+    )[1]
     specs = json.loads(inside)
     assert len(specs) >= 3
     for spec in specs.values():
-        assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 300} if "facet" not in spec else spec)
+        assert "<svg" in vl_convert.vegalite_to_svg(
+            {**spec, "width": 300} if "facet" not in spec else spec
+        )
 
 
 def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
@@ -166,7 +200,11 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
 
 def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     instance, now = queued()
-    assert not is_large(instance) and "Pareto-optimal" in asked_of(instance) and left_out_of(instance) == []
+    assert (
+        not is_large(instance)
+        and "Pareto-optimal" in asked_of(instance)
+        and left_out_of(instance) == []
+    )
     monkeypatch.setattr("fairlp.operations.reports.facts.MOST_PAIRS", 3)
     assert "Pareto-optimal" not in asked_of(instance) and "leximin (tsf)" in left_out_of(instance)
     assert "caps kept" in asked_of(instance)
@@ -175,7 +213,9 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     monkeypatch.undo()
     names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
     assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
-    assert names[1].isdisjoint({"alpha-fair", "slots", "kueue"})  # not compared by default, and not defined here
+    assert names[1].isdisjoint(
+        {"alpha-fair", "slots", "kueue"}
+    )  # not compared by default, and not defined here
 
 
 def tree_of(waits=True):
@@ -186,14 +226,25 @@ def tree_of(waits=True):
         ["", "a", "a/x", "a/y", "b"],
     )  # fmt: skip
     found = sections.tree_of(table, waits)
-    return found, {child["name"]: child for node in (found, *found["children"]) for child in node["children"]}
+    return found, {
+        child["name"]: child for node in (found, *found["children"]) for child in node["children"]
+    }
 
 
 def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
     root, queues = tree_of()
     widths = {name: (node["has_width"], node["due_width"]) for name, node in queues.items()}
-    assert (root["name"], root["has_width"], root["due_width"]) == ("whole cluster", "75.0", "100.0")
-    assert widths == {"a": ("100.0", "80.0"), "b": ("20.0", "80.0"), "x": ("25.0", "50.0"), "y": ("100.0", "50.0")}
+    assert (root["name"], root["has_width"], root["due_width"]) == (
+        "whole cluster",
+        "75.0",
+        "100.0",
+    )
+    assert widths == {
+        "a": ("100.0", "80.0"),
+        "b": ("20.0", "80.0"),
+        "x": ("25.0", "50.0"),
+        "y": ("100.0", "50.0"),
+    }
     assert root["figures"] == "has 60.0 %, fair 80.0 %, 1 user, 3 tasks wait"
     assert queues["a"]["figures"] == "has 50.0 %, fair 40.0 %, 1 user"
     assert queues["b"]["figures"] == "has 10.0 %, fair 40.0 %, 1 user, 2 tasks wait, stopped by cpu"
@@ -209,11 +260,18 @@ def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
         ("MOST_OPEN", 4, {"a", "b", "x", "y"}, {"": 0, "a": 0}, set()),
     ],
 )
-def test_of_many_queues_the_largest_are_shown_and_few_unfolded(limit, most, shown, more, unfolded, monkeypatch):
+def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
+    limit, most, shown, more, unfolded, monkeypatch
+):
     monkeypatch.setattr(sections, limit, most)
     root, queues = tree_of()
-    assert set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
-    assert root["open"] and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
+    assert (
+        set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
+    )
+    assert (
+        root["open"]
+        and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
+    )
 
 
 def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
@@ -229,7 +287,9 @@ def test_the_mechanisms_to_compare_can_be_named(tmp_path):
     instance, now = queued()
     facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh", "h-drf"])
     assert facts.comparison.index.tolist() == ["observed", "h-drf-counted", "drfh", "h-drf"]
-    procedure = Facts(ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit"))
+    procedure = Facts(
+        ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit")
+    )
     assert procedure.model == "" and procedure.prices is None
 
 
@@ -243,7 +303,11 @@ def test_charts_are_the_same_in_python(page):
     assert list(found) == ["who", "queues", "users", "servers", "mechanisms"]
     parts = [row["part"] for rows in found["who"].to_dict()["datasets"].values() for row in rows]
     assert sum(parts) == pytest.approx(len(instance.resources))  # with what is free, all of each
-    assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == ["users", "servers", "mechanisms"]
+    assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == [
+        "users",
+        "servers",
+        "mechanisms",
+    ]
 
 
 def test_queues_are_drawn_at_the_first_level_that_has_several():
@@ -251,11 +315,17 @@ def test_queues_are_drawn_at_the_first_level_that_has_several():
     deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
     spec = fairlp.charts(deep, observed=now)["who"].to_dict()
     assert "level 2" in spec["description"]
-    assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {"all/org", "all/lab", "not in use"}
+    assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {
+        "all/org",
+        "all/lab",
+        "not in use",
+    }
 
 
 def test_the_dearest_price_is_what_more_of_it_adds():
-    instance = fairlp.Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"])
+    instance = fairlp.Instance.from_arrays(
+        [[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"]
+    )
     prices = Facts(
         ShareComparison.of(subject_of(instance), "drf")
     ).prices  # found without prices, so once more by programs
@@ -263,13 +333,17 @@ def test_the_dearest_price_is_what_more_of_it_adds():
     one = fairlp.allocate(instance, "drf").levels.min()
     more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
     gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
-    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][0] == pytest.approx(one / 9)
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][
+        0
+    ] == pytest.approx(one / 9)
     assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
 
 
 def test_what_capacity_is_worth_is_shared_by_classes():
     """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
-    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1])
+    instance = fairlp.Instance.from_arrays(
+        [[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1]
+    )
     prices = Facts(ShareComparison.of(subject_of(instance), "drfh")).prices
     assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
     assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
@@ -285,8 +359,14 @@ def test_answers_in_three_words():
         "no lie that pays was found in 9 tries, which proves nothing",
     ]
     names = ["envy-free", "feasible", "single-resource", "strategy-proof"]
-    shown, others = judged(pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names))
-    assert shown["holds"].to_dict() == {"envy-free": "kept", "feasible": "broken", "strategy-proof": "not checked"}
+    shown, others = judged(
+        pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names)
+    )
+    assert shown["holds"].to_dict() == {
+        "envy-free": "kept",
+        "feasible": "broken",
+        "strategy-proof": "not checked",
+    }
     assert others.startswith("not about such an instance: single-resource (")
     assert judged(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1] == ""
 
@@ -294,7 +374,9 @@ def test_answers_in_three_words():
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
 def test_without_its_packages_the_error_names_the_extra(monkeypatch, tmp_path, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(charts.ReportNotAvailableError, match=rf'{package}.*pip install "fairlp\[report\]"') as error:
+    with pytest.raises(
+        charts.ReportNotAvailableError, match=rf'{package}.*pip install "fairlp\[report\]"'
+    ) as error:
         fairlp.report(fairlp.examples.load("ghodsi"), tmp_path / "r.html")
     assert isinstance(error.value, FairlpError) and isinstance(error.value, ImportError)
     assert not (tmp_path / "r.html").exists()
@@ -313,7 +395,11 @@ def at_the_edge():
         "nobody has a task": (make(two, [[4.0]], task_limits=[0, 0]), None, None),
         "nothing runs": (make(two, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
         "all stand in the root": (make(two, [[4.0]], queue=[None, None]), [[1], [1]], None),
-        "labels are numbers": (make(two, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]), [[1], [1]], None),
+        "labels are numbers": (
+            make(two, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]),
+            [[1], [1]],
+            None,
+        ),
         "more runs than fits": (make(two, [[4.0]]), [[9], [3]], None),
         "rates are given": (make([[1.0, 1.0]], [[4.0, 4.0]], rates=[[2.0]]), [[1]], None),
         "users arrive": (fairlp.examples.load("ghodsi"), None, "dynamic-drf"),
@@ -323,7 +409,9 @@ def at_the_edge():
 @pytest.mark.parametrize("name", at_the_edge())
 def test_of_little_there_is_a_page_too(name, tmp_path):
     instance, now, mechanism = at_the_edge()[name]
-    text = fairlp.report(instance, tmp_path / "r.html", mechanism, observed=now).read_text(encoding="utf-8")
+    text = fairlp.report(instance, tmp_path / "r.html", mechanism, observed=now).read_text(
+        encoding="utf-8"
+    )
     assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
         a.get("id") for tag, a in Parsed(text).tags if tag == "section"
     }
@@ -332,11 +420,14 @@ def test_of_little_there_is_a_page_too(name, tmp_path):
 def test_names_of_any_length_fit(tmp_path):
     long = ["x" * 20_000, "y" * 20_000]
     instance = fairlp.Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=long, queue=long)
-    text = fairlp.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(encoding="utf-8")
+    text = fairlp.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(
+        encoding="utf-8"
+    )
     assert len(text) < 2_000_000 and "x" * 400 + "…" in text
 
 
-# Pages of instances with nothing to buy, trees too large to show, and solvers that fail at the ends.
+# Pages of instances with nothing to buy, trees too large to show, and solvers that fail at the
+# ends.
 
 
 def satisfied():
@@ -364,7 +455,9 @@ def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
 
 
 def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
-    odd = pd.DataFrame({"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]})
+    odd = pd.DataFrame(
+        {"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]}
+    )
     found = sections._reading(facts(not_understood=odd))
     assert [table.id for table in found.tables] == ["odd-table"]
     assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
@@ -398,14 +491,18 @@ def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
 def servers(names):
     attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
     capacities = [[float(4 + k)] for k in range(len(names))]
-    return Instance.from_arrays([[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes)
+    return Instance.from_arrays(
+        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
+    )
 
 
 def test_names_of_classes_are_short_and_told_apart():
     found = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
     assert len(found[0]) < 100 and found[0].endswith("…")
     assert len(set(found)) == 3 and found[1].startswith("same") and found[2].startswith("same")
-    nearly = servers(["same", "same", "other"]).derived(capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]]))
+    nearly = servers(["same", "same", "other"]).derived(
+        capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]])
+    )
     found = subject.Classes.among(nearly).names
     assert len(set(found)) == 3 and any(name.endswith(" #2") for name in found)
 
@@ -413,7 +510,11 @@ def test_names_of_classes_are_short_and_told_apart():
 def test_what_is_no_dump(tmp_path):
     assert not is_dump(str(tmp_path))
     (tmp_path / "odd.json").write_bytes(b"\xff\xfe{")
-    assert not is_dump(str(tmp_path / "odd.json")) and not is_dump("") and not is_dump(str(tmp_path / "none"))
+    assert (
+        not is_dump(str(tmp_path / "odd.json"))
+        and not is_dump("")
+        and not is_dump(str(tmp_path / "none"))
+    )
 
 
 def test_a_cluster_without_queues_has_no_table_of_them():
@@ -429,7 +530,9 @@ def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
 
 
 def two():
-    return Instance.from_arrays([[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"])
+    return Instance.from_arrays(
+        [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]
+    )
 
 
 def test_new_users_are_told_apart_from_those_there():
@@ -444,23 +547,37 @@ def test_nobody_is_like_an_empty_queue():
 
 
 def test_given_rates_say_nothing_of_users_that_are_new():
-    rated = Instance.from_arrays([[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"])
-    with pytest.raises(InstanceError, match="rates are given, and there are none for users that are new"):
+    rated = Instance.from_arrays(
+        [[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"]
+    )
+    with pytest.raises(
+        InstanceError, match="rates are given, and there are none for users that are new"
+    ):
         edited(rated, None, None, {"c": {"like": "x"}})
 
 
 def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
     """The system has 10 of 16 CPUs; of the rest each of two queues may have 3."""
     cluster = Instance.from_arrays(
-        np.ones((3, 1)), [[16.0]], users=["sys", "ann", "bob"], queue=["system/core", "a", "b"], task_limits=[20, 9, 9]
+        np.ones((3, 1)),
+        [[16.0]],
+        users=["sys", "ann", "bob"],
+        queue=["system/core", "a", "b"],
+        task_limits=[20, 9, 9],
     )
-    now = subject.Subject(cluster, np.array([[10.0], [6.0], [0.0]]), np.array([10.0, 3.0, 9.0]), scheduler="slurm")
+    now = subject.Subject(
+        cluster, np.array([[10.0], [6.0], [0.0]]), np.array([10.0, 3.0, 9.0]), scheduler="slurm"
+    )
     left = now.without(["system"])
     assert list(left.instance.users) == ["ann", "bob"] and left.instance.pool.tolist() == [6]
     assert left.excluded.to_dict() == {"resource1": 10.0} and left.without([]) is left
     path = fairlp.report(now, tmp_path / "page.html", exclude=["system"])
     text = " ".join(Parsed(path.read_text("utf-8")).words)
-    assert "Not fair: bob is 3 tasks short" in text and "who are excluded" in text and "sys" not in text.split()
+    assert (
+        "Not fair: bob is 3 tasks short" in text
+        and "who are excluded" in text
+        and "sys" not in text.split()
+    )
     with pytest.raises(UnknownNameError, match="'systm'; did you mean 'system'"):
         now.without(["systm"])
     with pytest.raises(InstanceError, match="all users are excluded"):
@@ -471,8 +588,12 @@ def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
 
 def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
     def of(users, runs, waits):
-        cluster = Instance.from_arrays(np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits))
-        return subject.Subject(cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float))
+        cluster = Instance.from_arrays(
+            np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits)
+        )
+        return subject.Subject(
+            cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float)
+        )
 
     # f runs and waits as before, and is short of nothing; g has one task less that waits
     before = of(["a", "b", "c", "f", "g", "old"], [7, 1, 0, 1, 1, 2], [0, 8, 1, 0, 1, 0])
@@ -480,8 +601,14 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
     page = fairlp.report(now, tmp_path / "since.html", since=before).read_text("utf-8")
     text = " ".join(Parsed(page).words)
     assert "2 users run more tasks than before, 1 fewer." in text
-    cards = {name: (value, unit) for name, value, unit in sections.sections(Facts(ShareComparison.of(now)))[0].cards}
+    cards = {
+        name: (value, unit)
+        for name, value, unit in sections.sections(Facts(ShareComparison.of(now)))[0].cards
+    }
     assert cards["tasks that wait"] == ("9", "of 2 users") and cards["below fair"] == ("2", "users")
-    assert "Waiting before and now, and short of their fair share by so many tasks: b (3), c (1)." in text
+    assert (
+        "Waiting before and now, and short of their fair share by so many tasks: b (3), c (1)."
+        in text
+    )
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
     assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c", "g"]

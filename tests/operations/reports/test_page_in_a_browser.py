@@ -32,7 +32,9 @@ def opened(driver, page):
 
     said(driver)
     driver.get(page.as_uri())
-    drawn = WebDriverWait(driver, 30).until(lambda d: d.execute_script("return document.documentElement.dataset.drawn"))
+    drawn = WebDriverWait(driver, 30).until(
+        lambda d: d.execute_script("return document.documentElement.dataset.drawn")
+    )
     return int(drawn)
 
 
@@ -44,7 +46,10 @@ def test_the_page_draws_everything_without_an_error_and_names_are_inert(driver, 
     assert driver.execute_script("return document.querySelectorAll('.canvas svg').length") == 5
     assert driver.execute_script("return document.querySelectorAll('section').length") == 9
     assert driver.execute_script("return document.querySelectorAll('img').length") == 0
-    marks = "return Array.from(document.querySelectorAll('.canvas'), c => c.querySelectorAll('.role-mark path').length)"
+    marks = (
+        "return Array.from(document.querySelectorAll('.canvas'), c => "
+        "c.querySelectorAll('.role-mark path').length)"
+    )
     assert all(count > 3 for count in driver.execute_script(marks))
     wide = "return document.documentElement.scrollWidth <= window.innerWidth"
     assert driver.execute_script(wide)
@@ -52,7 +57,10 @@ def test_the_page_draws_everything_without_an_error_and_names_are_inert(driver, 
 
 def test_names_as_they_are_stand_in_the_pictures(driver, pages):
     opened(driver, pages / "hostile.html")
-    texts = "return Array.from(document.querySelectorAll('[data-chart=users] svg text'), t => t.textContent)"
+    texts = (
+        "return Array.from(document.querySelectorAll('[data-chart=users] svg text'), t => "
+        "t.textContent)"
+    )
     assert any(text.startswith("<script>window") for text in driver.execute_script(texts))
 
 
@@ -67,7 +75,9 @@ def test_hovering_shows_the_numbers_as_text(driver, pages):
     for step in (-3, 0):
         move = {"type": "mouseMoved", "x": x + step, "y": y}
         driver.execute_cdp_cmd("Input.dispatchMouseEvent", move)
-    tip = driver.execute_script("const t = document.getElementById('vg-tooltip-element'); return t && t.textContent")
+    tip = driver.execute_script(
+        "const t = document.getElementById('vg-tooltip-element'); return t && t.textContent"
+    )
     assert "user" in tip and "%" in tip
     assert driver.execute_script("return window.broken") is None and said(driver) == []
 
@@ -85,7 +95,10 @@ def test_folding(driver, pages):
 
 
 def column(driver, table, number):
-    read = f"return Array.from(document.querySelectorAll('#{table} tbody tr'), r => r.cells[{number}].textContent)"
+    read = (
+        f"return Array.from(document.querySelectorAll('#{table} tbody tr'), r => "
+        f"r.cells[{number}].textContent)"
+    )
     return driver.execute_script(read)
 
 
@@ -94,7 +107,10 @@ def test_sorting_by_numbers_and_by_names_with_the_keyboard(driver, pages):
 
     opened(driver, pages / "plain.html")
     buttons = driver.find_elements("css selector", "#user-table thead button")
-    sorts = "return Array.from(document.querySelectorAll('#user-table thead th'), h => h.getAttribute('aria-sort'))"
+    sorts = (
+        "return Array.from(document.querySelectorAll('#user-table thead th'), h => "
+        "h.getAttribute('aria-sort'))"
+    )
     buttons[2].send_keys(Keys.ENTER)  # tasks, the most first
     assert column(driver, "user-table", 2) == ["20", "18", "4", "3", "2"]
     assert driver.execute_script(sorts)[:3] == ["none", "none", "descending"]
@@ -108,7 +124,9 @@ def test_sorting_by_numbers_and_by_names_with_the_keyboard(driver, pages):
 
 def test_what_has_no_number_goes_last_either_way(driver, pages):
     opened(driver, pages / "plain.html")
-    button = driver.find_elements("css selector", "#queue-table thead button")[8]  # borrowed: the root has none
+    button = driver.find_elements("css selector", "#queue-table thead button")[
+        8
+    ]  # borrowed: the root has none
     for _ in range(2):
         button.click()
         assert column(driver, "queue-table", 0)[-1] == "whole cluster"
@@ -117,7 +135,8 @@ def test_what_has_no_number_goes_last_either_way(driver, pages):
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
 def test_light_and_dark(driver, pages, scheme, dark):
     driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
     )
     opened(driver, pages / "plain.html")
     colours = """
@@ -127,7 +146,11 @@ def test_light_and_dark(driver, pages, scheme, dark):
               getComputedStyle(text).fill].map(sum);
     """
     paper, ink, label = driver.execute_script(colours)
-    assert (paper < 150 and min(ink, label) > 600) if dark else (paper == 765 and max(ink, label) < 200)
+    assert (
+        (paper < 150 and min(ink, label) > 600)
+        if dark
+        else (paper == 765 and max(ink, label) < 200)
+    )
 
 
 def test_on_a_telephone_the_page_is_no_wider_than_it(driver, pages):

@@ -42,7 +42,9 @@ def test_more_servers_of_a_class_or_as_one():
 def test_other_weights_of_queues_and_users():
     assert after(weights={"b": 3}) == pytest.approx({"": 12, "a": 3, "b": 9})
     two = queued().replace(queue=["a", "a"])
-    assert fairlp.what_if(two, weights={"y": 3}, by="user")["tasks_after"].to_dict() == pytest.approx({"x": 3, "y": 9})
+    assert fairlp.what_if(two, weights={"y": 3}, by="user")[
+        "tasks_after"
+    ].to_dict() == pytest.approx({"x": 3, "y": 9})
 
 
 def test_a_name_of_both_says_which_it_is():
@@ -59,14 +61,18 @@ def test_a_queue_more_with_users_like_others_or_of_their_own():
     assert after(queues={"c": {"weight": 2, "like": "b", "tasks": 2}}) == pytest.approx(
         {"": 12, "a": 5, "b": 5, "c": 2}
     )
-    assert after(queues={"a/c": {"demand": {"cpu": 2}}}) == pytest.approx({"": 10.5, "a": 4.5, "a/c": 1.5, "b": 6})
+    assert after(queues={"a/c": {"demand": {"cpu": 2}}}) == pytest.approx(
+        {"": 10.5, "a": 4.5, "a/c": 1.5, "b": 6}
+    )
     before = fairlp.what_if(queued(), queues={"c": {"like": "x"}}).loc["c"]
     assert before[["before", "tasks_before"]].tolist() == [0, 0]
 
 
 def test_of_a_queue_that_is_known_what_is_given_is_changed():
     instance = edited(queued(), None, None, {"a": {"cap": {"cpu": 2.0}}, "b": 5})
-    assert instance.queues.caps[1].tolist() == [2.0] and instance.queues.guarantees[1].tolist() == [1.0]
+    assert instance.queues.caps[1].tolist() == [2.0] and instance.queues.guarantees[1].tolist() == [
+        1.0
+    ]
     assert instance.queues.weights.tolist() == [1, 1, 5]
     assert after(queues={"a": {"cap": {"cpu": 2.0}}}) == pytest.approx({"": 12, "a": 2, "b": 10})
 
@@ -80,7 +86,9 @@ def test_an_instance_without_queues_gets_some():
 
 def test_what_belongs_to_users_stays_with_them():
     instance = queued().replace(
-        eligible=[["s1"], None], task_limits=[3, np.inf], user_attributes=pd.DataFrame({"mail": ["x@", "y@"]})
+        eligible=[["s1"], None],
+        task_limits=[3, np.inf],
+        user_attributes=pd.DataFrame({"mail": ["x@", "y@"]}),
     )
     more = edited(instance, None, None, {"c": {"like": "a"}})
     assert more.eligible.tolist() == [[True, False, False], [True] * 3, [True, False, False]]
@@ -103,11 +111,19 @@ def test_what_belongs_to_users_stays_with_them():
         ({"weights": {"a": "two"}}, InstanceError, "'two'"),
         ({"queues": {"c": 2}}, InstanceError, "nobody would stand in it"),
         ({"queues": {"c": {"like": "z"}}}, UnknownNameError, "no user and no queue"),
-        ({"queues": {"c": {"like": "x", "demand": {"cpu": 1}}}}, InstanceError, "either like= or demand="),
+        (
+            {"queues": {"c": {"like": "x", "demand": {"cpu": 1}}}},
+            InstanceError,
+            "either like= or demand=",
+        ),
         ({"queues": {"c": {"demand": {"gpu": 1}}}}, UnknownNameError, "'gpu'"),
         ({"queues": {"c": {"demand": 3}}}, InstanceError, "mapping from resources"),
         ({"queues": {"a": {"wieght": 3}}}, InstanceError, "did you mean 'weight'"),
-        ({"queues": {"a": {"guarantee": {"cpu": 3}, "cap": {"cpu": 2}}}}, InstanceError, "at most its cap"),
+        (
+            {"queues": {"a": {"guarantee": {"cpu": 3}, "cap": {"cpu": 2}}}},
+            InstanceError,
+            "at most its cap",
+        ),
         ({"weights": {"a": 2}, "by": "team"}, UnknownNameError, "by='team'"),
     ],
 )
@@ -125,7 +141,9 @@ def test_whose_running_tasks_would_go():
     one = Instance.from_arrays(np.ones((2, 1)), [[10.0]], users=["a", "b"], task_limits=[8, 8])
     now = Subject(one, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
     found = fairlp.what_if(now, weights={"b": 2.0})
-    assert found["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and found["would_go"].tolist() == [5, 0]
+    assert found["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and found[
+        "would_go"
+    ].tolist() == [5, 0]
 
 
 def test_more_servers_than_can_be_counted_are_refused():

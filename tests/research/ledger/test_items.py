@@ -36,7 +36,16 @@ NUMBERED = {
     ],
     "004": [
         *(f"Figure {k}" for k in range(1, 7)),
-        *("Theorem 1", "Lemma 2", "Lemma 3", "Lemma 4", "Remark 1", "Remarks 2 and 3", "Remark 4", "Remark 5"),
+        *(
+            "Theorem 1",
+            "Lemma 2",
+            "Lemma 3",
+            "Lemma 4",
+            "Remark 1",
+            "Remarks 2 and 3",
+            "Remark 4",
+            "Remark 5",
+        ),
         "Definitions and Constructions 1 and 2",
     ],
     "005": ["example, starvation", "strategy-proofness", "group strategy-proofness"],
@@ -77,7 +86,11 @@ def test_an_item_runs_and_has_the_verdict_of_the_page(key):
     assert isinstance(answer.verdict, Agreement) and found.says
     assert verdicts_of_the_page()[key.replace("|", "\\|")] == found.judgement
     assert answer.ours or answer.verdict is Agreement.NOT_CHECKABLE
-    assert answer.why or answer.verdict not in (Agreement.NOT_CHECKABLE, Agreement.NOT_REPRODUCED, Agreement.DIFFERS)
+    assert answer.why or answer.verdict not in (
+        Agreement.NOT_CHECKABLE,
+        Agreement.NOT_REPRODUCED,
+        Agreement.DIFFERS,
+    )
     for number in answer.numbers:
         assert isinstance(number.ours, bool) or math.isfinite(number.ours), number
     wrong = any(number.agrees is False for number in answer.numbers)
@@ -109,7 +122,9 @@ def test_what_is_said_to_be_printed_is_printed(key, name):
 @pytest.mark.parametrize("key", ENTRIES)
 def test_numbers_beside_those_of_the_paper_are_those_of_the_page(key):
     def numbers_in(text):
-        return [float(number) for number in re.findall(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", text)]
+        return [
+            float(number) for number in re.findall(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", text)
+        ]
 
     ours, _ = cells_of_the_page()[key.replace("|", "\\|")]
     assert numbers_in(row(key).answer.ours) == pytest.approx(numbers_in(ours), rel=1e-3, abs=1e-6)
@@ -125,28 +140,37 @@ def test_a_verdict_does_not_hang_on_the_seed(key, seed):
 def test_figures_of_the_page_are_small_and_the_same_each_time(key):
     found = row(key)
     text = (FOLDER / file_of(found)).read_text(encoding="utf-8")
-    assert len(text.encode()) < 60_000 and f"({FIGURES}/{file_of(found)})" in PAGE.read_text(encoding="utf-8")
+    assert len(text.encode()) < 60_000 and f"({FIGURES}/{file_of(found)})" in PAGE.read_text(
+        encoding="utf-8"
+    )
     once = drawn(found.answer.chart)
     assert once == drawn(found.answer.chart)
-    assert "<svg" in text and found.answer.chart.ylabel in once and found.answer.chart.ylabel in text
+    assert (
+        "<svg" in text and found.answer.chart.ylabel in once and found.answer.chart.ylabel in text
+    )
 
 
 def test_the_page_is_what_is_generated():
     """Head, headings and figures; the rows are compared one by one above, and their numbers are the machine's."""
     rows = []
     for key, one in ENTRIES.items():
-        answer = ItemAnswer(Agreement.EQUAL, "", chart=row(key).answer.chart if key in CHARTS else None)
+        answer = ItemAnswer(
+            Agreement.EQUAL, "", chart=row(key).answer.chart if key in CHARTS else None
+        )
         rows.append(ItemRow(one.paper.number, one.item, one.says, answer))
 
     def words(text):
-        return [line for line in text.splitlines() if line and not line.startswith(("| ", "* ", "  "))]
+        return [
+            line for line in text.splitlines() if line and not line.startswith(("| ", "* ", "  "))
+        ]
 
     assert words(markdown(Ledger(tuple(rows), "reduced", 0, tuple(OURS.values())))) == words(
         PAGE.read_text(encoding="utf-8")
     )
 
 
-# Items of the ledger beside planted answers: what breaks a statement is told, and nothing to check is not "holds".
+# Items of the ledger beside planted answers: what breaks a statement is told, and nothing to check
+# is not "holds".
 
 
 def computed(key, seed=0):
@@ -155,7 +179,9 @@ def computed(key, seed=0):
 
 def fewer(monkeypatch, few):
     """Look at so few instances."""
-    monkeypatch.setattr(registry, "over", lambda run, draw, check, **how: over(run, draw, check, few=few))
+    monkeypatch.setattr(
+        registry, "over", lambda run, draw, check, **how: over(run, draw, check, few=few)
+    )
 
 
 def numbers(witness):
@@ -166,7 +192,9 @@ def numbers(witness):
 @pytest.mark.parametrize("vertices", [None, pd.DataFrame()], ids=["too many dimensions", "none"])
 def test_fair_sets_whose_ends_are_not_known_prove_nothing(monkeypatch, vertices):
     fewer(monkeypatch, 2)
-    monkeypatch.setattr(dolev.check, "solutions", lambda instance: [SimpleNamespace(vertices=vertices)])
+    monkeypatch.setattr(
+        dolev.check, "solutions", lambda instance: [SimpleNamespace(vertices=vertices)]
+    )
     assert computed("004 §3, Pareto optimality").verdict is Agreement.NOT_CHECKABLE
 
 
@@ -203,7 +231,9 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
 
     monkeypatch.setattr(khamse_ashari, "_bottlenecks", nobodys)
     answer = computed("003 Corollary 1", seed=2)
-    assert answer.verdict is Agreement.REFUTED and answer.ours == "broken on 3 of 3 random instances"
+    assert (
+        answer.verdict is Agreement.REFUTED and answer.ours == "broken on 3 of 3 random instances"
+    )
     instance, tasks = seen[answer.witness.partition("; ")[2]]
     n, i, r = numbers(answer.witness)
     assert len({n, i, r}) == 3  # of this seed: no two can stand for each other
@@ -227,7 +257,9 @@ def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
     assert n != m and i != j and alone[m, i] / alone[n, i] > alone[m, j] / alone[n, j] > 0
 
 
-@pytest.mark.parametrize(("lowest", "verdict"), [(True, Agreement.HOLDS), (False, Agreement.DIFFERS)])
+@pytest.mark.parametrize(
+    ("lowest", "verdict"), [(True, Agreement.HOLDS), (False, Agreement.DIFFERS)]
+)
 def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, verdict):
     asked = []
 
@@ -249,7 +281,12 @@ def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
     rows = (
         ItemRow(paper.number, "bare", "so", ItemAnswer(Agreement.REFUTED, "not so", count=1)),
         ItemRow(paper.number, "reasoned", "so", ItemAnswer(Agreement.DIFFERS, "less", "rounding")),
-        ItemRow(paper.number, "shown", "so", ItemAnswer(Agreement.REFUTED, "never", count=1, witness="demands 1")),
+        ItemRow(
+            paper.number,
+            "shown",
+            "so",
+            ItemAnswer(Agreement.REFUTED, "never", count=1, witness="demands 1"),
+        ),
     )
     ledger = Ledger(rows, "reduced", 0, (paper,))
     page = write_page(ledger, tmp_path / "ledger.md")
@@ -265,7 +302,8 @@ def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
     ]
 
 
-# Statements that planted answers break are called refuted, and the scale of a paper is that of the paper.
+# Statements that planted answers break are called refuted, and the scale of a paper is that of the
+# paper.
 
 
 def refuted(key):
@@ -281,7 +319,9 @@ def test_half_of_everything_is_not_pareto_optimal(monkeypatch):
 
 def test_who_has_nothing_envies_the_others(monkeypatch):
     real = dolev.granted
-    monkeypatch.setattr(dolev, "granted", lambda instance: real(instance) * (np.arange(len(instance.users)) > 0))
+    monkeypatch.setattr(
+        dolev, "granted", lambda instance: real(instance) * (np.arange(len(instance.users)) > 0)
+    )
     assert refuted("004 §4, envy-freeness of the trajectory's end")
 
 
@@ -300,10 +340,17 @@ def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
 
 def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
     asked = {}
-    monkeypatch.setattr(wang, "synthetic", lambda jobs, users, **how: asked.update(jobs=jobs, **how))
+    monkeypatch.setattr(
+        wang, "synthetic", lambda jobs, users, **how: asked.update(jobs=jobs, **how)
+    )
     monkeypatch.setattr(wang, "google_sample", lambda servers, seed: asked.update(servers=servers))
     until = wang._draw(Scale.PAPER, 7)[2]
-    assert until == 24 * 3600 and asked["servers"] == 2000 and asked["jobs"] == 64_000 and asked["seed"] == 7
+    assert (
+        until == 24 * 3600
+        and asked["servers"] == 2000
+        and asked["jobs"] == 64_000
+        and asked["seed"] == 7
+    )
     assert wang._size(Run(scale=Scale.PAPER)) == "2,000 servers, a day, synthetic jobs"
 
 
@@ -316,7 +363,10 @@ def test_steps_that_are_off_break_the_lemmas(monkeypatch, key):
         steps = found.steps.copy()
         steps.iloc[-1, -1] *= 2  # who came last has twice as much
         return SimpleNamespace(
-            model=found.model, needs=found.needs, steps=steps, levels_at=lambda k: found.levels_at(k) * 1.01
+            model=found.model,
+            needs=found.needs,
+            steps=steps,
+            levels_at=lambda k: found.levels_at(k) * 1.01,
         )
 
     monkeypatch.setattr(li, "arrivals", off)
@@ -329,7 +379,9 @@ def test_an_algorithm_that_does_not_settle_is_told(monkeypatch):
 
     monkeypatch.setattr(khamse_ashari, "allocate", fails)
     answer = ENTRIES["003 Algorithm I"].compute(Run())
-    assert answer.verdict is Agreement.REFUTED and answer.witness.startswith("it goes round in circles; ")
+    assert answer.verdict is Agreement.REFUTED and answer.witness.startswith(
+        "it goes round in circles; "
+    )
 
 
 def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
@@ -343,4 +395,6 @@ def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
 
     monkeypatch.setattr(khamse_ashari, "allocate", harmful)
     answer = ENTRIES["003 Lemma 1"].compute(Run())
-    assert answer.verdict is Agreement.REFUTED and "another has 0.1 of what it had" in answer.witness
+    assert (
+        answer.verdict is Agreement.REFUTED and "another has 0.1 of what it had" in answer.witness
+    )

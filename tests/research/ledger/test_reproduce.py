@@ -19,10 +19,14 @@ from fairlp.research.ledger.verdicts import Agreement
 from ledger_rows import ENTRIES, ledger, row
 
 
-@pytest.mark.parametrize("name", [alias for paper in OURS.values() for alias in (paper.number, *paper.names)])
+@pytest.mark.parametrize(
+    "name", [alias for paper in OURS.values() for alias in (paper.number, *paper.names)]
+)
 def test_a_paper_goes_by_all_of_its_names(name):
     (expected,) = [paper for paper in OURS.values() if name in (paper.number, *paper.names)]
-    assert {one.paper for one in find(name)} == {one.paper for one in find(name.upper())} == {expected}
+    assert (
+        {one.paper for one in find(name)} == {one.paper for one in find(name.upper())} == {expected}
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,14 @@ def test_a_paper_goes_by_all_of_its_names(name):
         ("002", "figure  4", ["Figure 4"]),
         ("000", "table 2", ["Table 2, demands 1–100", "Table 2, demands 1–1000"]),
         ("000", "Section 6.2, example", ["§6.2, example"]),
-        ("003", "table i", [f"Table I, {name}" for name in ("C-DRFH", "TSF", "PS-DSF", "PS-DSF with time division")]),
+        (
+            "003",
+            "table i",
+            [
+                f"Table I, {name}"
+                for name in ("C-DRFH", "TSF", "PS-DSF", "PS-DSF with time division")
+            ],
+        ),
     ],
 )
 def test_an_item_goes_by_what_people_call_it(paper, item, expected):
@@ -93,10 +104,18 @@ def test_a_ledger_goes_to_data_and_back():
     ]
     found = ledger(*keys)
     assert Ledger.from_dict(json.loads(json.dumps(found.to_dict()))) == found
-    assert [str(one.verdict) for one in found] == ["equal", "equal", "not reproduced", "not checkable", "refuted"]
+    assert [str(one.verdict) for one in found] == [
+        "equal",
+        "equal",
+        "not reproduced",
+        "not checkable",
+        "refuted",
+    ]
 
 
-@pytest.mark.parametrize("broken", [{}, [], {"fairlp_ledger": 2}, {"fairlp_ledger": 1, "rows": [{}]}])
+@pytest.mark.parametrize(
+    "broken", [{}, [], {"fairlp_ledger": 2}, {"fairlp_ledger": 1, "rows": [{}]}]
+)
 def test_data_that_is_no_ledger_is_refused(broken):
     with pytest.raises(FileFormatError, match="ledger"):
         Ledger.from_dict(broken)
@@ -115,8 +134,14 @@ def test_a_ledger_is_a_table_and_counts():
 
 def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
     found = ledger("001 Theorem 2, worst case", "004 §4, envy-freeness")
-    assert Ledger.from_dict(json.loads(found.write(tmp_path / "a.json").read_text(encoding="utf-8"))) == found
-    assert pd.read_csv(found.write(tmp_path / "a.csv"), dtype=str)["paper"].tolist() == ["001", "004"]
+    assert (
+        Ledger.from_dict(json.loads(found.write(tmp_path / "a.json").read_text(encoding="utf-8")))
+        == found
+    )
+    assert pd.read_csv(found.write(tmp_path / "a.csv"), dtype=str)["paper"].tolist() == [
+        "001",
+        "004",
+    ]
     page = found.write(tmp_path / "a.md").read_text(encoding="utf-8")
     assert "| §4, envy-freeness | No user prefers" in page and "Instance: demands 1; 1; 0.1" in page
     assert (tmp_path / "figures" / "ledger" / "001-theorem-2-worst-case.svg").exists()
@@ -131,10 +156,14 @@ def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypat
     from fairlp.research.ledger import metin
 
     monkeypatch.setattr(metin, "PAPER_RUNS", 12)
-    found = fairlp.reproduce("000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False)
+    found = fairlp.reproduce(
+        "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
+    )
     (only,) = found
     assert only.answer.size == "12 of 12 runs" and (tmp_path / "table-1-10–20.parquet").exists()
-    again = fairlp.reproduce("000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False)
+    again = fairlp.reproduce(
+        "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
+    )
     assert again == found
 
 
@@ -165,7 +194,9 @@ def test_the_command_writes_what_programs_read(tmp_path):
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
     done = fairlp_in_a_shell("reproduce", "002", "Figure 33")
     assert done.returncode == 3 and "'Figure 3'" in error_line(done)
-    assert "no .md or .svg file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
+    assert (
+        "no .md or .svg file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
+    )
     assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
     assert row("002 Figure 3").verdict is Agreement.EQUAL
 
@@ -177,7 +208,9 @@ def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(reproducing, "find", lambda paper, item: few)
     run("reproduce", "--write", tmp_path / "page.md", "--no-progress")
     assert "| 004 | 1 | 1 |" in (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert [path.name for path in (tmp_path / "figures" / "ledger").iterdir()] == ["004-figure-5.svg"]
+    assert [path.name for path in (tmp_path / "figures" / "ledger").iterdir()] == [
+        "004-figure-5.svg"
+    ]
 
 
 # Papers of somebody else: an object, a file, a folder, an installed package.
@@ -204,7 +237,9 @@ PAPER.uncheckable("Remark", "It is nice", "a matter of taste")
 
 def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
     for number, printed in (("right", 2), ("wrong", 4)):
-        (tmp_path / f"ledger_{number}.py").write_text(THEIRS.format(number=number, printed=printed), encoding="utf-8")
+        (tmp_path / f"ledger_{number}.py").write_text(
+            THEIRS.format(number=number, printed=printed), encoding="utf-8"
+        )
     found = fairlp.reproduce(tmp_path)
     assert [(row.paper, str(row.verdict)) for row in found] == [
         *(("right", verdict) for verdict in ("equal", "holds", "not checkable")),
@@ -219,14 +254,19 @@ def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
     run("reproduce", tmp_path / "ledger_wrong.py", "--write", page)
     assert "## wrong: A. Author, A paper, 2026" in page.read_text(encoding="utf-8")
     run("reproduce", tmp_path / "ledger_wrong.py", "--write", badge)
-    assert "1 of 2 as printed" in badge.read_text(encoding="utf-8") and "#c60" in badge.read_text(encoding="utf-8")
+    assert "1 of 2 as printed" in badge.read_text(encoding="utf-8") and "#c60" in badge.read_text(
+        encoding="utf-8"
+    )
     found = fairlp.reproduce(tmp_path / "ledger_right.py").write(badge).read_text(encoding="utf-8")
     assert "2 of 2 as printed" in found and "#282" in found
 
 
 def test_a_file_without_a_paper_is_refused(tmp_path):
     (tmp_path / "no_paper_here.py").write_text("x = 1\n", encoding="utf-8")
-    with pytest.raises(UnknownNameError, match=r"no_paper_here.py' has no paper; expected PAPER = fairlp.ledger.Paper"):
+    with pytest.raises(
+        UnknownNameError,
+        match=r"no_paper_here.py' has no paper; expected PAPER = fairlp.ledger.Paper",
+    ):
         fairlp.reproduce(tmp_path / "no_paper_here.py")
     with pytest.raises(UnknownNameError, match="there is no file"):
         fairlp.reproduce(str(tmp_path / "nowhere.py"))
@@ -235,11 +275,17 @@ def test_a_file_without_a_paper_is_refused(tmp_path):
 
 
 def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
-    (tmp_path / "ledger_brought.py").write_text(THEIRS.format(number="brought", printed=2), encoding="utf-8")
+    (tmp_path / "ledger_brought.py").write_text(
+        THEIRS.format(number="brought", printed=2), encoding="utf-8"
+    )
     info = tmp_path / "brought-1.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[fairlp.papers]\nbrought = ledger_brought:PAPER\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: brought\nVersion: 1\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        "[fairlp.papers]\nbrought = ledger_brought:PAPER\n", encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     PAPERS.__dict__.pop("brought", None)
     try:
@@ -253,7 +299,10 @@ def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
     ("change", "words"),
     [
         (lambda data: data["rows"][0].update(says=3), "rows, entry 0, says: 3; expected text"),
-        (lambda data: data["rows"][0].update(numbers=3), "rows, entry 0, numbers: 3; expected a list"),
+        (
+            lambda data: data["rows"][0].update(numbers=3),
+            "rows, entry 0, numbers: 3; expected a list",
+        ),
         (lambda data: data["rows"].append(3), "rows, entry 1: 3; expected a mapping"),
         (lambda data: data.update(seed="x"), "seed: 'x'; expected a whole number"),
         (lambda data: data.update(papers=None), "papers: None; expected a list"),
@@ -263,7 +312,15 @@ def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
     ],
 )
 def test_a_damaged_ledger_says_where(change, words):
-    row = {"paper": "001", "item": "Table 1", "says": "", "verdict": "equal", "ours": "1", "why": "", "numbers": []}
+    row = {
+        "paper": "001",
+        "item": "Table 1",
+        "says": "",
+        "verdict": "equal",
+        "ours": "1",
+        "why": "",
+        "numbers": [],
+    }
     row |= {"count": None, "size": "", "witness": "", "chart": None}
     data = {"fairlp_ledger": 1, "scale": "reduced", "seed": 0, "papers": [], "rows": [row]}
     data["fairlp_ledger"] = VERSION

@@ -11,7 +11,16 @@ import pytest
 import fairlp
 from fairlp.research.ledger import metin
 from fairlp.research.ledger.registry import Run, over
-from fairlp.research.ledger.verdicts import Agreement, agrees, compare, holds, in_words, named, pairs, shown
+from fairlp.research.ledger.verdicts import (
+    Agreement,
+    agrees,
+    compare,
+    holds,
+    in_words,
+    named,
+    pairs,
+    shown,
+)
 from ledger_rows import ENTRIES, row
 
 
@@ -43,7 +52,9 @@ def test_one_number_that_differs_makes_the_item_differ_and_is_told_first():
 def test_a_statement_is_refuted_by_what_breaks_it():
     assert holds(9).verdict is Agreement.HOLDS
     broken = holds(9, ["this", "that"])
-    assert broken.verdict is Agreement.REFUTED and broken.witness == "this" and "2 of 9" in broken.ours
+    assert (
+        broken.verdict is Agreement.REFUTED and broken.witness == "this" and "2 of 9" in broken.ours
+    )
     assert holds(0).verdict is Agreement.NOT_CHECKABLE
 
 
@@ -94,16 +105,22 @@ def off(factor=1.001):
 )
 def test_a_mechanism_off_by_a_thousandth_differs(module, key, monkeypatch):
     assert row(key).verdict is not Agreement.DIFFERS
-    monkeypatch.setattr(importlib.import_module(f"fairlp.research.ledger.{module}"), "allocate", off())
+    monkeypatch.setattr(
+        importlib.import_module(f"fairlp.research.ledger.{module}"), "allocate", off()
+    )
     assert ENTRIES[key].compute(Run()).verdict is Agreement.DIFFERS
 
 
-@pytest.mark.parametrize("key", ["000 §3.4, formula", "002 Proposition 4", "003 Theorem 1", "004 Theorem 1"])
+@pytest.mark.parametrize(
+    "key", ["000 §3.4, formula", "002 Proposition 4", "003 Theorem 1", "004 Theorem 1"]
+)
 def test_a_mechanism_off_by_a_thousandth_is_refuted(key, monkeypatch):
     module = ENTRIES[key].function.__module__
 
     def wrong(instance, mechanism, **how):
-        return off(1.001 if mechanism in ("pdrf", "drfh", "psdsf-rdm", "njc") else 1.0)(instance, mechanism, **how)
+        return off(1.001 if mechanism in ("pdrf", "drfh", "psdsf-rdm", "njc") else 1.0)(
+            instance, mechanism, **how
+        )
 
     monkeypatch.setattr(importlib.import_module(module), "allocate", wrong)
     if key == "003 Theorem 1":  # the condition is wrong instead: nobody has a bottleneck
@@ -133,6 +150,8 @@ def test_an_erratum_ends_with_its_counterexample(monkeypatch):
 
 def test_instances_are_told_in_words():
     told = in_words(fairlp.examples.khamse_ashari_figure_1())
-    assert told.startswith("demands 1, 2, 10; 1, 2, 1; 1, 2, 0, capacities 9, 12, 100; 12, 12, 0, weights 1, 1, 2")
+    assert told.startswith(
+        "demands 1, 2, 10; 1, 2, 1; 1, 2, 0, capacities 9, 12, 100; 12, 12, 0, weights 1, 1, 2"
+    )
     assert "may run on server1; server1; server1, server2" in told
     assert shown([1e-20, 2]) == "1e-20, 2"

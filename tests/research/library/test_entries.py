@@ -44,7 +44,8 @@ def test_another_process_makes_the_same_numbers():
         "import fairlp, numpy as np\n"
         "for name in ('zeros', 'queue-tree', 'alpha-fair', 'whole-pool'):\n"
         "    made = fairlp.library.load(name, seed=2).instance\n"
-        "    print(name, *map(float.hex, np.concatenate([made.demands.ravel(), made.weights.ravel()]).astype(float)))"
+        "    print(name, *map(float.hex, np.concatenate([made.demands.ravel(), "
+        "made.weights.ravel()]).astype(float)))"
     )
     for line in python("-c", script, PYTHONHASHSEED="7").stdout.splitlines():
         name, *numbers = line.split()
@@ -68,7 +69,10 @@ def test_sizes_grow():
     small, medium = library.table(), library.table("medium")
     assert list(small.index) == library.names() == list(medium.index)
     assert (medium.loc[GENERATED, "variables"] > small.loc[GENERATED, "variables"]).all()
-    assert small["why hard"].str.len().min() > 20 and small.loc[GENERATED, "kind"].isin(["LP", "MILP", "concave"]).all()
+    assert (
+        small["why hard"].str.len().min() > 20
+        and small.loc[GENERATED, "kind"].isin(["LP", "MILP", "concave"]).all()
+    )
     assert small.loc[["alibaba-gpu", "pai-2020"], "variables"].isna().all()
     assert small.loc[["zeros", "ties", "whole-pool"], "known by"].tolist() == [
         "rationals, when asked for", "closed form", "exact",
@@ -88,14 +92,18 @@ def test_an_entry_says_what_it_is():
     assert str(library.load("psdsf-theorem-2").model()).startswith("PS-DSF (time), Theorem 2")
 
 
-@pytest.mark.parametrize("name", [name for name in GENERATED if library.load(name).kind != "concave"])
+@pytest.mark.parametrize(
+    "name", [name for name in GENERATED if library.load(name).kind != "concave"]
+)
 def test_programs_come_back_from_mps_with_labels_and_the_same_optimum(name, tmp_path):
     entry = library.load(name, **({"users": 6, "servers": 4} if name in SHAPES else {}))
     written, *_ = entry.write_mps(tmp_path / "model.mps.gz")
     read, ours = fairlp.read_program(written), entry.program()
     assert read.column_names == ours.column_names and read.row_names == ours.row_names
     assert (read.A != ours.A).nnz == 0 and read.sense == ours.sense == "max"
-    assert read.solve("highs").require_optimal().objective == pytest.approx(float(entry.optimum.value), rel=1e-9)
+    assert read.solve("highs").require_optimal().objective == pytest.approx(
+        float(entry.optimum.value), rel=1e-9
+    )
 
 
 def test_logarithms_have_no_mps(tmp_path):
@@ -108,17 +116,28 @@ def test_all_are_written_with_an_index(tmp_path):
     index = library.write_all(tmp_path / "set", names, seed=1)
     there = {path.name for path in (tmp_path / "set").iterdir()}
     assert {"ties.mps", "few-pairs.mps", "whole-pool.mps", "index.csv", "index.json"} <= there
-    assert list(index.index) == names and (index["sense"] == "max").all() and (index["seed"] == 1).all()
+    assert (
+        list(index.index) == names
+        and (index["sense"] == "max").all()
+        and (index["seed"] == 1).all()
+    )
     plain = json.loads((tmp_path / "set" / "index.json").read_text(encoding="utf-8"))
     assert plain["version"] == fairlp.__version__
     assert [row["name"] for row in plain["entries"]] == names
-    assert plain["entries"][0]["exact"] == "1/21" and plain["entries"][0]["known"].startswith("closed form")
+    assert plain["entries"][0]["exact"] == "1/21" and plain["entries"][0]["known"].startswith(
+        "closed form"
+    )
     table = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
     np.testing.assert_array_equal(table["optimum"], index["optimum"].astype(float))
     for name in ("ties", "few-pairs", "whole-pool"):
         program = fairlp.read_program(tmp_path / "set" / table.loc[name, "file"])
-        assert program.solve("highs").objective == pytest.approx(table.loc[name, "optimum"], rel=1e-9)
-    assert table.loc["njc-circle", "file"] == "njc-circle.nl" and "MPS has no place" in table.loc["njc-circle", "note"]
+        assert program.solve("highs").objective == pytest.approx(
+            table.loc[name, "optimum"], rel=1e-9
+        )
+    assert (
+        table.loc["njc-circle", "file"] == "njc-circle.nl"
+        and "MPS has no place" in table.loc["njc-circle", "note"]
+    )
 
 
 def test_without_pyomo_concave_programs_have_no_file_and_the_index_says_so(tmp_path, monkeypatch):
@@ -128,7 +147,10 @@ def test_without_pyomo_concave_programs_have_no_file_and_the_index_says_so(tmp_p
     monkeypatch.setattr(fairlp.Model, "write", gone)
     index = library.write_all(tmp_path, [library.load("alpha-fair", triples=2, servers=2)])
     assert index.loc["alpha-fair", "file"] is None and "no Pyomo" in index.loc["alpha-fair", "note"]
-    assert "file" not in json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))["entries"][0]
+    assert (
+        "file"
+        not in json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))["entries"][0]
+    )
 
 
 def test_what_needs_data_is_left_out_and_named(tmp_path):
@@ -149,7 +171,11 @@ def test_what_needs_data_is_left_out_and_named(tmp_path):
             fairlp.errors.UnknownNameError,
             "no size is called 'tiny'; known: 'small', 'medium', 'large'",
         ),
-        (("ties", "small", -1), fairlp.errors.InstanceError, "seed is -1; expected a whole number of at least 0"),
+        (
+            ("ties", "small", -1),
+            fairlp.errors.InstanceError,
+            "seed is -1; expected a whole number of at least 0",
+        ),
         (("ties", "small", 0.5), fairlp.errors.InstanceError, "seed is 0.5"),
         (("ties", "small", True), fairlp.errors.InstanceError, "seed is True"),
     ],
@@ -169,9 +195,21 @@ def test_wrong_names_sizes_and_seeds_are_told(given, error, words):
         ("alpha-fair", {"alpha": 0}, "alpha is 0; expected a finite number above 0"),
         ("alpha-fair", {"alpha": float("inf")}, "alpha is inf; expected a finite"),
         ("alpha-fair", {"alpha": "2"}, "alpha is '2'; expected a finite"),
-        ("njc-circle", {"users": 4, "width": 5}, "width is 5; expected at most the number of users, 4"),
-        ("psdsf-time", {"users": 2, "servers": 3}, "2 users; expected at least as many as servers, 3"),
-        ("alibaba-gpu", {}, "does not ship: openb_node_list_all_node.csv, openb_pod_list_gpuspec33.csv"),
+        (
+            "njc-circle",
+            {"users": 4, "width": 5},
+            "width is 5; expected at most the number of users, 4",
+        ),
+        (
+            "psdsf-time",
+            {"users": 2, "servers": 3},
+            "2 users; expected at least as many as servers, 3",
+        ),
+        (
+            "alibaba-gpu",
+            {},
+            "does not ship: openb_node_list_all_node.csv, openb_pod_list_gpuspec33.csv",
+        ),
         ("alibaba-gpu", {"data": "no-such"}, "no folder 'no-such'; expected the folder with openb"),
         ("pai-2020", {"data": "."}, "has no pai2020_machine_spec.csv"),
     ],
@@ -188,7 +226,9 @@ def test_sets_asked_for_wrongly_are_told(tmp_path):
         library.write_all(tmp_path, "ties")
     with pytest.raises(fairlp.errors.InstanceError, match="'ties' is there twice"):
         library.write_all(tmp_path, ["ties", library.load("ties")])
-    with pytest.raises(fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu', 'pai-2020' do"):
+    with pytest.raises(
+        fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu', 'pai-2020' do"
+    ):
         library.table(data={"ties": "x"})
     with pytest.raises(fairlp.errors.UnknownNameError, match="no suffix is called"):
         library.write_all(tmp_path, ["ties"], suffix=".lp")

@@ -23,7 +23,9 @@ def test_the_list_is_the_table():
     assert [row["name"] for row in rows] == list(table.index)
     assert rows[0]["variables"] == table["variables"].iloc[0] and rows[-1]["known optimum"] == 1.0
     assert [row["rows"] for row in rows if row["name"] == "pai-2020"] == [None]
-    assert [row["name"] for row in json.loads(run("library", "--only", "zeros,ties", "--json").stdout)] == [
+    assert [
+        row["name"] for row in json.loads(run("library", "--only", "zeros,ties", "--json").stdout)
+    ] == [
         "zeros",
         "ties",
     ]
@@ -31,7 +33,15 @@ def test_the_list_is_the_table():
 
 def test_a_set_is_written(tmp_path):
     done = run(
-        "library", "--write", tmp_path / "set", "--only", "ties,whole-pool", "--only", "zeros", "--suffix", ".mps.gz"
+        "library",
+        "--write",
+        tmp_path / "set",
+        "--only",
+        "ties,whole-pool",
+        "--only",
+        "zeros",
+        "--suffix",
+        ".mps.gz",
     )
     files = ["ties.mps.gz", "whole-pool.mps.gz", "zeros.mps.gz", "index.csv", "index.json"]
     assert done.stdout.splitlines() == [f"wrote {tmp_path / 'set' / name}" for name in files]
@@ -42,7 +52,9 @@ def test_a_set_is_written(tmp_path):
 
 def test_what_has_no_file_is_told(tmp_path, monkeypatch):
     notes = {"ties": "", "njc-circle": "no MPS: it has logarithms", "pai-2020": "left out: no data"}
-    index = pd.DataFrame({"file": ["ties.mps", None, None], "note": notes.values()}, index=list(notes))
+    index = pd.DataFrame(
+        {"file": ["ties.mps", None, None], "note": notes.values()}, index=list(notes)
+    )
     monkeypatch.setattr(fairlp.library, "write_all", lambda *_, **__: index)
     done = run("library", "--write", tmp_path)
     assert done.stdout.splitlines() == [
@@ -68,7 +80,9 @@ def planted(seconds):
             self.solver = str(solver)
 
         def ask(self, asked, limit):
-            entry = fairlp.library.load(asked["name"], asked["size"], asked["seed"], **asked["parameters"])
+            entry = fairlp.library.load(
+                asked["name"], asked["size"], asked["seed"], **asked["parameters"]
+            )
             took = seconds[self.solver]
             if took is KeyboardInterrupt and asked["name"] != "ties":
                 raise KeyboardInterrupt
@@ -77,8 +91,20 @@ def planted(seconds):
             if took > limit:
                 return {"status": "time limit", "message": f"ended after {limit:g} s"}
             value = float(entry.optimum.value)
-            certificate = {"primal_residual": 0.0, "dual_residual": 0.0, "gap": 0.0, "feasible": True, "optimal": True}
-            told = {"status": "optimal", "message": "optimal", "seconds": took, "objective": value, "terms": value}
+            certificate = {
+                "primal_residual": 0.0,
+                "dual_residual": 0.0,
+                "gap": 0.0,
+                "feasible": True,
+                "optimal": True,
+            }
+            told = {
+                "status": "optimal",
+                "message": "optimal",
+                "seconds": took,
+                "objective": value,
+                "terms": value,
+            }
             return {**told, **certificate}
 
         def end(self):
@@ -88,10 +114,23 @@ def planted(seconds):
 
 
 def test_solvers_are_run_and_a_profile_drawn(monkeypatch, tmp_path):
-    monkeypatch.setattr(running, "SolverProcess", planted({"highs": 1.0, "scipy": 3.0, "glpk": 99.0}))
-    words = ["library", "--solvers", "highs,scipy,glpk", "--only", "ties,whole-pool", "--time-limit", 10]
+    monkeypatch.setattr(
+        running, "SolverProcess", planted({"highs": 1.0, "scipy": 3.0, "glpk": 99.0})
+    )
+    words = [
+        "library",
+        "--solvers",
+        "highs,scipy,glpk",
+        "--only",
+        "ties,whole-pool",
+        "--time-limit",
+        10,
+    ]
     text = run(*words, "--plot", tmp_path / "p.svg").stdout
-    assert "Performance profile, LP (1 programs)" in text and "Performance profile, all 2 programs" in text
+    assert (
+        "Performance profile, LP (1 programs)" in text
+        and "Performance profile, all 2 programs" in text
+    )
     assert "ended after 10 s" in text and "Not accepted" in text
     both = run("library", "--solvers", "highs,scipy", "--only", "ties", "--time-limit", 10).stdout
     assert "Performance profile, all 1 programs" in both and "Not accepted" not in both
@@ -107,8 +146,18 @@ def test_solvers_are_run_and_a_profile_drawn(monkeypatch, tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch, tmp_path):
-    monkeypatch.setattr(running, "SolverProcess", planted({"highs": 1.0, "scipy": KeyboardInterrupt}))
-    words = ["library", "--solvers", "highs,scipy", "--only", "ties,zeros", "-o", tmp_path / "r.csv"]
+    monkeypatch.setattr(
+        running, "SolverProcess", planted({"highs": 1.0, "scipy": KeyboardInterrupt})
+    )
+    words = [
+        "library",
+        "--solvers",
+        "highs,scipy",
+        "--only",
+        "ties,zeros",
+        "-o",
+        tmp_path / "r.csv",
+    ]
     done = run(*words, code=130)
     assert "interrupted; 3 of 4 answers are kept" in done.output
     table = pd.read_csv(tmp_path / "r.csv")
@@ -124,7 +173,11 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch, tmp_path):
         (["--data", "pai-2020"], 2, "NAME=VALUE"),
         (["--data", "ties=x"], 3, "needs no data"),
         (["--write", "x", "--only", "tie"], 3, "did you mean 'ties'"),
-        (["--write", "x", "--only", "pai-2020", "--data", "pai-2020=nowhere"], 3, "no folder 'nowhere'"),
+        (
+            ["--write", "x", "--only", "pai-2020", "--data", "pai-2020=nowhere"],
+            3,
+            "no folder 'nowhere'",
+        ),
         (["--solvers", "highs", "--only", "ties,pai-2020"], 3, "pai2020_machine_spec.csv"),
         (["--solvers", "hihgs", "--only", "ties"], 3, "did you mean 'highs'"),
         (["--solvers", "highs", "--only", "ties", "--time-limit", "0"], 2, "time-limit"),

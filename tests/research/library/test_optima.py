@@ -36,10 +36,17 @@ CLOSED = {
 
 def test_every_entry_is_proved_here():
     assert set(fairlp.library.names()) == set(TINY) | CLOSED | {"alibaba-gpu", "pai-2020"}
-    assert {name for name in fairlp.library.names() if REGISTRY[name].files} == {"alibaba-gpu", "pai-2020"}
+    assert {name for name in fairlp.library.names() if REGISTRY[name].files} == {
+        "alibaba-gpu",
+        "pai-2020",
+    }
     for name in CLOSED:
         entry = load(name)
-        assert entry.known is not None and entry.known.value is not None and entry.optimum is entry.known
+        assert (
+            entry.known is not None
+            and entry.known.value is not None
+            and entry.optimum is entry.known
+        )
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -47,7 +54,11 @@ def test_every_entry_is_proved_here():
 def test_optima_in_rationals_are_those_of_another_method(name, seed):
     entry = load(name, seed=seed, **TINY[name])
     optimum = entry.optimum
-    assert entry.known is None and optimum.is_exact and optimum.words == "proved in rationals from a basis"
+    assert (
+        entry.known is None
+        and optimum.is_exact
+        and optimum.words == "proved in rationals from a basis"
+    )
     ours = entry.model().solve("interior-point").require_optimal()
     assert ours.verify().is_optimal
     assert ours.objective == pytest.approx(float(optimum.value), rel=1e-9)
@@ -68,7 +79,9 @@ def test_optima_in_rationals_are_those_of_another_method(name, seed):
         ("magnitudes", {"users": 4, "servers": 42}, max_min.tsf),
     ],
 )
-def test_closed_forms_are_the_exact_levels_of_the_programs_as_they_stand(name, size, formulation, seed):
+def test_closed_forms_are_the_exact_levels_of_the_programs_as_they_stand(
+    name, size, formulation, seed
+):
     entry = load(name, seed=seed, **size)
     verdict, _ = exact_leximin(entry.instance, formulation)
     assert verdict, verdict
@@ -81,7 +94,9 @@ def test_many_rounds_takes_a_round_a_user():
     entry = load("many-rounds", users=20)
     found = fairlp.allocate(entry.instance, "drfh", method="lp")
     assert len(found.rounds) == 20
-    np.testing.assert_allclose(found.levels, [float(level) for level in entry.optimum.levels], rtol=1e-12)
+    np.testing.assert_allclose(
+        found.levels, [float(level) for level in entry.optimum.levels], rtol=1e-12
+    )
 
 
 def test_magnitudes_span_twelve_orders():
@@ -97,7 +112,10 @@ def brute_force(demands, capacity):
     alone = [min(c // d for d, c in zip(row, capacity, strict=True)) for row in demands]
     best = Fraction(0)
     for x in product(*(range(most + 1) for most in alone)):
-        if all(sum(k * row[r] for k, row in zip(x, demands, strict=True)) <= c for r, c in enumerate(capacity)):
+        if all(
+            sum(k * row[r] for k, row in zip(x, demands, strict=True)) <= c
+            for r, c in enumerate(capacity)
+        ):
             best = max(best, min(k * share for k, share in zip(x, shares, strict=True)))
     return best
 
@@ -117,7 +135,9 @@ def test_whole_pool_is_tight_and_its_optimum_right(seed):
     assert (planted @ instance.demands == instance.pool).all()
     demands = [[int(d) for d in row] for row in instance.demands]
     assert entry.optimum.value == brute_force(demands, [int(c) for c in instance.pool])
-    assert entry.model().solve("highs").objective == pytest.approx(float(entry.optimum.value), rel=1e-9)
+    assert entry.model().solve("highs").objective == pytest.approx(
+        float(entry.optimum.value), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -130,7 +150,10 @@ def test_whole_packing_has_its_planted_optimum_and_none_above(seed):
     np.testing.assert_allclose(instance.user_weights * alone, planted.sum(axis=1), rtol=1e-15)
     program = entry.program()
     point = np.append(planted.ravel(), 1.0)
-    assert certify(program, point, None).is_feasible and program.objective_value(point) == entry.optimum.value
+    assert (
+        certify(program, point, None).is_feasible
+        and program.objective_value(point) == entry.optimum.value
+    )
     relaxed = program.replace(integrality=np.zeros(program.n_columns)).solve("highs")
     assert relaxed.verify().is_optimal and relaxed.objective == pytest.approx(1.0, rel=1e-12)
     assert entry.model().solve("highs").objective == pytest.approx(1.0, rel=1e-9)
@@ -141,13 +164,17 @@ def test_the_circle_is_optimal_in_rationals(users, width):
     entry = load("njc-circle", users=users, width=width)
     granted, wanted = entry.optimum.levels, entry.instance.demands
     price = entitlement = Fraction(1, users)
-    for n in range(users):  # Σ_j λ[j]·x[n]·r[n,j] = e[n], and every resource is used: the optimum, which is unique
+    for n in range(
+        users
+    ):  # Σ_j λ[j]·x[n]·r[n,j] = e[n], and every resource is used: the optimum, which is unique
         assert sum(price * granted[n] * int(r) for r in wanted[n]) == entitlement
         assert sum(granted[m] * int(wanted[m, n]) for m in range(users)) == 1
     assert entry.optimum.value == pytest.approx(np.log(1 / width), rel=1e-15)
     tasks = fairlp.allocate(entry.instance, "njc").totals
     np.testing.assert_allclose(tasks, 1 / width, rtol=1e-12)
-    assert entry.model().solve("interior-point").objective == pytest.approx(entry.optimum.value, rel=1e-9)
+    assert entry.model().solve("interior-point").objective == pytest.approx(
+        entry.optimum.value, rel=1e-9
+    )
 
 
 def test_the_circle_of_the_paper_is_there():
@@ -174,7 +201,9 @@ def test_the_market_of_time_has_its_planted_equilibrium(seed):
     np.testing.assert_allclose(planted.sum(axis=1), tasks, rtol=1e-13)
     assert fairlp.per_server.check(instance, planted, "tdm")
     found = entry.model().solve("interior-point").require_optimal()
-    assert found.verify().is_optimal and found.objective == pytest.approx(entry.optimum.value, rel=1e-8)
+    assert found.verify().is_optimal and found.objective == pytest.approx(
+        entry.optimum.value, rel=1e-8
+    )
     np.testing.assert_allclose(fairlp.allocate(instance, "psdsf-tdm").totals, tasks, rtol=1e-9)
 
 
@@ -186,7 +215,9 @@ def test_theorem_1_has_the_planted_fixed_point_and_no_other(seed):
     assert fairlp.per_server.check(entry.instance, planted, "rdm")
     for sense in ("max", "min"):
         program = entry.program().replace(sense=sense)
-        found = program.solve("highs", primal_tolerance=1e-7).require_optimal()  # tighter may leave it no point
+        found = program.solve(
+            "highs", primal_tolerance=1e-7
+        ).require_optimal()  # tighter may leave it no point
         assert found.objective == pytest.approx(entry.optimum.value, rel=1e-6)
         np.testing.assert_allclose(found.values["X"], entry.planted["tasks"], rtol=1e-5)
 
@@ -199,7 +230,9 @@ def test_theorem_2_holds_at_what_was_planted(seed):
     levels = (tasks / instance.user_weights)[:, None] / rates
     blocks = {"x": share * rates, "L": levels.min(axis=0), "X": tasks, "u": share > 0}
     program = entry.program()
-    point = np.concatenate([np.ravel(blocks[block.name]).astype(float) for block in program.columns])
+    point = np.concatenate(
+        [np.ravel(blocks[block.name]).astype(float) for block in program.columns]
+    )
     assert certify(program, point, None).primal_residual <= 1e-14
     assert program.objective_value(point) == pytest.approx(float(entry.optimum.value), rel=1e-14)
     # every row of time is an equation, and the objective is their sum
@@ -207,7 +240,9 @@ def test_theorem_2_holds_at_what_was_planted(seed):
     rows = slice(time.start, time.stop)
     np.testing.assert_array_equal(program.row_lower[rows], 1.0)
     np.testing.assert_array_equal(program.row_upper[rows], 1.0)
-    np.testing.assert_allclose(np.asarray(program.A[rows].sum(axis=0)).ravel(), program.c, rtol=1e-15)
+    np.testing.assert_allclose(
+        np.asarray(program.A[rows].sum(axis=0)).ravel(), program.c, rtol=1e-15
+    )
     assert entry.optimum.value == len(instance.servers) == time.stop - time.start
 
 
@@ -216,11 +251,13 @@ def test_theorem_2_holds_at_what_was_planted(seed):
 def test_powers_have_their_planted_optimum(seed, alpha):
     entry = load("alpha-fair", seed=seed, triples=2, servers=3, alpha=alpha)
     found = entry.model().solve("interior-point").require_optimal()
-    assert found.verify().is_optimal and found.objective == pytest.approx(entry.optimum.value, rel=1e-7, abs=1e-7)
-    instance = entry.instance
-    shares = fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals * (instance.demands / instance.pool).max(
-        axis=1
+    assert found.verify().is_optimal and found.objective == pytest.approx(
+        entry.optimum.value, rel=1e-7, abs=1e-7
     )
+    instance = entry.instance
+    shares = fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals * (
+        instance.demands / instance.pool
+    ).max(axis=1)
     np.testing.assert_allclose(shares, entry.planted["shares"], rtol=1e-5)
 
 
@@ -233,10 +270,14 @@ def test_what_cannot_be_recomputed_says_why(monkeypatch):
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(("name", "folder"), [("alibaba-gpu", "alibaba-gpu-v2023"), ("pai-2020", "pai2020")])
+@pytest.mark.parametrize(
+    ("name", "folder"), [("alibaba-gpu", "alibaba-gpu-v2023"), ("pai-2020", "pai2020")]
+)
 def test_traces_are_read_where_they_are(name, folder):
     if not (REAL_DATA / folder).is_dir():
         pytest.skip("the traces are not beside the checkout")
     entry = load(name, users=12, data=REAL_DATA / folder)
     assert entry.optimum.is_exact and len(entry.instance.users) == 12
-    assert entry.model().solve("interior-point").objective == pytest.approx(float(entry.optimum.value), rel=1e-9)
+    assert entry.model().solve("interior-point").objective == pytest.approx(
+        float(entry.optimum.value), rel=1e-9
+    )

@@ -16,7 +16,13 @@ from fairlp.research.library.worker import solved
 from own_back_ends import Dual
 
 library = fairlp.library
-TIES = {"name": "ties", "size": "small", "seed": 0, "parameters": {"triples": 2, "doublings": 1}, "repeat": 1}
+TIES = {
+    "name": "ties",
+    "size": "small",
+    "seed": 0,
+    "parameters": {"triples": 2, "doublings": 1},
+    "repeat": 1,
+}
 #: Stands in for the worker: it is ready, and when it is asked it leaves.
 READY = (
     "import os, pickle, sys\n"
@@ -59,7 +65,10 @@ def process(monkeypatch):
 
 def test_a_process_that_leaves_while_the_program_is_made_has_died(process):
     told = process.ask(TIES, 60.0)
-    assert told == {"status": "died", "message": "its process ended while the program was made (exit code 5)"}
+    assert told == {
+        "status": "died",
+        "message": "its process ended while the program was made (exit code 5)",
+    }
 
 
 def test_an_interrupted_asker_gets_no_earlier_answer(process, monkeypatch):
@@ -102,7 +111,10 @@ def test_without_cloudpickle_what_a_solver_needs_is_pickled_by_its_name(monkeypa
 
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert pickle.loads(processes._packed({"solver": Dual, "memory": 2.0})) == {"solver": Dual, "memory": 2.0}
+    assert pickle.loads(processes._packed({"solver": Dual, "memory": 2.0})) == {
+        "solver": Dual,
+        "memory": 2.0,
+    }
     with pytest.raises((AttributeError, pickle.PicklingError), match="Inside"):
         processes._packed(Inside)
 
@@ -110,13 +122,17 @@ def test_without_cloudpickle_what_a_solver_needs_is_pickled_by_its_name(monkeypa
 def test_what_a_process_says_and_in_which_order(monkeypatch):
     answers, turned, watching = Kept(), [], []
     asked = {"solver": "highs", "memory": 2.5, "parent": 7}
-    questions = BytesIO(b"".join(map(pickle.dumps, [asked, TIES, {**TIES, "seed": 1, "repeat": 2}])))
+    questions = BytesIO(
+        b"".join(map(pickle.dumps, [asked, TIES, {**TIES, "seed": 1, "repeat": 2}]))
+    )
     system = SimpleNamespace(dup=lambda stream: stream, dup2=lambda *pair: turned.append(pair))
     system.fdopen = lambda stream, mode: answers if (stream, mode) == (1, "wb") else None
     monkeypatch.setattr(worker, "os", system)
     monkeypatch.setattr(worker.sys, "stdin", SimpleNamespace(buffer=questions))
     monkeypatch.setattr(
-        worker, "Thread", lambda **how: SimpleNamespace(start=lambda: watching.append((how["target"], how["args"])))
+        worker,
+        "Thread",
+        lambda **how: SimpleNamespace(start=lambda: watching.append((how["target"], how["args"]))),
     )
     monkeypatch.setattr(worker, "_bound_memory", lambda most: watching.append(most))
     monkeypatch.setattr(worker, "_warm_up", lambda solver: watching.append(solver))
@@ -137,7 +153,10 @@ def test_no_memory_for_a_program_is_told(monkeypatch):
     answers = Kept()
     worker._answer(answers, "highs", TIES)
     answers.close()
-    assert heard(answers) == ["made", {"status": "out of memory", "message": "while the program was made"}]
+    assert heard(answers) == [
+        "made",
+        {"status": "out of memory", "message": "while the program was made"},
+    ]
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

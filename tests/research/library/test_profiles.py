@@ -13,7 +13,8 @@ from fairlp.research.library import profile
 INF = float("inf")
 #: Dolan and Moré by hand: p a tie, q one alone, r nobody, s a factor of four.
 TIMES = pd.DataFrame(
-    {"a": [1.0, INF, INF, 4.0], "b": [1.0, 3.0, INF, 1.0], "c": [2.0, np.nan, INF, 2.5]}, index=["p", "q", "r", "s"]
+    {"a": [1.0, INF, INF, 4.0], "b": [1.0, 3.0, INF, 1.0], "c": [2.0, np.nan, INF, 2.5]},
+    index=["p", "q", "r", "s"],
 )
 
 
@@ -27,7 +28,12 @@ def test_ratios_are_to_the_fastest():
 
 @pytest.mark.parametrize(
     ("factor", "within"),
-    [(1, [1 / 4, 3 / 4, 0]), (2, [1 / 4, 3 / 4, 1 / 4]), (2.5, [1 / 4, 3 / 4, 2 / 4]), (4, [2 / 4, 3 / 4, 2 / 4])],
+    [
+        (1, [1 / 4, 3 / 4, 0]),
+        (2, [1 / 4, 3 / 4, 1 / 4]),
+        (2.5, [1 / 4, 3 / 4, 2 / 4]),
+        (4, [2 / 4, 3 / 4, 2 / 4]),
+    ],
 )
 def test_fractions_are_of_all_problems_and_ties_count_for_all(factor, within):
     assert profile(TIMES).within(factor).tolist() == within
@@ -57,7 +63,9 @@ def test_nothing_solved_and_nothing_there():
     assert empty.within(2).isna().all() and empty.table()["problems"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("given", [{"times": -TIMES}, {"times": TIMES, "least": 0}, {"times": TIMES, "least": -1}])
+@pytest.mark.parametrize(
+    "given", [{"times": -TIMES}, {"times": TIMES, "least": 0}, {"times": TIMES, "least": -1}]
+)
 def test_times_that_cannot_be_are_told(given):
     with pytest.raises(fairlp.errors.InstanceError, match="expected seconds"):
         profile(**given)
@@ -73,7 +81,11 @@ def test_the_figure_is_the_profile():
     found = profile(TIMES)
     figure = plot_profile(found.ratios)
     (axis,) = figure.axes
-    assert axis.get_xscale() == "log" and "fastest" in axis.get_xlabel() and "fraction" in axis.get_ylabel()
+    assert (
+        axis.get_xscale() == "log"
+        and "fastest" in axis.get_xlabel()
+        and "fraction" in axis.get_ylabel()
+    )
     assert [line.get_label() for line in axis.lines] == ["b", "a", "c"]
     for line in axis.lines:
         at, within = line.get_data()
@@ -87,7 +99,9 @@ def test_the_figure_of_many_solvers_has_room_for_their_names():
     assert plot_profile(ratios).get_figheight() > plot_profile(ratios.iloc[:, :3]).get_figheight()
 
 
-@pytest.mark.parametrize("ratios", [pd.DataFrame({"a": [INF]}), pd.DataFrame({"a": []}, dtype=float)])
+@pytest.mark.parametrize(
+    "ratios", [pd.DataFrame({"a": [INF]}), pd.DataFrame({"a": []}, dtype=float)]
+)
 def test_figures_of_nothing_are_drawn(ratios, tmp_path):
     plot_profile(ratios).savefig(tmp_path / "x.svg")
     assert (tmp_path / "x.svg").stat().st_size > 1000

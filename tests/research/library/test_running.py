@@ -34,7 +34,9 @@ def judge(entry, solver):
 def test_an_honest_solver_is_certified(entry):
     found = judge(entry, Dual())
     assert found.accepted and found.verdict == "certified" and 0 < found.seconds < 60
-    assert found.objective == pytest.approx(float(entry.optimum.value), rel=1e-9) and found.gap <= 1e-9
+    assert (
+        found.objective == pytest.approx(float(entry.optimum.value), rel=1e-9) and found.gap <= 1e-9
+    )
 
 
 @pytest.mark.parametrize("entry", [TIES, ZEROS], ids=["ties", "zeros"])
@@ -52,7 +54,11 @@ def test_a_lie_without_duals_is_not_counted():
             raw = super().run(program, options)
             return replace(raw, x=np.floor(raw.x / 2) if program.is_mip else raw.x / 2)
 
-    for entry, verdict in ((POOL, "not feasible"), (TIES, "not the optimum"), (ZEROS, "not the optimum")):
+    for entry, verdict in (
+        (POOL, "not feasible"),
+        (TIES, "not the optimum"),
+        (ZEROS, "not the optimum"),
+    ):
         honest = judge(entry, Whole(0.0, licence="x"))
         assert honest.accepted and honest.verdict == "known optimum" and honest.gap <= 1e-7
         found = judge(entry, Half(0.0, licence="x"))
@@ -72,7 +78,11 @@ def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
     told = solved(TIES.program(), Dual())
     wrong = {**told, "objective": told["objective"] * 1.001}
     found = judged(TIES, "one", wrong)
-    assert not found.accepted and found.verdict == "not the optimum" and "is not the optimum" in found.message
+    assert (
+        not found.accepted
+        and found.verdict == "not the optimum"
+        and "is not the optimum" in found.message
+    )
 
 
 @pytest.mark.parametrize("width", [1, 3])
@@ -107,10 +117,16 @@ def test_a_solver_in_a_process_of_its_own():
     """Its process is ended or dies, and begins anew for the next entry; what it prints is no answer."""
     moods = {SLEEPS: "time limit", DIES: "died", EATS: "out of memory"}
     kinds = ["zeros", "gpus", "log-normal"]
-    moody = [library.load(kind, users=rows - 18, servers=6) for kind, rows in zip(kinds, moods, strict=True)]
+    moody = [
+        library.load(kind, users=rows - 18, servers=6)
+        for kind, rows in zip(kinds, moods, strict=True)
+    ]
     assert [entry.program().n_rows for entry in moody] == list(moods)
     found = library.run(
-        [Moody], [TIES, *moody, library.load("uniform", users=5, servers=2)], time_limit=0.5, memory=8.0
+        [Moody],
+        [TIES, *moody, library.load("uniform", users=5, servers=2)],
+        time_limit=0.5,
+        memory=8.0,
     )
     assert found.complete and found.solvers == ("moody",)
     assert [row.status for row in found.rows] == ["optimal", *moods.values(), "optimal"]
@@ -140,7 +156,9 @@ def test_what_cannot_travel_is_refused_at_once():
         def __reduce__(self):
             raise TypeError("holds a licence")
 
-    with pytest.raises(fairlp.errors.UnsupportedError, match="cannot go to a process of its own: holds a licence"):
+    with pytest.raises(
+        fairlp.errors.UnsupportedError, match="cannot go to a process of its own: holds a licence"
+    ):
         library.run([Locked()], ["ties"])
 
 
@@ -169,7 +187,9 @@ class Planted:
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch):
     made = []
-    monkeypatch.setattr(running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1])
+    monkeypatch.setattr(
+        running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1]
+    )
     found = library.run(["highs", "scipy"], ["ties", "many-rounds", "zeros"])
     assert not found.complete and [(row.entry, row.solver) for row in found.rows] == [
         ("ties", "highs"), ("ties", "scipy"), ("many-rounds", "highs"),
@@ -180,7 +200,9 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
 
 def test_after_a_large_program_a_process_is_ended(monkeypatch):
     made = []
-    monkeypatch.setattr(running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1])
+    monkeypatch.setattr(
+        running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1]
+    )
     ended = []
     monkeypatch.setattr(Planted, "end", lambda self: ended.append(self.asked))
     library.run(["highs"], [TIES, ZEROS, POOL])
@@ -214,7 +236,11 @@ def test_profiles_are_of_all_programs_or_of_a_kind():
 def test_results_are_written(tmp_path):
     found = results()
     data = json.loads(found.write(tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert data["settings"] == {"size": "small"} and data["left_out"] == {"pai-2020": "no data"} and data["complete"]
+    assert (
+        data["settings"] == {"size": "small"}
+        and data["left_out"] == {"pai-2020": "no data"}
+        and data["complete"]
+    )
     assert [row["seconds"] for row in data["results"]] == [1.0, 3.0, None, 2.0]
     assert {row["solver"]: row["solved"] for row in data["profile"]} == {"a": 0.5, "b": 1.0}
     table = pd.read_csv(found.write(tmp_path / "r.csv"))
@@ -258,14 +284,18 @@ def test_exact_optima_are_rationals_here():
     assert isinstance(TIES.optimum.value, Fraction) and isinstance(ZEROS.optimum.value, Fraction)
 
 
-# Optima that no proof is found of, solvers named twice, systems that do not tell their memory, numbers of NumPy.
+# Optima that no proof is found of, solvers named twice, systems that do not tell their memory,
+# numbers of NumPy.
 
 TIED = library.load("ties", triples=1, doublings=1)
 
 
 @pytest.mark.parametrize(
     "entry",
-    [library.load("njc-circle", users=3, width=2), library.load("whole-pool", users=2, resources=2, tasks=2)],
+    [
+        library.load("njc-circle", users=3, width=2),
+        library.load("whole-pool", users=2, resources=2, tasks=2),
+    ],
     ids=["logarithms", "whole numbers"],
 )
 def test_what_is_no_linear_program_is_not_recomputed(entry):
@@ -283,10 +313,18 @@ def test_an_optimum_that_is_not_proved_is_not_known(monkeypatch):
         yield
 
     poor = [0] * program.n_columns, [0] * program.n_rows
-    for bases, words in ((lambda *_: iter(()), "no basis"), (absent, "python-flint"), (lambda *_: [poor], "")):
+    for bases, words in (
+        (lambda *_: iter(()), "no basis"),
+        (absent, "python-flint"),
+        (lambda *_: [poor], ""),
+    ):
         monkeypatch.setattr(exact, "bases", bases)
         found = recomputed(program)
-        assert found.value is None and found.words.startswith("not proved in rationals: ") and words in found.words
+        assert (
+            found.value is None
+            and found.words.startswith("not proved in rationals: ")
+            and words in found.words
+        )
 
 
 def test_a_solver_that_is_named_twice_is_run_once(monkeypatch):
@@ -324,7 +362,15 @@ def test_half_of_the_memory_is_had_where_the_system_tells(monkeypatch):
 
 def test_numbers_of_numpy_are_written_as_those_of_python():
     row = SolverResult(
-        "ties", "LP", "a", np.True_, "certified", "optimal", np.float64(1.5), np.float32(0.5), np.float64("nan")
+        "ties",
+        "LP",
+        "a",
+        np.True_,
+        "certified",
+        "optimal",
+        np.float64(1.5),
+        np.float32(0.5),
+        np.float64("nan"),
     )
     (found,) = json.loads(json.dumps(Results((row,), ("a",), {}, {}).to_dict()))["results"]
     assert found["accepted"] is True and (found["seconds"], found["objective"]) == (1.5, 0.5)

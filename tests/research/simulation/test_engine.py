@@ -14,7 +14,9 @@ from fairlp.research.simulation.fluid import Fluid
 
 
 def cluster(*capacities, **more):
-    return Instance.from_arrays([[1.0]], np.array(capacities, dtype=float)[:, None], resources=["cpu"], **more)
+    return Instance.from_arrays(
+        [[1.0]], np.array(capacities, dtype=float)[:, None], resources=["cpu"], **more
+    )
 
 
 def workload(*jobs, **more):
@@ -38,7 +40,9 @@ def test_whoever_was_blocked_runs_when_there_is_room():
 def test_what_ends_is_held_no_more_and_weights_count():
     """The first user had the server; of what is freed both have half, or by weight."""
     for weights, expected in (({}, [2, 2]), ({"b": 3.0}, [1, 3])):
-        run = engine(workload(("a", 0, 4, 1, 1), ("a", 1, 4, 9, 1), ("b", 1, 4, 9, 1)), 4.0, weights=weights)
+        run = engine(
+            workload(("a", 0, 4, 1, 1), ("a", 1, 4, 9, 1), ("b", 1, 4, 9, 1)), 4.0, weights=weights
+        )
         run.run(1.0)
         assert run.active.tolist() == expected
 

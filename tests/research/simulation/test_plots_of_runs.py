@@ -18,17 +18,23 @@ pytest.importorskip("matplotlib")
 
 
 def lines_of(axis):
-    return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines}
+    return {
+        line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines
+    }
 
 
 def over_time(seconds):
     """Shares of two users of two resources at three times."""
     times = np.array([0.0, seconds / 2, seconds])
-    columns = pd.MultiIndex.from_product([["cpu", "memory"], ["ann", "bob"]], names=["resource", "user"])
+    columns = pd.MultiIndex.from_product(
+        [["cpu", "memory"], ["ann", "bob"]], names=["resource", "user"]
+    )
     usage = pd.DataFrame(np.arange(12).reshape(3, 4) / 20, index=times, columns=columns)
     shares = pd.DataFrame({"ann": [0.1, 0.2, 0.3], "bob": [0.3, 0.2, 0.1]}, index=times)
     return SimpleNamespace(
-        usage=usage, shares=shares, utilization=pd.DataFrame(0.0, index=times, columns=["cpu", "memory"])
+        usage=usage,
+        shares=shares,
+        utilization=pd.DataFrame(0.0, index=times, columns=["cpu", "memory"]),
     )
 
 
@@ -37,7 +43,9 @@ def test_shares_over_time_are_in_seconds_or_hours(seconds, unit, scale):
     found = over_time(seconds)
     figure = plots.plot_user_shares(found)
     assert [axis.get_title() for axis in figure.axes] == ["cpu", "memory", "dominant share"]
-    for axis, table in zip(figure.axes, (found.usage["cpu"], found.usage["memory"], found.shares), strict=True):
+    for axis, table in zip(
+        figure.axes, (found.usage["cpu"], found.usage["memory"], found.shares), strict=True
+    ):
         assert axis.get_xlabel() == f"time [{unit}]" and axis.get_xlim() == (0, seconds / scale)
         drawn = lines_of(axis)
         assert list(drawn) == ["ann", "bob"]
@@ -48,7 +56,9 @@ def test_shares_over_time_are_in_seconds_or_hours(seconds, unit, scale):
 
 
 def test_utilization_over_time_is_by_resource():
-    columns = pd.MultiIndex.from_product([["best-fit", "slots"], ["cpu", "memory"]], names=["policy", "resource"])
+    columns = pd.MultiIndex.from_product(
+        [["best-fit", "slots"], ["cpu", "memory"]], names=["policy", "resource"]
+    )
     used = pd.DataFrame(np.arange(8).reshape(2, 4) / 10, index=[0.0, 60.0], columns=columns)
     figure = plots.plot_utilization_over_time(SimpleNamespace(utilization=lambda: used))
     assert [axis.get_title() for axis in figure.axes] == ["cpu", "memory"]
@@ -60,7 +70,9 @@ def test_utilization_over_time_is_by_resource():
 
 
 def test_slot_sizes_and_the_one_that_is_marked():
-    table = pd.DataFrame({"cpu": [0.2, 0.4], "tasks": [0.5, 0.6], "overall": [0.3, 0.5]}, index=[10, 14])
+    table = pd.DataFrame(
+        {"cpu": [0.2, 0.4], "tasks": [0.5, 0.6], "overall": [0.3, 0.5]}, index=[10, 14]
+    )
     (axis,) = plots.plot_slot_sizes(table).axes
     assert lines_of(axis) == {
         "cpu used": ([10, 14], [0.2, 0.4]),
@@ -72,15 +84,26 @@ def test_slot_sizes_and_the_one_that_is_marked():
 
 
 def test_completion_times_are_fractions_of_all_jobs():
-    times = pd.DataFrame({"best-fit": [30.0, 10.0, np.nan, 20.0], "slots": [40.0, np.nan, np.nan, np.nan]})
+    times = pd.DataFrame(
+        {"best-fit": [30.0, 10.0, np.nan, 20.0], "slots": [40.0, np.nan, np.nan, np.nan]}
+    )
     (axis,) = plots.plot_completion_times(SimpleNamespace(completion=lambda: times)).axes
-    assert lines_of(axis) == {"best-fit": ([10, 20, 30], [0.25, 0.5, 0.75]), "slots": ([40], [0.25])}
+    assert lines_of(axis) == {
+        "best-fit": ([10, 20, 30], [0.25, 0.5, 0.75]),
+        "slots": ([40], [0.25]),
+    }
 
 
 def test_reductions_have_their_numbers_of_jobs():
-    table = pd.DataFrame({"reduction": [0.2, np.nan, -0.1], "jobs": [3, 0, 5]}, index=["1–5", "6–10", ">10"])
+    table = pd.DataFrame(
+        {"reduction": [0.2, np.nan, -0.1], "jobs": [3, 0, 5]}, index=["1–5", "6–10", ">10"]
+    )
     (axis,) = plots.plot_reductions(table, what="ours").axes
-    assert [bar.get_height() for bar in axis.containers[0]] == [0.2, 0, -0.1] and axis.get_title() == "ours"
+    assert [bar.get_height() for bar in axis.containers[0]] == [
+        0.2,
+        0,
+        -0.1,
+    ] and axis.get_title() == "ours"
     assert [text.get_text() for text in axis.texts] == ["3 jobs", "0 jobs", "5 jobs"]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["1–5", "6–10", ">10"]
 
@@ -89,8 +112,16 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
     ratios = pd.DataFrame({"best-fit": [0.9, 0.8], "slots": [0.3, 0.4], "submitted": [1, 100]})
     users = ratios.rename(columns={"best-fit": "shared", "slots": "dedicated"})
     for figure, right, up in (
-        (plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: ratios)), "under slots", "under best-fit"),
-        (plots.plot_dedicated_clouds(SimpleNamespace(users=users)), "in a cloud of its own", "in the shared cloud"),
+        (
+            plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: ratios)),
+            "under slots",
+            "under best-fit",
+        ),
+        (
+            plots.plot_dedicated_clouds(SimpleNamespace(users=users)),
+            "in a cloud of its own",
+            "in the shared cloud",
+        ),
     ):
         (axis,) = figure.axes
         assert axis.collections[0].get_offsets().tolist() == [[0.3, 0.9], [0.4, 0.8]]
@@ -102,7 +133,12 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
 
 @pytest.mark.parametrize(
     ("submitted", "shown"),
-    [([1, 100], ["1", "10", "100"]), ([2, 90000], ["1", "100", "100,000"]), ([7, 9], ["10"]), ([0, 0], ["1"])],
+    [
+        ([1, 100], ["1", "10", "100"]),
+        ([2, 90000], ["1", "100", "100,000"]),
+        ([7, 9], ["10"]),
+        ([0, 0], ["1"]),
+    ],
 )
 def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, shown):
     ratios = pd.DataFrame({"best-fit": [0.9, 0.8], "slots": [0.3, 0.4], "submitted": submitted})
@@ -123,7 +159,9 @@ def tracked():
     instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], users=["ann", "bob"])
     names = [["tsf", "c-drfh"], list(instance.servers), list(instance.resources)]
     times = [0.0, 10.0, 20.0, 30.0, 40.0]
-    used = pd.DataFrame(np.arange(40).reshape(5, 8) / 40, index=times, columns=pd.MultiIndex.from_product(names))
+    used = pd.DataFrame(
+        np.arange(40).reshape(5, 8) / 40, index=times, columns=pd.MultiIndex.from_product(names)
+    )
     changes = pd.DataFrame(
         {
             "time": [0.0, 10.0, 20.0, 25.0, 26.0, 30.0],
@@ -131,7 +169,9 @@ def tracked():
             "event": ["enters", "leaves", "enters", "leaves", "enters", "leaves"],
         }
     )
-    return SimpleNamespace(instance=instance, mechanisms=["tsf", "c-drfh"], utilization=used, changes=changes)
+    return SimpleNamespace(
+        instance=instance, mechanisms=["tsf", "c-drfh"], utilization=used, changes=changes
+    )
 
 
 def test_tracking_draws_each_server_and_shades_who_is_away():
@@ -155,7 +195,11 @@ def test_tracking_draws_each_server_and_shades_who_is_away():
 
 @pytest.mark.parametrize(
     ("how", "what"),
-    [({"resource": "gpu"}, "resource"), ({"servers": ["x"]}, "server"), ({"mechanisms": ["drf"]}, "mechanism")],
+    [
+        ({"resource": "gpu"}, "resource"),
+        ({"servers": ["x"]}, "server"),
+        ({"mechanisms": ["drf"]}, "mechanism"),
+    ],
 )
 def test_names_that_were_not_tracked(how, what):
     with pytest.raises(UnknownNameError, match=f"no {what} is called"):
@@ -163,7 +207,10 @@ def test_names_that_were_not_tracked(how, what):
 
 
 def test_convergence_leaves_out_zeros_and_counts_from_one():
-    series = {"fast": [0.5, 0.1, 0.0], "timed": pd.Series([0.4, np.nan, 0.2], index=[1.5, 2.0, 2.5])}
+    series = {
+        "fast": [0.5, 0.1, 0.0],
+        "timed": pd.Series([0.4, np.nan, 0.2], index=[1.5, 2.0, 2.5]),
+    }
     (axis,) = plots.plot_convergence(series, xlabel="second").axes
     assert lines_of(axis) == {"fast": ([1, 2], [0.5, 0.1]), "timed": ([1.5, 2.5], [0.4, 0.2])}
     assert axis.get_yscale() == "log" and axis.get_xlabel() == "second"
@@ -175,8 +222,12 @@ def test_convergence_leaves_out_zeros_and_counts_from_one():
 def test_groups_of_bars_stand_at_their_names():
     figure = style.new_figure(4, 3)
     axis = figure.subplots()
-    style.grouped_bars(axis, pd.DataFrame({"one": [1.0, 2.0], "two": [3.0, 4.0], "three": [5.0, 6.0]}))
-    centres = np.array([[bar.get_x() + bar.get_width() / 2 for bar in container] for container in axis.containers])
+    style.grouped_bars(
+        axis, pd.DataFrame({"one": [1.0, 2.0], "two": [3.0, 4.0], "three": [5.0, 6.0]})
+    )
+    centres = np.array(
+        [[bar.get_x() + bar.get_width() / 2 for bar in container] for container in axis.containers]
+    )
     assert centres.mean(axis=0) == pytest.approx([0, 1]) and (np.diff(centres, axis=0) > 0).all()
 
 
@@ -207,7 +258,9 @@ def test_axes_for_other_panels_are_refused():
 
 
 def test_effort_is_what_tasks_need():
-    instance = fairlp.Instance.from_arrays([[1.0]], [[4.0], [4.0]], users=["ann"], rates=[[1.0, 0.5]])
+    instance = fairlp.Instance.from_arrays(
+        [[1.0]], [[4.0], [4.0]], users=["ann"], rates=[[1.0, 0.5]]
+    )
     found = fairlp.allocate(instance, "tsf")
     (axis,) = plots.plot_allocation(found, by="server").axes
     own = next(container for container in axis.containers if container.get_label() == "ann")

@@ -59,7 +59,10 @@ def as_oracle(workload, cluster, kinds):
     ]
     eligible = None
     if "eligible" in rows.columns:
-        eligible = [None if one is None or one != one else list(kinds == one.split("'")[1]) for one in rows["eligible"]]
+        eligible = [
+            None if one is None or one != one else list(kinds == one.split("'")[1])
+            for one in rows["eligible"]
+        ]
     return jobs, eligible
 
 
@@ -72,7 +75,13 @@ def test_event_by_event_in_rationals_agrees(seed, policy):
     slots = int(rng.integers(2, 6))
     jobs, eligible = as_oracle(workload, cluster, kinds)
     first, last = simulation_oracle.simulate(
-        jobs, cluster.capacities, cluster.counts, policy, weights=weights, slots=slots, eligible=eligible
+        jobs,
+        cluster.capacities,
+        cluster.counts,
+        policy,
+        weights=weights,
+        slots=slots,
+        eligible=eligible,
     )
     found = simulate(cluster, workload, policy, weights=weights, slots=slots, every=5)
     for k, (job, row) in enumerate(found.jobs.iterrows()):
@@ -98,7 +107,10 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
         assert run.queued.sum() + run.active.sum() + run.done.sum() == arrived
         assert (run.left[: run.next_job] <= run.tasks[: run.next_job]).all()
     assert (run.servers.free == run.capacity).all() and run.active.sum() == 0
-    assert run.queued.sum() == 0 and run.done.sum() + run.tasks[run.refused].sum() == workload.total_tasks
+    assert (
+        run.queued.sum() == 0
+        and run.done.sum() + run.tasks[run.refused].sum() == workload.total_tasks
+    )
     assert all(amount == 0 for held in run.held for amount in held)
 
 
@@ -122,7 +134,14 @@ def test_whole_numbers_beyond_64_bits_are_exact():
     """Capacities of 2⁷⁰ and weights without a small common multiple: amounts and shares are Python's own integers."""
     rng = np.random.default_rng(0)
     rows = [
-        (f"u{k % 5}", k // 3, 3, int(rng.integers(1, 9)), float(rng.integers(1, 5)) * 2.0**68, k % 7 + 1 / 3)
+        (
+            f"u{k % 5}",
+            k // 3,
+            3,
+            int(rng.integers(1, 9)),
+            float(rng.integers(1, 5)) * 2.0**68,
+            k % 7 + 1 / 3,
+        )
         for k in range(40)
     ]
     columns = ["user", "arrival", "tasks", "duration", "cpu", "memory"]
@@ -137,7 +156,9 @@ def test_whole_numbers_beyond_64_bits_are_exact():
     assert run.servers.free.dtype == object and run.blocked
 
     jobs, _ = as_oracle(workload, cluster, None)
-    first, last = simulation_oracle.simulate(jobs, cluster.capacities, cluster.counts, "best-fit", weights=weights)
+    first, last = simulation_oracle.simulate(
+        jobs, cluster.capacities, cluster.counts, "best-fit", weights=weights
+    )
     assert run.run(float("inf"))
     assert run.start.tolist() == [first[k] for k in range(len(rows))]
     assert run.finish.tolist() == [last[k] for k in range(len(rows))]
@@ -146,12 +167,17 @@ def test_whole_numbers_beyond_64_bits_are_exact():
 def test_the_three_levels_of_figure_4_of_wang():
     """Three users on 100 servers of Google's table: 0.62, then 0.44 each, then 0.26 each, for whole tasks.
 
-    The pool of the paper's draw is 52.75 CPU and 51.32 memory; ours is another draw, so the levels agree within a few
-    hundredths. The fluid optimum of one user is all of the memory: a server of 0.5 holds one task of 0.3, not 1.67.
-    """
+    The pool of the paper's draw is 52.75 CPU and 51.32 memory; ours is another draw, so the levels
+    agree within a few hundredths. The fluid optimum of one user is all of the memory: a server of
+    0.5 holds one task of 0.3, not 1.67."""
     found = joining_users(every=10)
-    assert found.shares["user1"][150] == pytest.approx(0.62, abs=0.05) and found.shares["user3"][490] == 0
-    assert found.shares.loc[450, ["user1", "user2"]].tolist() == pytest.approx([0.44, 0.44], abs=0.05)
+    assert (
+        found.shares["user1"][150] == pytest.approx(0.62, abs=0.05)
+        and found.shares["user3"][490] == 0
+    )
+    assert found.shares.loc[450, ["user1", "user2"]].tolist() == pytest.approx(
+        [0.44, 0.44], abs=0.05
+    )
     assert found.shares.loc[850].tolist() == pytest.approx([0.26, 0.26, 0.26], abs=0.05)
     assert found.utilization.max().max() <= 1
     assert found.jobs.set_index("user").finish["user1"] == pytest.approx(1080, abs=30)
@@ -193,12 +219,21 @@ def test_generators_are_seeded_and_what_they_say():
     from fairlp.research.simulation.generators import google_sample, sample, synthetic
 
     first, again = synthetic(200, 10, seed=4), synthetic(200, 10, seed=4)
-    assert synthetic(1, 1, tasks=1).jobs["tasks"].tolist() == [1] and sample(google_sample(60), 1).n_servers == 1
+    assert (
+        synthetic(1, 1, tasks=1).jobs["tasks"].tolist() == [1]
+        and sample(google_sample(60), 1).n_servers == 1
+    )
     assert first.jobs.equals(again.jobs) and not first.jobs.equals(synthetic(200, 10, seed=5).jobs)
-    assert first.jobs.arrival.is_monotonic_increasing and first.jobs[["cpu", "memory"]].max().max() <= 0.1
+    assert (
+        first.jobs.arrival.is_monotonic_increasing
+        and first.jobs[["cpu", "memory"]].max().max() <= 0.1
+    )
     assert google_sample(500, seed=1).n_servers == 500
     result = simulate(google_sample(20), first, "best-fit")
-    assert result.users.ratio.eq(1).all() and result.jobs.completion.ge(first.jobs.duration - 1e-6).all()
+    assert (
+        result.users.ratio.eq(1).all()
+        and result.jobs.completion.ge(first.jobs.duration - 1e-6).all()
+    )
 
 
 @pytest.mark.real_data
@@ -214,7 +249,10 @@ def test_the_alibaba_tasks_run_on_its_servers():
     load = alibaba(tasks)
     result = simulate(cluster, load, "best-fit", every=86400.0)
     refused = load.jobs.tasks[result.jobs.refused].sum()
-    assert result.users.completed.sum() + refused == load.total_tasks and result.utilization.max().max() <= 1
+    assert (
+        result.users.completed.sum() + refused == load.total_tasks
+        and result.utilization.max().max() <= 1
+    )
     assert refused < 0.01 * load.total_tasks
 
 
@@ -229,7 +267,9 @@ def workload(*rows):
 
 def waiting():
     """A simulation in which one job runs on the only server, and two wait."""
-    load = workload(("j1", "ann", 0, 2, 5.0, 2.0), ("j2", "bob", 0, 1, 5.0, 2.0), ("j3", "ann", 0, 2, 5.0, 2.0))
+    load = workload(
+        ("j1", "ann", 0, 2, 5.0, 2.0), ("j2", "bob", 0, 1, 5.0, 2.0), ("j3", "ann", 0, 2, 5.0, 2.0)
+    )
     run = simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
     assert not run.run(float("inf"), 1)
     return run
@@ -265,21 +305,27 @@ def test_a_server_without_a_free_slot_takes_nobody():
 
 def test_a_run_in_which_every_job_is_refused_ends():
     """Two jobs are larger than the server and one has no tasks, so that nothing is ever shared."""
-    load = workload(("j1", "ann", 0, 2, 5.0, 9.0), ("j2", "bob", 3, 0, 5.0, 1.0), ("j3", "ann", 7, 1, 5.0, 8.0))
+    load = workload(
+        ("j1", "ann", 0, 2, 5.0, 9.0), ("j2", "bob", 3, 0, 5.0, 1.0), ("j3", "ann", 7, 1, 5.0, 8.0)
+    )
     run = Fluid(cluster(), load, "drfh", every=1)
     assert run.run(float("inf"))
     assert run.now == 7 and run.refused == [0, 2] and run.allocator is None
     assert np.isnan(run.finish).tolist() == [True, False, True] and run.finish[1] == 3
 
 
-# Runs of a few seconds, as people try them first: what was in use is seen without saying how often to look.
+# Runs of a few seconds, as people try them first: what was in use is seen without saying how often
+# to look.
 
 CLUSTER = fairlp.Instance.from_arrays([[1]], [[4]], resources=["cpu"])
 
 
 def jobs(duration):
     return Workload.of(
-        pd.DataFrame({"user": ["a"], "arrival": [0], "tasks": [2], "duration": [duration], "cpu": [1]}), ["cpu"]
+        pd.DataFrame(
+            {"user": ["a"], "arrival": [0], "tasks": [2], "duration": [duration], "cpu": [1]}
+        ),
+        ["cpu"],
     )
 
 
@@ -294,7 +340,8 @@ def test_a_long_run_is_looked_at_every_minute():
     assert simulate(CLUSTER, jobs(3600), "best-fit").utilization.index[:3].tolist() == [0, 60, 120]
 
 
-# A simulation that prints itself, demands in other units, and a mechanism that gives more than was asked for.
+# A simulation that prints itself, demands in other units, and a mechanism that gives more than was
+# asked for.
 
 
 def load():
@@ -304,7 +351,9 @@ def load():
 def test_a_result_says_what_was_done():
     result = simulate(google_sample(3, seed=1), load(), "best-fit", until=3600)
     done, submitted = round(result.users["completed"].sum()), int(result.users["submitted"].sum())
-    assert repr(result).startswith(f"<SimulationResult by best-fit: {done} of {submitted} tasks completed; mean")
+    assert repr(result).startswith(
+        f"<SimulationResult by best-fit: {done} of {submitted} tasks completed; mean"
+    )
 
 
 def test_demands_in_other_units_are_the_same_simulation():
@@ -320,7 +369,10 @@ def test_demands_in_other_units_are_the_same_simulation():
 def test_a_mechanism_that_does_not_keep_limits_is_named():
     @fairlp.mechanism("too-much")
     def too_much(instance):
-        return np.full((len(instance.users), instance.n_servers), 1e-6) + instance.task_limits[:, None] * 2
+        return (
+            np.full((len(instance.users), instance.n_servers), 1e-6)
+            + instance.task_limits[:, None] * 2
+        )
 
     with pytest.raises(SolverError, match=r"'too-much' gave request .* more than it asks for"):
         simulate(google_sample(1, seed=1), load(), "too-much", until=3600)
@@ -333,7 +385,9 @@ def test_few_answers_are_kept_and_the_rest_found_anew(monkeypatch):
 
 
 def test_a_long_job_has_no_more_samples_than_a_short_one():
-    jobs = pd.DataFrame({"user": ["ann", "bob"], "arrival": [0, 5], "tasks": 1, "duration": [1e10, 1], "cpu": 1.0})
+    jobs = pd.DataFrame(
+        {"user": ["ann", "bob"], "arrival": [0, 5], "tasks": 1, "duration": [1e10, 1], "cpu": 1.0}
+    )
     cluster = Instance.from_arrays([[1.0]], [[2.0]], resources=["cpu"])
     result = simulate(cluster, Workload.of(jobs, ["cpu"]), "best-fit")
     assert 500 < len(result.utilization) <= 1100

@@ -35,7 +35,9 @@ def crowd():
 
 @pytest.fixture(scope="module")
 def compared(crowd):
-    return compare_policies(*crowd, ("best-fit", "first-fit", "slots", "drfh"), until=HOUR, every=60)
+    return compare_policies(
+        *crowd, ("best-fit", "first-fit", "slots", "drfh"), until=HOUR, every=60
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,9 @@ def test_a_comparison_says_of_each_policy_what_its_own_run_says(crowd, compared)
     assert summary.loc["slots", "cpu used"] == alone.utilization.loc[600:1800, "cpu"].mean()
     assert summary.loc["slots", "tasks completed"] == alone.users.completed.sum() / load.total_tasks
     common = compared.completion().dropna()
-    assert summary["completion of those that end everywhere [s]"].to_dict() == pytest.approx(common.mean().to_dict())
+    assert summary["completion of those that end everywhere [s]"].to_dict() == pytest.approx(
+        common.mean().to_dict()
+    )
 
 
 def test_the_orderings_of_the_paper_on_a_synthetic_crowd(compared):
@@ -69,7 +73,13 @@ def test_the_orderings_of_the_paper_on_a_synthetic_crowd(compared):
 
 def test_reductions_by_size_of_the_job():
     jobs = pd.DataFrame(
-        {"user": "ann", "arrival": [0.0, 0, 0, 0], "tasks": [1, 5, 6, 60], "duration": 10.0, "cpu": 1.0}
+        {
+            "user": "ann",
+            "arrival": [0.0, 0, 0, 0],
+            "tasks": [1, 5, 6, 60],
+            "duration": 10.0,
+            "cpu": 1.0,
+        }
     )
     found = compare_policies(
         Instance.from_arrays([[1]], [[12]], resources=["cpu"]),
@@ -78,7 +88,13 @@ def test_reductions_by_size_of_the_job():
         slots=6,
     )
     table = found.reductions("best-fit", "slots")
-    assert table.index.tolist() == ["1–5", "6–10", "11–20", "21–50", ">50"] and table.jobs.tolist() == [2, 1, 0, 0, 1]
+    assert table.index.tolist() == [
+        "1–5",
+        "6–10",
+        "11–20",
+        "21–50",
+        ">50",
+    ] and table.jobs.tolist() == [2, 1, 0, 0, 1]
     # six slots: 1 + 5, then 6, then ten times 6; without them 12 at once, then five times 12
     assert table.reduction.fillna(0).tolist() == pytest.approx([0, 0.5, 0, 0, 1 - 60 / 120])
     with pytest.raises(UnknownNameError, match="'slot' is not in this comparison"):
@@ -87,7 +103,10 @@ def test_reductions_by_size_of_the_job():
 
 def test_slot_sizes_are_runs_of_slots(crowd, sizes):
     alone = simulate(*crowd, "slots", slots=6, until=HOUR)
-    assert sizes.loc[6, "cpu"] == alone.utilization["cpu"].mean() and sizes.index.tolist() == [6, 14]
+    assert sizes.loc[6, "cpu"] == alone.utilization["cpu"].mean() and sizes.index.tolist() == [
+        6,
+        14,
+    ]
     assert sizes.loc[14, "overall"] > sizes.loc[6, "overall"]
 
 
@@ -95,7 +114,11 @@ def test_dedicated_clouds_hold_all_servers_once_and_figures_count_users(crowd, d
     cluster, load = crowd
     parts = divide(cluster, 15, seed=3)
     assert [part.n_servers for part in parts] == [4] * 15
-    total = pd.concat([pd.Series(part.counts, list(part.servers)) for part in parts]).groupby(level=0).sum()
+    total = (
+        pd.concat([pd.Series(part.counts, list(part.servers)) for part in parts])
+        .groupby(level=0)
+        .sum()
+    )
     assert total.to_dict() == dict(zip(cluster.servers, cluster.counts, strict=True))
     first = load.users[0]
     alone = simulate(parts[0], load.only(first), "best-fit", until=HOUR)
@@ -109,30 +132,54 @@ def test_dedicated_clouds_hold_all_servers_once_and_figures_count_users(crowd, d
 def test_clouds_that_lack_a_resource_refuse_who_needs_it(policy):
     cluster = Instance.from_arrays([[1, 1]], [[4, 2], [4, 0]], resources=["cpu", "gpu"])
     jobs = pd.DataFrame(
-        {"user": ["a", "b", "a"], "arrival": 0.0, "tasks": [2, 2, 1], "duration": 5.0, "cpu": 1.0, "gpu": [1.0, 0, 0]}
+        {
+            "user": ["a", "b", "a"],
+            "arrival": 0.0,
+            "tasks": [2, 2, 1],
+            "duration": 5.0,
+            "cpu": 1.0,
+            "gpu": [1.0, 0, 0],
+        }
     )
     load = Workload.of(jobs, ["cpu", "gpu"])
     without = next(part for part in divide(cluster, 2) if part.pool[1] == 0)
     found = simulate(without, load, policy, slots=4)
-    assert found.jobs.refused.tolist() == [True, False, False] and found.users.completed.tolist() == [1, 2]
+    assert found.jobs.refused.tolist() == [
+        True,
+        False,
+        False,
+    ] and found.users.completed.tolist() == [1, 2]
     assert (found.utilization["gpu"] == 0).all()
 
 
 @pytest.mark.parametrize("policy", ["best-fit", "tsf"])
-def test_a_condition_that_no_server_meets_refuses_the_job_and_one_that_cannot_be_read_is_an_error(policy):
-    cluster = Instance.from_arrays([[1]], [[4]], resources=["cpu"], server_attributes=pd.DataFrame({"model": ["T4"]}))
-    jobs = pd.DataFrame({"user": ["a", "a"], "arrival": 0.0, "tasks": 1, "duration": 5.0, "cpu": 1.0})
+def test_a_condition_that_no_server_meets_refuses_the_job_and_one_that_cannot_be_read_is_an_error(
+    policy,
+):
+    cluster = Instance.from_arrays(
+        [[1]], [[4]], resources=["cpu"], server_attributes=pd.DataFrame({"model": ["T4"]})
+    )
+    jobs = pd.DataFrame(
+        {"user": ["a", "a"], "arrival": 0.0, "tasks": 1, "duration": 5.0, "cpu": 1.0}
+    )
     jobs["eligible"] = ["model == 'P100'", "model == 'T4'"]
     found = simulate(cluster, Workload.of(jobs, ["cpu"]), policy)
     assert found.jobs.refused.tolist() == [True, False] and found.jobs.finish[1] == 5
     with pytest.raises(InstanceError, match=r"job 1.*modl"):
-        simulate(cluster, Workload.of(jobs.assign(eligible=[None, "modl == 'T4'"]), ["cpu"]), policy)
+        simulate(
+            cluster, Workload.of(jobs.assign(eligible=[None, "modl == 'T4'"]), ["cpu"]), policy
+        )
 
 
 def test_samples_windows_and_loads():
     cluster = google_sample(50, seed=2)
-    assert sample(cluster, 20, seed=1).n_servers == 20 and set(sample(cluster, 20).servers) <= set(cluster.servers)
-    for call, words in ((lambda: sample(cluster, 51), "cannot draw 51"), (lambda: divide(cluster, 51), "at least one")):
+    assert sample(cluster, 20, seed=1).n_servers == 20 and set(sample(cluster, 20).servers) <= set(
+        cluster.servers
+    )
+    for call, words in (
+        (lambda: sample(cluster, 51), "cannot draw 51"),
+        (lambda: divide(cluster, 51), "at least one"),
+    ):
         with pytest.raises(InstanceError, match=words):
             call()
     load = synthetic(100, 5, seed=1)
@@ -147,11 +194,20 @@ def test_samples_windows_and_loads():
 
 def test_users_of_the_alibaba_trace_are_its_demand_classes(tmp_path):
     file = tmp_path / "openb_pod_list_x.csv"
-    rows = ["a,1000,512,1,500,,0,50", "b,1000,512,1,500,,10,20", "c,1000,512,1,500,T4|P100,20,30", "d,1,512,0,0,,5,4"]
+    rows = [
+        "a,1000,512,1,500,,0,50",
+        "b,1000,512,1,500,,10,20",
+        "c,1000,512,1,500,T4|P100,20,30",
+        "d,1,512,0,0,,5,4",
+    ]
     head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time"
     file.write_text("\n".join([head, *rows]), encoding="utf-8")
     load = alibaba(file)
-    assert load.jobs.user.tolist() == ["user1", "user1", "user2"] and load.jobs.gpu.tolist() == [500, 500, 500]
+    assert load.jobs.user.tolist() == ["user1", "user1", "user2"] and load.jobs.gpu.tolist() == [
+        500,
+        500,
+        500,
+    ]
     assert len(alibaba(file, users=1).users) == 1
 
 
@@ -169,8 +225,14 @@ def test_every_experiment_has_a_figure_with_names_on_its_axes(compared, sizes, d
     for name, figure in figures.items():
         figure.savefig(tmp_path / f"{name}.png")
         assert all(axis.get_xlabel() for axis in figure.axes) and figure.axes[0].get_ylabel(), name
-    assert [axis.get_title() for axis in figures["shares"].axes] == ["cpu", "memory", "dominant share"]
-    assert _examples(np.array([1.2, 40.0, 950.0])) == [1, 10, 1000] and _examples(np.array([9.0])) == [10]
+    assert [axis.get_title() for axis in figures["shares"].axes] == [
+        "cpu",
+        "memory",
+        "dominant share",
+    ]
+    assert _examples(np.array([1.2, 40.0, 950.0])) == [1, 10, 1000] and _examples(
+        np.array([9.0])
+    ) == [10]
     bubbles = figures["ratios"].axes[0].collections[0].get_offsets()
     assert np.allclose(bubbles, compared.ratios()[["slots", "best-fit"]])
 
@@ -200,13 +262,36 @@ def test_simulate_compares_policies_and_writes_everything(here):
     rows = json.loads(written.stdout)
     assert [row["policy"] for row in rows] == ["best-fit", "slots", "drfh"]
     load = synthetic(40, 3, seed=2)
-    expected = compare_policies(fairlp.examples.load("wang-figure-4"), load, ("best-fit", "slots", "drfh")).summary()
-    assert rows[2]["cpu used"] == expected.loc["drfh", "cpu used"] and rows[0]["tasks completed"] == 1
+    expected = compare_policies(
+        fairlp.examples.load("wang-figure-4"), load, ("best-fit", "slots", "drfh")
+    ).summary()
+    assert (
+        rows[2]["cpu used"] == expected.loc["drfh", "cpu used"] and rows[0]["tasks completed"] == 1
+    )
     assert pd.read_csv(here / "out" / "drfh" / "jobs.csv")["finish"].notna().all()
     assert (here / "used.png").exists()
-    again = run("simulate", "wang-figure-4", "jobs.csv", "-p", "slots", "--slots", 9, "--until", 600, "--csv")
+    again = run(
+        "simulate",
+        "wang-figure-4",
+        "jobs.csv",
+        "-p",
+        "slots",
+        "--slots",
+        9,
+        "--until",
+        600,
+        "--csv",
+    )
     assert again.stdout.startswith("policy,cpu used") and "slots" in again.stdout
-    text = run("simulate", "wang-figure-4", "jobs.csv", "-p", "psdsf-tdm-distributed", "--option", "period=30").stdout
+    text = run(
+        "simulate",
+        "wang-figure-4",
+        "jobs.csv",
+        "-p",
+        "psdsf-tdm-distributed",
+        "--option",
+        "period=30",
+    ).stdout
     assert "psdsf-tdm-distributed" in text and "40 jobs" in text
 
 
@@ -215,7 +300,10 @@ def test_simulate_compares_policies_and_writes_everything(here):
     [
         (["none.csv"], "there is no file 'none.csv'.*'synthetic'"),
         (["synthetic", "--draw", "job=3"], "did you mean 'jobs'"),
-        (["synthetic", "--draw", "jobs=many"], "jobs='many'; expected a whole number of at least 1"),
+        (
+            ["synthetic", "--draw", "jobs=many"],
+            "jobs='many'; expected a whole number of at least 1",
+        ),
         (["synthetic", "--draw", "hours=0"], "hours=0; expected a number above 0"),
         (["synthetic", "-p", "drhf"], "no policy is called 'drhf'; did you mean 'drfh'"),
         (["synthetic", "-p", "drf"], "one server"),
@@ -232,7 +320,9 @@ def test_what_simulate_refuses(here, arguments, expected):
 
 
 def test_usage_of_simulate(here):
-    (here / "jobs.csv").write_text("user,arrival,tasks,duration,cpu\na,0,1,1,0.1\n", encoding="utf-8")
+    (here / "jobs.csv").write_text(
+        "user,arrival,tasks,duration,cpu\na,0,1,1,0.1\n", encoding="utf-8"
+    )
     run("simulate", "wang-figure-4", "jobs.csv", "--draw", "jobs=3", code=2)
     run("simulate", "wang-figure-4", "jobs.csv", "--weight", "a", code=2)
     run("simulate", "wang-figure-4", "jobs.csv", "-p", "slots", "--option", "period=3", code=2)

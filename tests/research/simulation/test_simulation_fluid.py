@@ -38,7 +38,9 @@ def test_event_by_event_in_rationals_agrees_on_one_server(seed, policy):
     rng = np.random.default_rng(seed)
     workload, cluster, kinds = trace(rng, constraints=False)
     cluster = Instance.from_arrays(
-        np.ones((1, len(cluster.resources))), cluster.capacities[:1], resources=cluster.resources.labels
+        np.ones((1, len(cluster.resources))),
+        cluster.capacities[:1],
+        resources=cluster.resources.labels,
     )
     weights = {user: int(w) for user, w in zip(workload.users, rng.integers(1, 4, 9), strict=False)}
     jobs, _ = as_oracle(workload, cluster, kinds)
@@ -49,9 +51,14 @@ def test_event_by_event_in_rationals_agrees_on_one_server(seed, policy):
     def share(requests):
         demands, pool = [ask for _, ask, *_ in requests], capacity
         if policy == "psdsf-tdm":
-            demands, pool = [[max(d / c for d, c in zip(ask, capacity, strict=True))] for ask in demands], [Fraction(1)]
+            demands, pool = (
+                [[max(d / c for d, c in zip(ask, capacity, strict=True))] for ask in demands],
+                [Fraction(1)],
+            )
         phi = [weights[user] * part for user, _, _, part in requests]
-        return simulation_oracle.drf(demands, phi, [Fraction(limit) for _, _, limit, _ in requests], pool)
+        return simulation_oracle.drf(
+            demands, phi, [Fraction(limit) for _, _, limit, _ in requests], pool
+        )
 
     first, last = simulation_oracle.fluid(jobs, share)
     found = simulate(cluster, workload, policy, weights=weights, every=5)
@@ -100,25 +107,36 @@ def test_on_several_servers_it_is_the_mechanism_solved_afresh_at_every_event(see
 def fits_somewhere(ask, cluster):
     need, allowed = ask
     rows = range(len(cluster.capacities))
-    return any((allowed is None or allowed[i]) and (np.array(need) <= cluster.capacities[i]).all() for i in rows)
+    return any(
+        (allowed is None or allowed[i]) and (np.array(need) <= cluster.capacities[i]).all()
+        for i in rows
+    )
 
 
 @settings(max_examples=many(40), deadline=None)
-@given(st.integers(0, 10**9), st.sampled_from([name for name in fluid_policies() if name != "karma"]))
+@given(
+    st.integers(0, 10**9), st.sampled_from([name for name in fluid_policies() if name != "karma"])
+)
 def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
     """No server is over capacity; what was served is what was submitted less what is left, by job and in sum."""
     rng = np.random.default_rng(seed)
     workload, cluster, _ = trace(rng, jobs=15, constraints=policy not in ("cdrf",))
     if policy in ("drf", "edrf", "asset", "njc"):
         cluster = Instance.from_arrays(
-            [[1.0] * len(cluster.resources)], cluster.capacities[:1], resources=cluster.resources.labels
+            [[1.0] * len(cluster.resources)],
+            cluster.capacities[:1],
+            resources=cluster.resources.labels,
         )
-        workload = Workload.of(workload.jobs.drop(columns="eligible", errors="ignore"), workload.resources)
+        workload = Workload.of(
+            workload.jobs.drop(columns="eligible", errors="ignore"), workload.resources
+        )
     options = {"period": 0.5} if policy in DISTRIBUTED else {}
     run = Fluid(cluster, workload, policy, every=3, **options)
     served = np.zeros(len(run.tasks))
     capacity = cluster.capacities * cluster.counts[:, None]
-    asks = {int(request): run.kinds[kind] for request, kind in zip(run.request, run.kind, strict=True)}
+    asks = {
+        int(request): run.kinds[kind] for request, kind in zip(run.request, run.kind, strict=True)
+    }
     while True:
         now, rates, serving = run.now, run.rates, run.serving
         over = run.run(float("inf"), most_events=1)
@@ -126,22 +144,30 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
         came = np.arange(len(run.tasks)) < run.next_job
         came[run.refused] = False
         left = np.where(came, run.work, run.tasks * run.duration)
-        assert served[came] == pytest.approx((run.tasks * run.duration - left)[came], abs=VERIFIED, rel=VERIFIED)
+        assert served[came] == pytest.approx(
+            (run.tasks * run.duration - left)[came], abs=VERIFIED, rel=VERIFIED
+        )
         waiting = [job for jobs in run.open.values() for job in jobs]
         assert len(set(waiting)) == len(waiting)  # every job waits or has ended, once
         assert set(waiting) == set(np.flatnonzero(came & np.isnan(run.finish)).tolist())
-        demands = np.array([asks[request] for request in run.requests.tolist()]).reshape(-1, len(cluster.resources))
+        demands = np.array([asks[request] for request in run.requests.tolist()]).reshape(
+            -1, len(cluster.resources)
+        )
         used = run.placed.T @ demands
         assert (used <= capacity * (1 + FEASIBILITY)).all() and (run.placed >= 0).all()
         assert run.rates.sum() <= run.placed.sum() * (1 + FEASIBILITY)
         if over:
             break
     assert np.isfinite(run.finish[came]).all() and not run.rates.any()
-    assert run.completed().sum() == pytest.approx(workload.total_tasks - run.tasks[run.refused].sum())
+    assert run.completed().sum() == pytest.approx(
+        workload.total_tasks - run.tasks[run.refused].sum()
+    )
     assert np.array([sample.used for sample in run.samples]).max() <= 1 + FEASIBILITY
 
 
-@pytest.mark.parametrize("policy", ["drfh", "tsf", "c-drfh", "psdsf-rdm", "psdsf-tdm", *DISTRIBUTED])
+@pytest.mark.parametrize(
+    "policy", ["drfh", "tsf", "c-drfh", "psdsf-rdm", "psdsf-tdm", *DISTRIBUTED]
+)
 def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
     same_bytes_again(cluster, workload, policy, monkeypatch)
@@ -150,11 +176,11 @@ def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
 def test_a_trace_by_hand():
     """Two users share 4 CPUs; ann's second job waits for parts that the first leaves, and bob's needs twice as much.
 
-    0–10 s: ann runs all 3 tasks of her first job and 1 of the 2 of her second (4 CPUs). From 10 s bob, with a task
-    of 2 CPUs, has half: ann runs 2 tasks, of the first job. Its 60 task-seconds: 30 by 10 s, the rest at 25 s. Of the
-    second job's 20, ten are served by 10 s, so that ann, with 2 CPUs, ends it at 30 s, and bob's last 40 task-seconds
-    (20 of 40 by 30 s, one task at once) end at 40 s, 2 tasks at once.
-    """
+    0–10 s: ann runs all 3 tasks of her first job and 1 of the 2 of her second (4 CPUs). From 10 s
+    bob, with a task of 2 CPUs, has half: ann runs 2 tasks, of the first job. Its 60 task-seconds:
+    30 by 10 s, the rest at 25 s. Of the second job's 20, ten are served by 10 s, so that ann, with
+    2 CPUs, ends it at 30 s, and bob's last 40 task-seconds (20 of 40 by 30 s, one task at once) end
+    at 40 s, 2 tasks at once."""
     jobs = workload_of([("ann", 0, 3, 20, 1), ("ann", 0, 2, 10, 1), ("bob", 10, 2, 20, 2)], ["cpu"])
     cluster = Instance.from_arrays([[1]], [[4]], resources=["cpu"])
     found = simulate(cluster, jobs, "drf", every=10)
@@ -168,21 +194,36 @@ def test_a_trace_by_hand():
 
 
 def test_a_job_without_duration_ends_when_its_turn_comes_and_one_too_large_is_refused():
-    jobs = workload_of([("ann", 0, 2, 4, 1), ("ann", 1, 5, 0, 1), ("ann", 1, 1, 1, 9), ("bob", 2, 0, 3, 1)], ["cpu"])
+    jobs = workload_of(
+        [("ann", 0, 2, 4, 1), ("ann", 1, 5, 0, 1), ("ann", 1, 1, 1, 9), ("bob", 2, 0, 3, 1)],
+        ["cpu"],
+    )
     found = simulate(Instance.from_arrays([[1]], [[2]], resources=["cpu"]), jobs, "drfh")
-    assert found.jobs.finish.fillna(-1).tolist() == [4, 4, -1, 2] and found.jobs.refused.tolist() == [0, 0, 1, 0]
+    assert found.jobs.finish.fillna(-1).tolist() == [
+        4,
+        4,
+        -1,
+        2,
+    ] and found.jobs.refused.tolist() == [0, 0, 1, 0]
     assert found.users.completed["ann"] == 7
-    nothing = simulate(Instance.from_arrays([[1]], [[0.5]], resources=["cpu"]), jobs, "psdsf-rdm-distributed")
+    nothing = simulate(
+        Instance.from_arrays([[1]], [[0.5]], resources=["cpu"]), jobs, "psdsf-rdm-distributed"
+    )
     assert nothing.users.completed.sum() == 0 and nothing.decisions == 0
 
 
 def test_the_limits_of_figure_4_of_wang_are_those_of_the_linear_program():
     """Whole tasks cut finer and finer come near the fluid DRFH: 1 of the memory, then 0.606 each, then 0.454 each."""
     cluster = examples.load("wang-figure-4")
-    limits = [fairlp.allocate(cluster.select_users(np.arange(n)), "drfh").shares.tolist() for n in (1, 2, 3)]
+    limits = [
+        fairlp.allocate(cluster.select_users(np.arange(n)), "drfh").shares.tolist()
+        for n in (1, 2, 3)
+    ]
     found = simulate(cluster, three_users(), "drfh", every=50).shares
     for time, limit in zip((150, 450, 550), limits, strict=True):
-        assert found.loc[time, [f"user{n + 1}" for n in range(len(limit))]].tolist() == pytest.approx(limit)
+        assert found.loc[
+            time, [f"user{n + 1}" for n in range(len(limit))]
+        ].tolist() == pytest.approx(limit)
     far = []
     for finer in (1, 3, 9):
         jobs = Workload.of(three_users(finer).jobs.assign(tasks=20_000), ["cpu", "memory"])
@@ -210,7 +251,9 @@ def test_servers_on_their_own_come_to_table_iv():
             for user, ask in zip(cluster.users, asks, strict=True)
         ]
     )
-    servers = cluster.replace(server_attributes=pd.DataFrame({"kind": list(cluster.servers)}, list(cluster.servers)))
+    servers = cluster.replace(
+        server_attributes=pd.DataFrame({"kind": list(cluster.servers)}, list(cluster.servers))
+    )
     jobs["eligible"] = [None, None, "kind in ['C', 'D']", "kind in ['C', 'D']"]
     weights = dict(zip(cluster.users, cluster.weights, strict=True))
     load = Workload.of(jobs, list(cluster.resources))
@@ -221,7 +264,9 @@ def test_servers_on_their_own_come_to_table_iv():
 
 def test_policies_and_options_that_do_not_exist():
     cluster, jobs = google_sample(4), synthetic(5, 2)
-    assert set(DISTRIBUTED) < set(policies()) and {"drfh", "tsf", "c-drfh", "psdsf-rdm"} < set(policies())
+    assert set(DISTRIBUTED) < set(policies()) and {"drfh", "tsf", "c-drfh", "psdsf-rdm"} < set(
+        policies()
+    )
     with pytest.raises(UnknownNameError, match="'drfh'"):
         simulate(cluster, jobs, "drhf")
     with pytest.raises(UnknownNameError, match="'period'"):

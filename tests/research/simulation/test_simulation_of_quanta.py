@@ -21,7 +21,9 @@ from profiles import many
 
 
 def workload_of(rows):
-    return Workload.of(pd.DataFrame(rows, columns=["user", "arrival", "tasks", "duration", "cpu"]), ["cpu"])
+    return Workload.of(
+        pd.DataFrame(rows, columns=["user", "arrival", "tasks", "duration", "cpu"]), ["cpu"]
+    )
 
 
 def pool(slices):
@@ -31,7 +33,13 @@ def pool(slices):
 def drawn(seed, jobs=8):
     rng = np.random.default_rng(seed)
     rows = [
-        ("abc"[rng.integers(3)], int(rng.integers(0, 12)), int(rng.integers(1, 6)), int(rng.integers(1, 6)), 1)
+        (
+            "abc"[rng.integers(3)],
+            int(rng.integers(0, 12)),
+            int(rng.integers(1, 6)),
+            int(rng.integers(1, 6)),
+            1,
+        )
         for _ in range(jobs)
     ]
     return sorted(rows, key=lambda row: row[1])
@@ -94,8 +102,12 @@ def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
     rows = drawn(seed)
     count = len({user for user, *_ in rows})
     ends = by_quanta(rows, karma_of(count, 6, 0.5, first), Fraction(period))
-    found = simulate(pool(6), workload_of(rows), "karma", alpha=0.5, credits=first, period=period, every=5)
-    assert found.jobs["finish"].tolist() == pytest.approx([float(end) for end in ends], rel=VERIFIED)
+    found = simulate(
+        pool(6), workload_of(rows), "karma", alpha=0.5, credits=first, period=period, every=5
+    )
+    assert found.jobs["finish"].tolist() == pytest.approx(
+        [float(end) for end in ends], rel=VERIFIED
+    )
 
 
 def test_a_run_that_is_run_again_gives_the_same_bytes(monkeypatch):
@@ -107,7 +119,11 @@ def in_turns():
     """Everything goes to the user who has had least so far."""
 
     def own(instance, state):
-        had = np.zeros(len(instance.users)) if state is None else state.reindex(instance.users.labels).to_numpy()
+        had = (
+            np.zeros(len(instance.users))
+            if state is None
+            else state.reindex(instance.users.labels).to_numpy()
+        )
         asking = np.flatnonzero(instance.task_limits > 0)
         tasks = np.zeros(len(had))
         if asking.size:
@@ -123,7 +139,9 @@ def test_a_mechanism_of_ones_own_may_remember(in_turns):
     jobs = [("ann", 0, 4, 2, 1), ("bob", 0, 4, 2, 1)]
     found = simulate(pool(4), workload_of(jobs), in_turns, every=1)
     assert found.jobs["finish"].tolist() == [3, 4] and "in-turns" in policies()
-    assert simulate(pool(4), workload_of(jobs), in_turns, period=2, every=1).jobs["finish"].tolist() == [2, 4]
+    assert simulate(pool(4), workload_of(jobs), in_turns, period=2, every=1).jobs[
+        "finish"
+    ].tolist() == [2, 4]
 
 
 def test_what_it_lacks_is_told():

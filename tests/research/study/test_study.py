@@ -39,7 +39,14 @@ def same(one, other):
 
 @pytest.mark.parametrize(
     ("backend", "workers"),
-    [("loky", 1), ("loky", 2), ("loky", 3), ("threading", 2), ("threading", 3), ("multiprocessing", 2)],
+    [
+        ("loky", 1),
+        ("loky", 2),
+        ("loky", 3),
+        ("threading", 2),
+        ("threading", 3),
+        ("multiprocessing", 2),
+    ],
 )
 def test_the_same_bits_on_every_back_end_and_number_of_workers(expected, backend, workers):
     assert same(make().run(backend=backend, workers=workers).frame, expected)
@@ -89,7 +96,9 @@ def test_the_seed_is_what_the_documentation_says(expected):
 def test_the_seeds_of_a_point_never_change():
     """Results in papers rest on these."""
     assert key_of({"users": 1000, "demands": [1, 10]}) == "7f784941b5fa61337a478ce0f639d6f5"
-    first = make(generator="uniform-integers", grid=[{"users": 2, "resources": 2}], statistics=["jain"])
+    first = make(
+        generator="uniform-integers", grid=[{"users": 2, "resources": 2}], statistics=["jain"]
+    )
     assert first.instance().demands.tolist() == [[5.0, 9.0], [1.0, 4.0]]
 
 
@@ -104,7 +113,12 @@ def test_the_order_of_parameters_does_not_matter_to_the_numbers():
 def test_a_grid_is_a_product_or_a_list():
     product = make(grid={"users": range(1, 3), "fail_at": [None, np.float64(11)]})
     assert product.points == make(grid=list(product.points)).points
-    assert [tuple(p.values()) for p in product.points] == [(1, None), (1, 11.0), (2, None), (2, 11.0)]
+    assert [tuple(p.values()) for p in product.points] == [
+        (1, None),
+        (1, 11.0),
+        (2, None),
+        (2, 11.0),
+    ]
     assert make(generator=study_functions.one_user, grid=[{}]).points == ({},)
 
 
@@ -113,22 +127,33 @@ def test_a_study_goes_to_a_file_and_back(tmp_path, name):
     one = make(
         name="é: no",
         seed=2**70,
-        mechanisms={"a": {"mechanism": "drf", "method": "lp", "solver": "highs", "time_limit": 1e3}},
-        statistics=["jain", {"name": "jain", "label": "again", "of": ["a"]}, study_functions.awkward],
+        mechanisms={
+            "a": {"mechanism": "drf", "method": "lp", "solver": "highs", "time_limit": 1e3}
+        },
+        statistics=[
+            "jain",
+            {"name": "jain", "label": "again", "of": ["a"]},
+            study_functions.awkward,
+        ],
     )
     assert one.write(tmp_path / name) == tmp_path / name
     assert study.Study.read(tmp_path / name, allow_code=True) == one
     assert study.Study.from_dict(one.to_dict(), allow_code=True) == one
     assert list(tmp_path.iterdir()) == [tmp_path / name]
     assert "study_functions:awkward" in (tmp_path / name).read_text(encoding="utf-8")
-    assert make(generator=study.generators.log_normal, grid=[{"users": 2, "servers": 2}]).generator == "log-normal"
+    assert (
+        make(generator=study.generators.log_normal, grid=[{"users": 2, "servers": 2}]).generator
+        == "log-normal"
+    )
 
 
 def test_a_function_of_a_notebook_runs_but_is_not_written(tmp_path):
     def local(rng, *, users, factor=2):
         return Instance.from_arrays([[1.0]] * users, [[float(rng.integers(5, 9)) * factor]])
 
-    with_lambda = make(generator=local, statistics=[{"name": lambda i, a: {"n": len(i.users)}, "label": "size"}])
+    with_lambda = make(
+        generator=local, statistics=[{"name": lambda i, a: {"n": len(i.users)}, "label": "size"}]
+    )
     expected = with_lambda.run().frame
     assert expected["size.n"].tolist() == [3] * 6 + [5] * 6
     with pytest.raises(StudyError, match="'local' is in no module"):
@@ -136,7 +161,10 @@ def test_a_function_of_a_notebook_runs_but_is_not_written(tmp_path):
     assert same(with_lambda.run(tmp_path / "r.parquet", workers=2).frame, expected)
     assert same(with_lambda.run(tmp_path / "r.parquet").frame, expected)
     with pytest.raises(StudyError, match="its statistics differs"):
-        changed = make(generator=local, statistics=[{"name": lambda i, a: {"n": 1 + len(i.users)}, "label": "size"}])
+        changed = make(
+            generator=local,
+            statistics=[{"name": lambda i, a: {"n": 1 + len(i.users)}, "label": "size"}],
+        )
         changed.run(tmp_path / "r.parquet")
     with pytest.raises(StudyError, match="cannot be recognised"):
         make(generator=partial(study_functions.noted, fail_at=99)).run(tmp_path / "p.parquet")
@@ -154,8 +182,16 @@ def test_a_function_of_a_notebook_runs_but_is_not_written(tmp_path):
         ({"generator": "study_functions:__name__"}, UnknownNameError, "has no function '__name__'"),
         ({"generator": 3}, StudyError, "not int"),
         ({"mechanisms": ["drff"]}, UnknownNameError, "did you mean 'drf'"),
-        ({"mechanisms": {"a": {"mechanism": "drf", "method": "round"}}}, UnknownNameError, "did you mean 'rounds'"),
-        ({"mechanisms": {"a": {"mechanism": "drf", "solver": "hihgs"}}}, UnknownNameError, "did you mean 'highs'"),
+        (
+            {"mechanisms": {"a": {"mechanism": "drf", "method": "round"}}},
+            UnknownNameError,
+            "did you mean 'rounds'",
+        ),
+        (
+            {"mechanisms": {"a": {"mechanism": "drf", "solver": "hihgs"}}},
+            UnknownNameError,
+            "did you mean 'highs'",
+        ),
         ({"mechanisms": {"a": {"method": "lp"}}}, StudyError, "mechanisms.a is .*expected a name"),
         ({"mechanisms": []}, StudyError, "there are no mechanisms"),
         ({"mechanisms": [1]}, StudyError, "expected names"),
@@ -164,15 +200,27 @@ def test_a_function_of_a_notebook_runs_but_is_not_written(tmp_path):
         ({"statistics": 4}, StudyError, "expected a list"),
         ({"statistics": [{"of": "exact"}]}, StudyError, r"statistics\[0\]"),
         ({"statistics": ["jain", "jain"]}, StudyError, "two statistics have the label 'jain'"),
-        ({"statistics": [{"name": "jain", "fo": "exact"}]}, UnknownNameError, "no parameter 'fo'; .*'of'"),
-        ({"statistics": [{"name": "jain", "of": "exat"}]}, UnknownNameError, "did you mean 'exact'"),
+        (
+            {"statistics": [{"name": "jain", "fo": "exact"}]},
+            UnknownNameError,
+            "no parameter 'fo'; .*'of'",
+        ),
+        (
+            {"statistics": [{"name": "jain", "of": "exat"}]},
+            UnknownNameError,
+            "did you mean 'exact'",
+        ),
         ({"statistics": [{"name": "jain", "of": {}}]}, UnknownNameError, "has the label {}"),
         (
             {"statistics": [{"name": "deviation", "of": "exact"}]},
             StudyError,
             "argument: 'from'; its parameters: of, from",
         ),
-        ({"grid": {"user": [3]}}, UnknownNameError, r"point 0 \(user=3\): generator 'noted' .*did you mean 'users'"),
+        (
+            {"grid": {"user": [3]}},
+            UnknownNameError,
+            r"point 0 \(user=3\): generator 'noted' .*did you mean 'users'",
+        ),
         ({"grid": {}}, StudyError, "the grid is empty"),
         ({"grid": []}, StudyError, "the grid is empty"),
         ({"grid": {"users": []}}, StudyError, "grid.users is"),
@@ -198,7 +246,10 @@ def test_what_cannot_be_run_is_told_before_anything_runs(changes, error, message
     ("document", "message"),
     [
         ("[1]", "a study is a mapping"),
-        ("{name: a, generator: uniform-integers, grid: {users: [1], resources: [1]}}", "has no 'mechanisms'"),
+        (
+            "{name: a, generator: uniform-integers, grid: {users: [1], resources: [1]}}",
+            "has no 'mechanisms'",
+        ),
         ("{name: a, mecanisms: [drf]}", "did you mean 'mechanisms'"),
         ("{fairlp_study: 2}", "version 1"),
         ("{name: a", "line 2"),
@@ -207,7 +258,9 @@ def test_what_cannot_be_run_is_told_before_anything_runs(changes, error, message
 def test_a_bad_file_is_named(tmp_path, document, message):
     path = tmp_path / "s.yaml"
     path.write_text(document, encoding="utf-8")
-    with pytest.raises((StudyError, UnknownNameError, FileFormatError), match=rf"s\.yaml: .*{message}"):
+    with pytest.raises(
+        (StudyError, UnknownNameError, FileFormatError), match=rf"s\.yaml: .*{message}"
+    ):
         study.Study.read(path)
 
 
@@ -233,15 +286,35 @@ def test_how_to_run_is_checked_first(how, error, message, monkeypatch, tmp_path)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"generator": study_functions.no_instance, "grid": [{}]}, "returned list; expected an Instance"),
-        ({"statistics": [study_functions.no_numbers]}, "'text' of statistic 'no_numbers' is 'no' .*expected a number"),
-        ({"statistics": [study_functions.no_mapping]}, "statistic 'no_mapping' returned float; expected a mapping"),
-        ({"statistics": [{"name": lambda i, a: {"x": a["exat"]}, "label": "a"}]}, "did you mean 'exact'"),
-        ({"mechanisms": {"exact": {"mechanism": "drf", "method": "lp", "tim": 1}}, "statistics": ["jain"]}, "'tim'"),
+        (
+            {"generator": study_functions.no_instance, "grid": [{}]},
+            "returned list; expected an Instance",
+        ),
+        (
+            {"statistics": [study_functions.no_numbers]},
+            "'text' of statistic 'no_numbers' is 'no' .*expected a number",
+        ),
+        (
+            {"statistics": [study_functions.no_mapping]},
+            "statistic 'no_mapping' returned float; expected a mapping",
+        ),
+        (
+            {"statistics": [{"name": lambda i, a: {"x": a["exat"]}, "label": "a"}]},
+            "did you mean 'exact'",
+        ),
+        (
+            {
+                "mechanisms": {"exact": {"mechanism": "drf", "method": "lp", "tim": 1}},
+                "statistics": ["jain"],
+            },
+            "'tim'",
+        ),
     ],
 )
 def test_a_run_that_fails_is_named(changes, message):
-    with pytest.raises(StudyError, match=rf"run 0 of point 0 \(.*\) of study 'small' failed: .*{message}"):
+    with pytest.raises(
+        StudyError, match=rf"run 0 of point 0 \(.*\) of study 'small' failed: .*{message}"
+    ):
         make(**changes).run(backend="sequential")
 
 
@@ -342,12 +415,16 @@ def test_figures_over_the_runs(expected):
 
 
 def test_points_without_a_parameter_and_of_several_types():
-    result = make(generator=study_functions.one_user, grid=[{}], statistics=["summary"]).run(backend="sequential")
+    result = make(generator=study_functions.one_user, grid=[{}], statistics=["summary"]).run(
+        backend="sequential"
+    )
     assert result.summary()["mean"].iloc[0] == 2.0
     several = make(grid=[{"users": 2}, {"users": 3, "fail_at": 11}]).run(backend="sequential")
     assert several.table("summary.exact.tasks").shape == (2, 2)
     points = [{"users": 2, "resources": 1, "demands": [1, 2]}, {"users": 2, "resources": 1}]
-    texts = make(generator="uniform-integers", grid=points, statistics=["jain"]).run(backend="sequential")
+    texts = make(generator="uniform-integers", grid=points, statistics=["jain"]).run(
+        backend="sequential"
+    )
     assert texts.points["demands"].tolist()[0] == "[1, 2]"
 
 
@@ -468,5 +545,10 @@ def test_a_default_that_is_no_plain_value_is_known_by_its_kind():
     def twice(instance, allocations, like=study_functions, scale=THREE):
         return {"users": len(instance.users) * float(scale)}
 
-    one, other = (make(mechanisms="drf", statistics=[how]).run(progress=False).frame for how in (spread, twice))
-    assert (one.filter(like="users").iloc[:, -1] * 1.5 == other.filter(like="users").iloc[:, -1]).all()
+    one, other = (
+        make(mechanisms="drf", statistics=[how]).run(progress=False).frame
+        for how in (spread, twice)
+    )
+    assert (
+        one.filter(like="users").iloc[:, -1] * 1.5 == other.filter(like="users").iloc[:, -1]
+    ).all()

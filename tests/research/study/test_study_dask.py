@@ -20,7 +20,9 @@ def has_worked():
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as made:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as made:
         yield made
 
 
@@ -42,12 +44,17 @@ def test_the_same_bits_as_without_dask(client, tmp_path):
 def test_a_study_begun_without_dask_goes_on_with_it(client, tmp_path):
     path = tmp_path / "r.parquet"
     make(runs=3).run(path, workers=2)
-    assert make(runs=9).run(path, backend="dask").frame.equals(make(runs=9).run(backend="sequential").frame)
+    assert (
+        make(runs=9)
+        .run(path, backend="dask")
+        .frame.equals(make(runs=9).run(backend="sequential").frame)
+    )
 
 
 def test_functions_of_a_notebook_and_errors(client):
     failing = make(
-        grid={"users": [3], "fail_at": [6.0]}, statistics=[{"name": lambda i, a: {"n": len(i.users)}, "label": "a"}]
+        grid={"users": [3], "fail_at": [6.0]},
+        statistics=[{"name": lambda i, a: {"n": len(i.users)}, "label": "a"}],
     )
     with pytest.raises(StudyError, match=r"run \d of point 0 .*a large demand"):
         failing.run(backend="dask")

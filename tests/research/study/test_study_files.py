@@ -61,9 +61,15 @@ def whole(tmp_path_factory):
 
 
 def start(path, workers, seconds):
-    environment = {**os.environ, "FAIRLP_TEST_SECONDS": str(seconds), "PYTHONPATH": str(ROOT / "src")}
+    environment = {
+        **os.environ,
+        "FAIRLP_TEST_SECONDS": str(seconds),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
     return subprocess.Popen(
-        [sys.executable, "-c", _CHILD, str(path), str(workers)], env=environment, start_new_session=True
+        [sys.executable, "-c", _CHILD, str(path), str(workers)],
+        env=environment,
+        start_new_session=True,
     )
 
 
@@ -143,7 +149,9 @@ def test_an_error_keeps_what_is_finished(tmp_path, log, backend):
 
 
 @pytest.mark.parametrize("cut", [1, 20])
-def test_a_line_that_was_not_written_to_its_end_is_done_again(tmp_path, log, monkeypatch, whole, cut):
+def test_a_line_that_was_not_written_to_its_end_is_done_again(
+    tmp_path, log, monkeypatch, whole, cut
+):
     path = tmp_path / "r.parquet"
     journal = only_the_journal(make(**LONG), path, monkeypatch)
     lines = lines_of(journal)
@@ -265,7 +273,9 @@ def test_a_file_of_something_else_is_refused(tmp_path, content):
         path.write_bytes(content)
     before = path.read_bytes()
     for use in (make().run, study.Result.read):
-        with pytest.raises(FileFormatError, match="no whole Parquet file" if content is not None else "no study"):
+        with pytest.raises(
+            FileFormatError, match="no whole Parquet file" if content is not None else "no study"
+        ):
             use(path)
     assert path.read_bytes() == before
     with pytest.raises(FileFormatError, match=r"no file .*r\.parquet"):

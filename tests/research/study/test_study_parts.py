@@ -32,11 +32,15 @@ def rng(seed=0):
 
 
 def test_uniform_integers_are_in_their_intervals_ends_included():
-    made = generators.uniform_integers(rng(), users=500, resources=3, demands=[2, 4], reserves=[7, 8])
+    made = generators.uniform_integers(
+        rng(), users=500, resources=3, demands=[2, 4], reserves=[7, 8]
+    )
     assert set(made.demands.ravel()) == {2, 3, 4}
     assert made.capacities.shape == (1, 3) and set(made.capacities.ravel()) <= {7, 8}
     plain = generators.uniform_integers(rng(), users=5, resources=2)
-    more = generators.uniform_integers(rng(), users=5, resources=2, weights=[1, 3], task_limits=[0, 9])
+    more = generators.uniform_integers(
+        rng(), users=5, resources=2, weights=[1, 3], task_limits=[0, 9]
+    )
     assert (plain.demands == more.demands).all() and (plain.capacities == more.capacities).all()
     assert set(more.weights) <= {1, 2, 3} and np.isfinite(more.task_limits).all()
 
@@ -58,13 +62,27 @@ def test_log_normal_servers_differ():
 
 
 def test_google_cluster_has_random_users():
-    one, other = (generators.google_cluster(rng(seed), users=20, weights=[1, 3], task_limits=[1, 5]) for seed in (0, 1))
+    one, other = (
+        generators.google_cluster(rng(seed), users=20, weights=[1, 3], task_limits=[1, 5])
+        for seed in (0, 1)
+    )
     assert one.n_servers == 12_583 and len(one.users) == 20
-    assert (one.demands != other.demands).any() and one.weights.max() <= 3 and one.task_limits.max() <= 5
+    assert (
+        (one.demands != other.demands).any()
+        and one.weights.max() <= 3
+        and one.task_limits.max() <= 5
+    )
 
 
 @pytest.mark.parametrize(
-    "options", [{"demands": [0, 1]}, {"demands": [3, 2]}, {"demands": [1]}, {"reserves": [0.5, 2]}, {"weights": [0, 1]}]
+    "options",
+    [
+        {"demands": [0, 1]},
+        {"demands": [3, 2]},
+        {"demands": [1]},
+        {"reserves": [0.5, 2]},
+        {"weights": [0, 1]},
+    ],
 )
 def test_intervals_are_checked(options):
     with pytest.raises(InstanceError, match=rf"{next(iter(options))} are drawn from"):
@@ -97,17 +115,29 @@ def test_deviation_counts_as_the_tables_of_the_paper():
 
 
 def test_deviation_takes_rounding_for_none_and_part_of_a_task_for_one():
-    exact, fast = totals(1e6, 3.0, 3.0, 3.0, 0.0, 0.0), totals(1e6 + 1e-7, 2.75, 1.5, 3.0 - 1e-12, 0.0, 1e-3)
+    exact, fast = (
+        totals(1e6, 3.0, 3.0, 3.0, 0.0, 0.0),
+        totals(1e6 + 1e-7, 2.75, 1.5, 3.0 - 1e-12, 0.0, 1e-3),
+    )
     found = statistics.deviation(CLUSTER, {"a": exact, "b": fast}, of="b", from_="a")
-    assert (found["under_1"], found["under_2"], found["under"], found["under_max"]) == (1, 1, 2, 1.5)
+    assert (found["under_1"], found["under_2"], found["under"], found["under_max"]) == (
+        1,
+        1,
+        2,
+        1.5,
+    )
     assert (found["over_1"], found["over"], found["over_max"]) == (1, 1, 1e-3)
 
 
 def test_jain_of_equal_shares_and_of_one_user():
     instance = Instance.from_arrays(np.ones((4, 1)), [[8]], weights=[1, 1, 2, 2])
-    found = statistics.jain(instance, {"a": totals(1, 1, 2, 2), "b": totals(3, 0, 0, 0), "c": totals(0, 0, 0, 0)})
+    found = statistics.jain(
+        instance, {"a": totals(1, 1, 2, 2), "b": totals(3, 0, 0, 0), "c": totals(0, 0, 0, 0)}
+    )
     assert found["a"] == pytest.approx(1) and found["b"] == pytest.approx(1 / 4) and found["c"] == 1
-    assert list(statistics.jain(instance, {"a": totals(1, 1, 2, 2), "b": totals(3, 0, 0, 0)}, of="b")) == ["b"]
+    assert list(
+        statistics.jain(instance, {"a": totals(1, 1, 2, 2), "b": totals(3, 0, 0, 0)}, of="b")
+    ) == ["b"]
 
 
 def test_summary_has_the_figures_of_a_comparison():
@@ -127,8 +157,15 @@ def test_seconds_are_a_statistic_of_their_own():
 
 
 def test_what_there_is():
-    assert list(study.generators().index) == ["uniform-integers", "zero-demands", "log-normal", "google-cluster"]
-    assert study.generators().loc["log-normal", "parameters"].startswith("users, servers, resources=2")
+    assert list(study.generators().index) == [
+        "uniform-integers",
+        "zero-demands",
+        "log-normal",
+        "google-cluster",
+    ]
+    assert (
+        study.generators().loc["log-normal", "parameters"].startswith("users, servers, resources=2")
+    )
     assert study.statistics().loc["deviation", "parameters"] == "of, from"
 
 
@@ -145,14 +182,19 @@ def test_run_and_show(here):
     run("example", "study")
     shown = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
     assert shown.stderr == "wrote study.parquet\n"
-    assert "users=20, resources=2, demands=[1, 10]" in shown.stdout and "deviation.under_1" in shown.stdout
+    assert (
+        "users=20, resources=2, demands=[1, 10]" in shown.stdout
+        and "deviation.under_1" in shown.stdout
+    )
     records = json.loads(run("study", "study.parquet", "--json").stdout)
     summary = study.Result.read("study.parquet").summary()
     assert [row["mean"] for row in records] == summary["mean"].tolist()
     again = run("study", "study.yaml", "--runs", 3, "--json", "--results", "study.parquet")
     assert json.loads(again.stdout) == records
     runs = run("study", "study.parquet", "--table", "runs", "--csv").stdout.splitlines()
-    assert len(runs) == 7 and runs[0].startswith("point,users,resources,demands,reserves,run,key,jain.reference")
+    assert len(runs) == 7 and runs[0].startswith(
+        "point,users,resources,demands,reserves,run,key,jain.reference"
+    )
     assert "jain.asset" in run("study", "study.parquet", "--table", "runs").stdout
     assert run("study", "study.parquet", "-o", "x.csv").stdout == ""
     listed = json.loads(run("study", "--list", "--json").stdout)
@@ -163,12 +205,17 @@ def test_run_and_show(here):
 def test_functions_may_be_in_a_file_beside_the_study(here):
     (here / "sub").mkdir()
     (here / "sub" / "beside_the_study.py").write_text(
-        "def size(instance, allocations):\n    return {'users': len(instance.users)}\n", encoding="utf-8"
+        "def size(instance, allocations):\n    return {'users': len(instance.users)}\n",
+        encoding="utf-8",
     )
-    document = make(statistics=["jain"], generator="uniform-integers", grid={"users": [2], "resources": [1]}).to_dict()
+    document = make(
+        statistics=["jain"], generator="uniform-integers", grid={"users": [2], "resources": [1]}
+    ).to_dict()
     document["statistics"] = ["beside_the_study:size"]
     (here / "sub" / "s.json").write_text(json.dumps(document), encoding="utf-8")
-    assert fairlp_in_a_shell("study", "sub/s.json", "--workers", "2", "--allow-code").returncode == 0
+    assert (
+        fairlp_in_a_shell("study", "sub/s.json", "--workers", "2", "--allow-code").returncode == 0
+    )
     assert study.Result.read("s.parquet").frame["size.users"].tolist() == [2] * 6
 
 
@@ -209,7 +256,9 @@ def test_usage(here, arguments, expected):
 
 def test_recorded_errors_make_the_exit_code_1(here):
     make(grid={"users": [3], "fail_at": [0]}).write("s.yaml")
-    assert "failed: ZeroDivisionError" in error_line(run("study", "s.yaml", "--allow-code", code=ExitCode.INPUT))
+    assert "failed: ZeroDivisionError" in error_line(
+        run("study", "s.yaml", "--allow-code", code=ExitCode.INPUT)
+    )
     shown = run("study", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
     assert "6 failed" in shown.stdout and "run 0: ZeroDivisionError: a large demand" in shown.stdout
 
@@ -228,7 +277,8 @@ def test_the_studies_of_the_documentation_run(here):
             exec(re.sub(r"runs=\d+", "runs=3", block), space)
 
 
-# Parts of studies given what is wrong: points, names, journals of others, values that are none, statistics by hand.
+# Parts of studies given what is wrong: points, names, journals of others, values that are none,
+# statistics by hand.
 
 
 class Given:
@@ -304,15 +354,28 @@ def test_a_journal_gives_back_its_runs_and_drops_a_line_that_was_cut(tmp_path):
     assert path.read_bytes().startswith(whole) and path.read_bytes().count(b"\n") == 5
     with Journal(path, DEFINITION) as opened:
         found = opened.finished({"k": 0})
-    assert sorted(run for _, run in found) == [0, 1, 3, 4] and [found["k", run.run] for run in runs] == runs
+    assert (
+        sorted(run for _, run in found) == [0, 1, 3, 4]
+        and [found["k", run.run] for run in runs] == runs
+    )
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"values": {"a": "text"}}, {"values": {"a": True}}, {"values": [1]}, {"run": -1}, {"run": 1.0}, {"error": 3}],
+    [
+        {"values": {"a": "text"}},
+        {"values": {"a": True}},
+        {"values": [1]},
+        {"run": -1},
+        {"run": 1.0},
+        {"error": 3},
+    ],
 )
 def test_a_run_that_cannot_be_is_damage(tmp_path, wrong):
-    with journal(tmp_path / "journal", line(**wrong)) as opened, pytest.raises(FileFormatError, match="line 2"):
+    with (
+        journal(tmp_path / "journal", line(**wrong)) as opened,
+        pytest.raises(FileFormatError, match="line 2"),
+    ):
         opened.finished({"k": 0})
 
 
@@ -327,7 +390,9 @@ def test_a_journal_of_another_study_is_refused(tmp_path, part, value):
 
 def test_a_journal_of_another_version_is_refused():
     with pytest.raises(StudyError, match="was begun with fairlp"):
-        storage.same({"definition": DEFINITION, "fairlp": "0.0"}, storage.stamp(DEFINITION), "journal")
+        storage.same(
+            {"definition": DEFINITION, "fairlp": "0.0"}, storage.stamp(DEFINITION), "journal"
+        )
 
 
 def test_rows_are_in_order_of_points_and_runs():
@@ -341,7 +406,9 @@ def test_rows_are_in_order_of_points_and_runs():
 def test_plots_of_means_have_the_numbers_of_the_table():
     pytest.importorskip("matplotlib")
     grid = {"users": [3, 5], "resources": [2, 3], "demands": [[1, 9]]}
-    result = study.Study("a", "uniform-integers", grid, ["drf", "asset"], ["jain"], runs=4).run(progress=False)
+    result = study.Study("a", "uniform-integers", grid, ["drf", "asset"], ["jain"], runs=4).run(
+        progress=False
+    )
     (axis,) = result.plot("jain").axes
     assert axis.get_xlabel() == "users" and axis.get_ylabel() == "jain: mean ± standard error"
     curves = {bars.get_label(): bars.lines[0].get_ydata() for bars in axis.containers}

@@ -54,7 +54,9 @@ def here(tmp_path, monkeypatch):
 def test_what_would_run_is_refused_and_nothing_ran(changes, here):
     for name in ("s.json", "s.yaml"):
         (here / name).write_text(json.dumps(PLAIN | changes), encoding="utf-8")
-        with pytest.raises(StudyError, match=rf"^{name}: .* allow it: allow_code=True, or .*--allow-code"):
+        with pytest.raises(
+            StudyError, match=rf"^{name}: .* allow it: allow_code=True, or .*--allow-code"
+        ):
             study.Study.read(name)
         assert "--allow-code" in error_line(run("study", name, code=ExitCode.INPUT))
     with pytest.raises(StudyError, match="allow_code=True"):
@@ -76,7 +78,9 @@ def test_the_definition_in_a_parquet_file_is_not_run_either(tmp_path):
     assert make().run(path, backend="sequential").study == make()
     found = study.Result.read(path)
     assert len(found.points) == 2 and len(found.summary())
-    with pytest.raises(StudyError, match=r"'study_functions:noted' is a function .*allow_code=True"):
+    with pytest.raises(
+        StudyError, match=r"'study_functions:noted' is a function .*allow_code=True"
+    ):
         assert found.study
     assert study.Result.read(path, allow_code=True).study == make()
 
@@ -107,7 +111,9 @@ def test_a_line_of_a_journal_that_cannot_be_is_named(line, tmp_path):
     plain = study.Study.from_dict(PLAIN)
     first = json.dumps(storage.stamp(plain.definition())).encode()
     journal.write_bytes(first + b"\n" + line.replace(b"KEY", plain.keys[0].encode()) + b"\n")
-    with pytest.raises(FileFormatError, match=r"line 2 of .*r\.parquet\.journal' is damaged; delete that line"):
+    with pytest.raises(
+        FileFormatError, match=r"line 2 of .*r\.parquet\.journal' is damaged; delete that line"
+    ):
         plain.run(path, backend="sequential")
 
 

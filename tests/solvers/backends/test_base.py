@@ -12,7 +12,14 @@ import scipy.sparse as sp
 from fairlp.errors import NotConvergedError, SolverError, UnsupportedError
 from fairlp.models.programs.certificate import proves_infeasible
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import Capability, Options, Point, Solution, Status, Termination
+from fairlp.models.programs.solution import (
+    Capability,
+    Options,
+    Point,
+    Solution,
+    Status,
+    Termination,
+)
 from fairlp.solvers.backends import explain, highs, tangents
 from fairlp.solvers.backends.base import BaseBackend, Raw
 from fairlp.solvers.backends.highs import Highs
@@ -29,7 +36,12 @@ def plain(sense="max", scale=1.0):
 
 def whole(**more):
     return program(
-        [[2.0, 2.0]], [(-INF, 5.0)], [(0, 9)] * 2, [1.0, 1.0], integrality=np.ones(2, dtype=np.uint8), **more
+        [[2.0, 2.0]],
+        [(-INF, 5.0)],
+        [(0, 9)] * 2,
+        [1.0, 1.0],
+        integrality=np.ones(2, dtype=np.uint8),
+        **more,
     )
 
 
@@ -43,7 +55,9 @@ class Proxy:
         self._real, self._answers = real, answers
 
     def __getattr__(self, name):
-        return (lambda *_: self._answers[name]) if name in self._answers else getattr(self._real, name)
+        return (
+            (lambda *_: self._answers[name]) if name in self._answers else getattr(self._real, name)
+        )
 
 
 def read(model_status, primal=2, dual=2):
@@ -54,7 +68,9 @@ def read(model_status, primal=2, dual=2):
     session.solve()
     names = ("simplex", "ipm", "crossover", "pdlp")
     info = {f"{name}_iteration_count": 0 for name in names}
-    solution = SimpleNamespace(value_valid=True, dual_valid=True, col_value=[1, 1], row_dual=[-1, -1], col_dual=[0, 0])
+    solution = SimpleNamespace(
+        value_valid=True, dual_valid=True, col_value=[1, 1], row_dual=[-1, -1], col_dual=[0, 0]
+    )
     session._highs = Proxy(
         session._highs,
         getModelStatus=getattr(highspy.HighsModelStatus, model_status),
@@ -64,19 +80,31 @@ def read(model_status, primal=2, dual=2):
     return highs._read(session)
 
 
-@pytest.mark.parametrize(("status", "why"), [("kIterationLimit", "iteration limit"), ("kTimeLimit", "time limit")])
+@pytest.mark.parametrize(
+    ("status", "why"), [("kIterationLimit", "iteration limit"), ("kTimeLimit", "time limit")]
+)
 def test_a_point_at_a_limit_is_feasible_only_if_it_is_and_never_optimal(status, why):
     good = read(status)
-    assert good["x"].tolist() == [1, 1] and good["status"].primal is good["status"].dual is Point.FEASIBLE
+    assert (
+        good["x"].tolist() == [1, 1]
+        and good["status"].primal is good["status"].dual is Point.FEASIBLE
+    )
     assert good["status"].termination.value == why
-    assert read(status, primal=1)["x"] is None and read(status, primal=1)["status"].primal is Point.NONE
+    assert (
+        read(status, primal=1)["x"] is None
+        and read(status, primal=1)["status"].primal is Point.NONE
+    )
     half = read(status, dual=1)
     assert half["x"] is not None and half["row_duals"] is None and half["status"].dual is Point.NONE
 
 
 def test_options_reach_highs():
     made = highs.configured(Options(primal_tolerance=1e-8), "simplex")
-    for name, value in {"mip_rel_gap": 0, "mip_abs_gap": 0, "primal_feasibility_tolerance": 1e-8}.items():
+    for name, value in {
+        "mip_rel_gap": 0,
+        "mip_abs_gap": 0,
+        "primal_feasibility_tolerance": 1e-8,
+    }.items():
         assert made.getOptionValue(name)[1] == value, name
     with pytest.raises(UnsupportedError, match="refused the option"):
         highs.configured(Options(extra={"no_such_option": 1}), "simplex")
@@ -96,7 +124,10 @@ def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
     monkeypatch.setattr(highs.HighsSession, "_run", failing)
     assert session.solve().x.tolist() == [3, 1] and calls == ["choose", "choose"]
     calls.clear()
-    assert Highs().solve(plain(), Options()).x.tolist() == [3, 1] and calls == ["choose", "off"]  # no basis to blame
+    assert Highs().solve(plain(), Options()).x.tolist() == [3, 1] and calls == [
+        "choose",
+        "off",
+    ]  # no basis to blame
     calls, failures = [], 2
     with pytest.raises(SolverError, match="planted"):
         Highs().session(plain(), Options()).solve()
@@ -115,7 +146,9 @@ def test_a_ray_is_kept_only_if_it_proves_something(scale):
     rows = [(2 * scale, INF), (-INF, 3.0)]
     impossible = program([[scale, scale], [1e3, 2e3]], rows, [(0, INF)] * 2, [1.0, 1.0])
     found = Highs(method="simplex").solve(impossible, Options(extra={"presolve": "off"}))
-    assert found.status.termination is Termination.INFEASIBLE and proves_infeasible(impossible, found.row_ray)
+    assert found.status.termination is Termination.INFEASIBLE and proves_infeasible(
+        impossible, found.row_ray
+    )
     session = Highs(method="simplex").session(impossible, Options(extra={"presolve": "off"}))
     session.solve()
     for planted in ([0.0, 0.0], [1.0, 1.0]):
@@ -132,7 +165,9 @@ def test_a_change_in_a_scaled_program_is_in_the_users_numbers(sense):
     session.solve()
     session.change(coefficients=(np.array([0, 1]), 0, np.array([2e7, 1e7])))
     found, expected = session.solve(), Highs().solve(session.program, Options())
-    assert found.x == pytest.approx(expected.x) and found.row_duals == pytest.approx(expected.row_duals)
+    assert found.x == pytest.approx(expected.x) and found.row_duals == pytest.approx(
+        expected.row_duals
+    )
     assert found.verify().is_optimal
 
 
@@ -148,17 +183,28 @@ def test_scales_are_powers_of_two_and_leave_whole_numbers_alone():
 
 
 def test_reduced_costs_come_back_in_the_users_numbers():
-    p = program([[1e5, 3.0], [20.0, 1e-3]], [(-INF, 4e6), (-INF, 3.0)], [(0, INF)] * 2, [2e4, 1.0], "min")
+    p = program(
+        [[1e5, 3.0], [20.0, 1e-3]], [(-INF, 4e6), (-INF, 3.0)], [(0, INF)] * 2, [2e4, 1.0], "min"
+    )
     scaling, data = equilibrate(p)
     A = sp.csc_array((data, p.A.indices, p.A.indptr), shape=p.A.shape)
     y = np.array([0.3, 1.7])
     reduced = scaling.costs(p.c) - A.T @ y
-    assert scaling.column_duals(reduced) == pytest.approx(p.c - p.A.T @ scaling.row_duals(y), rel=1e-12)
+    assert scaling.column_duals(reduced) == pytest.approx(
+        p.c - p.A.T @ scaling.row_duals(y), rel=1e-12
+    )
 
 
 def test_what_a_solver_would_drop_or_take_as_infinite_is_refused():
     with pytest.raises(UnsupportedError, match="too small"):
-        equilibrate(program([[1.0, 1e-14], [1.0, 1.0], [1e-14, 1.0]], [(-INF, 1.0)] * 3, [(0, INF)] * 2, [1.0, 1.0]))
+        equilibrate(
+            program(
+                [[1.0, 1e-14], [1.0, 1.0], [1e-14, 1.0]],
+                [(-INF, 1.0)] * 3,
+                [(0, INF)] * 2,
+                [1.0, 1.0],
+            )
+        )
     with pytest.raises(UnsupportedError, match="too large"):
         equilibrate(program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e45)], [(0, INF)], [1.0]))
 
@@ -172,8 +218,12 @@ class Planted(BaseBackend):
     name, honours = "planted", frozenset({"time_limit"})
     capabilities = frozenset({Capability.LP, Capability.MILP, Capability.DUALS})
 
-    def __init__(self, termination=Termination.OPTIMAL, x=(3.0, 1.0), duals=(-1.0, -1.0), error=None):
-        self.raw = Raw(termination, "planted", np.array(x), None if duals is None else np.array(duals))
+    def __init__(
+        self, termination=Termination.OPTIMAL, x=(3.0, 1.0), duals=(-1.0, -1.0), error=None
+    ):
+        self.raw = Raw(
+            termination, "planted", np.array(x), None if duals is None else np.array(duals)
+        )
         self.error = error
 
     def run(self, program, options):
@@ -184,7 +234,11 @@ class Planted(BaseBackend):
 
 def test_planted_answers_come_back_as_they_are():
     found = Planted().solve(plain(), Options())
-    assert found.x.tolist() == [3, 1] and found.row_duals.tolist() == [1, 1] and found.verify().is_optimal
+    assert (
+        found.x.tolist() == [3, 1]
+        and found.row_duals.tolist() == [1, 1]
+        and found.verify().is_optimal
+    )
     assert Planted().solve(plain("min"), Options()).row_duals.tolist() == [-1, -1]
 
 
@@ -260,11 +314,17 @@ def test_tangents_keep_a_time_limit(monkeypatch):
     clock = iter(range(0, 10**6, 10))
     monkeypatch.setattr(tangents, "perf_counter", lambda: float(next(clock)))
     found = tangents.solve_with_logs(Highs(), logarithmic(), Options(time_limit=25.0))
-    assert found.status.termination is Termination.TIME_LIMIT and found.x is not None and not found.status.is_optimal
+    assert (
+        found.status.termination is Termination.TIME_LIMIT
+        and found.x is not None
+        and not found.status.is_optimal
+    )
 
 
 def test_a_series_that_stops_early_is_not_optimal():
-    def lie(call, solution):  # the first program is for a positive point, the second the first with tangents
+    def lie(
+        call, solution
+    ):  # the first program is for a positive point, the second the first with tangents
         return dataclasses.replace(solution, x=None) if call == 3 else solution
 
     found = tangents.solve_with_logs(Lying(lie), logarithmic(), Options())
@@ -273,7 +333,11 @@ def test_a_series_that_stops_early_is_not_optimal():
 
 def test_tangents_believe_no_duals_that_prove_nothing():
     def lie(call, solution):
-        return solution if solution.row_duals is None else dataclasses.replace(solution, row_duals=-solution.row_duals)
+        return (
+            solution
+            if solution.row_duals is None
+            else dataclasses.replace(solution, row_duals=-solution.row_duals)
+        )
 
     with pytest.raises(NotConvergedError, match="optimality conditions off"):
         tangents.solve_with_logs(Lying(lie), logarithmic(), Options())
@@ -284,7 +348,9 @@ def test_logarithms_of_nothing_and_of_whole_numbers_have_no_tangents():
         found = tangents.solve_with_logs(Highs(), logarithmic(constant=constant), Options())
         assert found.x is None and found.status.termination is Termination.INFEASIBLE
     with pytest.raises(UnsupportedError, match="continuous"):
-        tangents.solve_with_logs(Highs(), logarithmic(integrality=np.ones(2, dtype=np.uint8)), Options())
+        tangents.solve_with_logs(
+            Highs(), logarithmic(integrality=np.ones(2, dtype=np.uint8)), Options()
+        )
 
 
 @pytest.mark.parametrize(
@@ -298,7 +364,15 @@ def test_logarithms_of_nothing_and_of_whole_numbers_have_no_tangents():
 )
 def test_the_last_digits_are_those_of_the_least_error_whose_gap_is_closed(entries, best):
     found = [(error, value, str(k)) for k, (error, value) in enumerate(entries)]
-    arguments = (logarithmic(), Highs(), found, 1.0 + 1e-9, max(value for _, value in entries), 1.0, 5)
+    arguments = (
+        logarithmic(),
+        Highs(),
+        found,
+        1.0 + 1e-9,
+        max(value for _, value in entries),
+        1.0,
+        5,
+    )
     if best is None:
         with pytest.raises(NotConvergedError):
             tangents._last_digits(*arguments)
@@ -329,9 +403,19 @@ def test_a_direction_that_gains_nothing_is_none(monkeypatch):
 
 def test_directions_are_those_that_grow_most_first_in_either_sense():
     for sense, sign in (("max", 1.0), ("min", -1.0)):
-        p = program([[1.0, -1.0, 0.0]], [(-INF, 1.0)], [(0, INF)] * 3, [sign * 1.0, sign * 1.0, sign * 5.0], sense)
+        p = program(
+            [[1.0, -1.0, 0.0]],
+            [(-INF, 1.0)],
+            [(0, INF)] * 3,
+            [sign * 1.0, sign * 1.0, sign * 5.0],
+            sense,
+        )
         found = explain.explain(p)
-        assert found.index[0] == "column[2]" and (sign * found["objective"] > 0).all() and len(found) == 3
+        assert (
+            found.index[0] == "column[2]"
+            and (sign * found["objective"] > 0).all()
+            and len(found) == 3
+        )
 
 
 def test_what_cannot_be_told_is_an_error(monkeypatch):
@@ -343,7 +427,9 @@ def test_what_cannot_be_told_is_an_error(monkeypatch):
 
 def impossible():
     """x >= 2 and x <= 1; y <= 3 is fine."""
-    return program([[1.0, 0], [1.0, 0], [0, 1.0]], [(2, INF), (-INF, 1), (-INF, 3)], [(0, INF)] * 2, [1.0, 1.0])
+    return program(
+        [[1.0, 0], [1.0, 0], [0, 1.0]], [(2, INF), (-INF, 1), (-INF, 3)], [(0, INF)] * 2, [1.0, 1.0]
+    )
 
 
 def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
@@ -351,7 +437,11 @@ def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
 
     def rounded(p, *how):
         solution = honest(p, *how)
-        return solution if "elastic" not in p.name else dataclasses.replace(solution, x=solution.x + 1e-9)
+        return (
+            solution
+            if "elastic" not in p.name
+            else dataclasses.replace(solution, x=solution.x + 1e-9)
+        )
 
     monkeypatch.setattr(explain, "solve", rounded)
     found = explain.explain(impossible())

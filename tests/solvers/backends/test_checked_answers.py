@@ -14,13 +14,26 @@ from fairlp.models.programs.solution import Point
 from fairlp.solvers.backends.scaling import equilibrate
 from fairlp.tolerances import SMALLEST_COST
 
-SOLVERS = ["highs", "highs-ipm", "scipy", "glpk", "scip", "interior-point", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS"]
+SOLVERS = [
+    "highs",
+    "highs-ipm",
+    "scipy",
+    "glpk",
+    "scip",
+    "interior-point",
+    "cvxpy:CLARABEL",
+    "cvxpy:ECOS",
+    "cvxpy:SCS",
+]
 
 
 def solvers():
     """Those that are here."""
     there = fairlp.solvers()
-    return [pytest.param(name, marks=[] if there.loc[name, "available"] else pytest.mark.skip) for name in SOLVERS]
+    return [
+        pytest.param(name, marks=[] if there.loc[name, "available"] else pytest.mark.skip)
+        for name in SOLVERS
+    ]
 
 
 def small_cost_without_end():
@@ -64,7 +77,9 @@ def saying(termination, x=None, duals=None, mip=False):
     """A back end that says one thing whatever it is asked."""
 
     class Says(fairlp.Backend):
-        capabilities = frozenset({Capability.LP, Capability.DUALS, *([Capability.MILP] if mip else [])})
+        capabilities = frozenset(
+            {Capability.LP, Capability.DUALS, *([Capability.MILP] if mip else [])}
+        )
 
         def run(self, program, options):
             return Raw(termination, "so", x, duals)
@@ -109,7 +124,9 @@ def test_the_wrong_one_of_infeasible_and_unbounded_is_put_right():
 def test_an_optimum_that_its_duals_do_not_prove_is_not_called_optimal(x, duals, there):
     # minimised: duals change their signs
     solution = bounded().solve(saying(Termination.OPTIMAL, np.array(x), -np.array(duals)))
-    assert solution.status.primal is there and solution.status.is_optimal == (there is Point.OPTIMAL)
+    assert solution.status.primal is there and solution.status.is_optimal == (
+        there is Point.OPTIMAL
+    )
     assert (solution.x is None) == (there is Point.NONE)
     assert ("word" in solution.status.message) == bool(np.isnan(duals).any())
 
@@ -148,7 +165,9 @@ def test_integer_certificates_say_bound_gap_and_feasibility(solver):
         and found.bound == solution.bound
         and found.gap == pytest.approx(0, abs=1e-9)
     )
-    assert found.is_feasible and not found.is_optimal and "bound 25 by the solver's word" in str(found)
+    assert (
+        found.is_feasible and not found.is_optimal and "bound 25 by the solver's word" in str(found)
+    )
     assert certify(solution.program, solution.x, bound=30.0).gap == pytest.approx(5 / 15)
 
 
@@ -195,7 +214,9 @@ def test_a_back_end_that_ends_the_process_is_a_failed_solver():
             raise SystemExit(3)
 
     with pytest.raises(fairlp.errors.SolverError, match="SystemExit: 3"):
-        whole(0.0).solve(type("Leaves", (Leaves,), {"capabilities": frozenset({Capability.MILP})})())
+        whole(0.0).solve(
+            type("Leaves", (Leaves,), {"capabilities": frozenset({Capability.MILP})})()
+        )
 
 
 def test_a_sweep_proves_what_has_no_optimum():
@@ -223,7 +244,10 @@ def test_an_empty_row_that_cannot_hold_proves_itself():
     model.constraint("row", (model.parameter("d", n, [0.0]) * x).sum(n) >= 2)
     model.maximize(-x.sum(n))
     solution = model.solve()
-    assert solution.status.termination is Termination.INFEASIBLE and solution.infeasibility_certificate["row"] == 1
+    assert (
+        solution.status.termination is Termination.INFEASIBLE
+        and solution.infeasibility_certificate["row"] == 1
+    )
 
 
 def test_rows_without_sides_or_entries_do_not_scale_a_program():
@@ -261,7 +285,8 @@ def test_multipliers_that_a_back_end_gives_are_checked():
     assert bounded().solve(Forges()).status.termination is Termination.UNKNOWN
 
 
-# Integer programs: the status says no more than the certificate, and no more than the solver's own bound.
+# Integer programs: the status says no more than the certificate, and no more than the solver's own
+# bound.
 
 
 class SaysOfIntegers(fairlp.Backend):
@@ -304,10 +329,15 @@ def test_an_optimum_beside_another_bound_of_the_solver_itself_is_not_called_opti
 
 def test_within_a_gap_that_was_asked_for_is_a_gap_limit_and_says_what_is_known():
     told = large_row().solve(SaysOfIntegers(x=[27_000_000], bound=-28_000_000), mip_gap=0.1)
-    assert told.status.termination is Termination.GAP_LIMIT and "gap of 3.7e-02" in told.status.message
+    assert (
+        told.status.termination is Termination.GAP_LIMIT and "gap of 3.7e-02" in told.status.message
+    )
     untold = large_row().solve(SaysOfIntegers(x=[28_000_000]), mip_gap=1e-6)
     assert untold.status.termination is Termination.GAP_LIMIT
-    assert "within the gap of 1e-06 asked for" in untold.status.message and "nan" not in untold.status.message
+    assert (
+        "within the gap of 1e-06 asked for" in untold.status.message
+        and "nan" not in untold.status.message
+    )
 
 
 @pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "glpk", "cvxpy:HIGHS", "pyomo:highs"])
@@ -337,7 +367,9 @@ def test_that_no_whole_numbers_fit_is_asked_twice_at_most(monkeypatch):
     from fairlp.solvers.backends import highs
 
     solved, solve = [], highs.HighsSession.solve
-    monkeypatch.setattr(highs.HighsSession, "solve", lambda self: solved.append(self.program.is_mip) or solve(self))
+    monkeypatch.setattr(
+        highs.HighsSession, "solve", lambda self: solved.append(self.program.is_mip) or solve(self)
+    )
     assert no_whole_numbers().solve("highs").status.termination is Termination.INFEASIBLE
     assert solved.count(True) == 2
     solved.clear()
@@ -348,7 +380,9 @@ def test_that_no_whole_numbers_fit_is_asked_twice_at_most(monkeypatch):
 
 def test_a_point_refutes_that_no_whole_numbers_fit():
     solution = large_row().solve(SaysOfIntegers(Termination.INFEASIBLE))
-    assert solution.status.termination is Termination.UNKNOWN and "refuted" in solution.status.message
+    assert (
+        solution.status.termination is Termination.UNKNOWN and "refuted" in solution.status.message
+    )
 
 
 # Where simplex settles nothing.
@@ -367,7 +401,9 @@ def crossed(size=30):
     return model
 
 
-def test_an_infeasible_program_that_simplex_does_not_settle_is_proved_by_another_method(monkeypatch):
+def test_an_infeasible_program_that_simplex_does_not_settle_is_proved_by_another_method(
+    monkeypatch,
+):
     from fairlp.errors import SolverError
     from fairlp.solvers.backends import highs
 

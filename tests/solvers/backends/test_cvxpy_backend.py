@@ -50,7 +50,9 @@ def instance(users, servers, resources, seed):
     )
 
 
-@pytest.mark.parametrize("solver", ["cvxpy:OSQP", "cvxpy:SCS", "cvxpy:CLARABEL", "highs-pdlp", "ortools:PDLP"])
+@pytest.mark.parametrize(
+    "solver", ["cvxpy:OSQP", "cvxpy:SCS", "cvxpy:CLARABEL", "highs-pdlp", "ortools:PDLP"]
+)
 @pytest.mark.parametrize("shape", [(8, 3, 2), (8, 4, 3), (20, 10, 3)])
 def test_first_order_methods_solve_drfh_within_what_they_state(solver, shape):
     if not SOLVERS.loc[solver, "available"]:
@@ -66,9 +68,13 @@ def test_first_order_methods_solve_drfh_within_what_they_state(solver, shape):
 @pytest.mark.parametrize("mechanism", ["alpha-fair", "ceei", "njc"])
 def test_cone_solvers_solve_concave_models(solver, mechanism):
     for seed in range(2):
-        model = fairlp.formulate(instance(6, 3 if mechanism == "alpha-fair" else 1, 3, seed), mechanism)
+        model = fairlp.formulate(
+            instance(6, 3 if mechanism == "alpha-fair" else 1, 3, seed), mechanism
+        )
         right = model.solve("interior-point").objective
-        assert model.solve(solver).require_optimal().objective == pytest.approx(right, rel=CONFORMANCE)
+        assert model.solve(solver).require_optimal().objective == pytest.approx(
+            right, rel=CONFORMANCE
+        )
 
 
 def test_osqp_gives_the_same_answer_twice():
@@ -97,7 +103,11 @@ def square(off, accuracy):
 def test_an_answer_within_the_accuracy_of_a_back_end_says_within_what():
     rough = square(3e-7, CONFORMANCE)
     assert rough.status.is_optimal and "optimal within 3.0e-07" in rough.status.message
-    assert rough.verify().is_feasible and rough.verify().is_optimal and "within 1e-06" in str(rough.verify())
+    assert (
+        rough.verify().is_feasible
+        and rough.verify().is_optimal
+        and "within 1e-06" in str(rough.verify())
+    )
     assert rough.values["y"] == pytest.approx(1.0000012) and not rough.verify().is_within(VERIFIED)
     exact = square(0.0, CONFORMANCE)
     assert exact.status.tolerance == VERIFIED and "within" not in exact.status.message

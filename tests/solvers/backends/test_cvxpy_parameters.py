@@ -18,7 +18,10 @@ def cluster(draw):
     """Costs, coefficients, right-hand sides, ranges and the constant, all in parameters."""
     model = Model("cluster", indices=(N, R))
     x, y = model.variable("x", N, upper=9), model.variable("y", R, where=[True, False])
-    d, c = model.parameter("d", (N, R), draw.uniform(0.5, 2, (3, 2))), model.parameter("c", R, draw.uniform(3, 9, 2))
+    d, c = (
+        model.parameter("d", (N, R), draw.uniform(0.5, 2, (3, 2))),
+        model.parameter("c", R, draw.uniform(3, 9, 2)),
+    )
     w, h = model.parameter("w", N, draw.uniform(0.5, 2, 3)), model.parameter("h", (), 2.0)
     model.constraint("capacity", (d * x).sum(N) + y <= c)
     model.constraint("near", (x["ann"] - x["bob"]).between(-h, h))
@@ -36,7 +39,9 @@ def test_other_values_are_those_of_the_model(seed):
     before = {name: model.parameters[name].values.copy() for name in names}
     problem = model.to_cvxpy(parameters=names)
     assert set(problem.param_dict) == set(names) and problem.is_dcp(dpp=True)
-    assert all(np.array_equal(model.parameters[name].values, values) for name, values in before.items())
+    assert all(
+        np.array_equal(model.parameters[name].values, values) for name, values in before.items()
+    )
     assert problem.solve(solver="HIGHS") == pytest.approx(model.solve().objective, rel=1e-6)
     for name, values in before.items():
         problem.param_dict[name].value = other = draw.uniform(0.5, 3, values.shape)

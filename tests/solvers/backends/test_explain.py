@@ -40,8 +40,13 @@ def test_the_conflict_is_named_and_irreducible():
     table = model.explain()
     conflict = table.index[table["in_conflict"]].tolist()
     assert sorted(conflict) == ["capacity[cpu]", "promise[ann]", "promise[bob]"]
-    assert table.loc["promise[ann]", "requires"] == "≥ 3" and table.loc["capacity[cpu]", "requires"] == "≤ 5"
-    assert table["relax_by"].sum() == pytest.approx(2)  # 3 + 4 − 5, on the row where it is relatively cheapest
+    assert (
+        table.loc["promise[ann]", "requires"] == "≥ 3"
+        and table.loc["capacity[cpu]", "requires"] == "≤ 5"
+    )
+    assert table["relax_by"].sum() == pytest.approx(
+        2
+    )  # 3 + 4 − 5, on the row where it is relatively cheapest
     program = model.compile()
     names = program.row_names
     for left_out in conflict:  # without any one of them, the rest can hold
@@ -154,7 +159,9 @@ for solver in ("highs-ipm", "highs-hipo", "highs-pdlp", "highs-simplex"):
     assert solution.status.termination.value == "infeasible", (solver, solution.status)
     print(solver, solution.row_ray is not None)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("True") == 4
 
@@ -166,8 +173,13 @@ def fits(program, kept):
     answer = milp(
         np.zeros(n),
         integrality=program.integrality * whole,
-        bounds=Bounds(np.where(bounds, program.col_lower, -np.inf), np.where(bounds, program.col_upper, np.inf)),
-        constraints=LinearConstraint(program.A[rows], program.row_lower[rows], program.row_upper[rows])
+        bounds=Bounds(
+            np.where(bounds, program.col_lower, -np.inf),
+            np.where(bounds, program.col_upper, np.inf),
+        ),
+        constraints=LinearConstraint(
+            program.A[rows], program.row_lower[rows], program.row_upper[rows]
+        )
         if rows.any()
         else None,
         options={"time_limit": 0.2},
@@ -176,7 +188,11 @@ def fits(program, kept):
 
 
 @settings(max_examples=many(15), deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["highs", "scip", "glpk", "scipy", "cvxpy:CLARABEL"]), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["highs", "scip", "glpk", "scipy", "cvxpy:CLARABEL"]),
+    st.booleans(),
+)
 def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
     rng = np.random.default_rng(seed)
     n, m = Index("n", range(rng.integers(1, 5))), Index("m", range(rng.integers(1, 6)))
@@ -185,21 +201,30 @@ def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
     y = model.variable("y", upper=2)
     a = model.parameter("a", (m, n), rng.integers(-3, 4, (len(m), len(n))))
     low = rng.integers(-2, 4, len(m)) + 0.5
-    model.constraint("rows", ((a * x).sum(n) + y).between(low, low + rng.choice([0.2, 2.0], len(m))))
+    model.constraint(
+        "rows", ((a * x).sum(n) + y).between(low, low + rng.choice([0.2, 2.0], len(m)))
+    )
     program, table = model.compile(), model.explain(solver)
     everything = np.ones(program.n_rows + 2 * program.n_columns, dtype=bool)
     assert table.empty == fits(program, everything)
     if table.empty:
         return
-    names = {"constraint": program.row_names, "bound": program.column_names, "integer": program.column_names}
-    shown = set(zip(table.index[table["in_conflict"]], table["kind"][table["in_conflict"]], strict=True))
+    names = {
+        "constraint": program.row_names,
+        "bound": program.column_names,
+        "integer": program.column_names,
+    }
+    shown = set(
+        zip(table.index[table["in_conflict"]], table["kind"][table["in_conflict"]], strict=True)
+    )
     conflict = np.array([(name, kind) in shown for kind, of in names.items() for name in of])
     assert fits(program, conflict) is not True
     for place in np.flatnonzero(conflict):
         assert fits(program, conflict & (np.arange(len(conflict)) != place)) is not False
     give = table["relax_by"].groupby(level=0).sum()
     rows, columns = (
-        np.array([give.get(name, 0.0) for name in of]) + 1e-7 for of in (names["constraint"], names["bound"])
+        np.array([give.get(name, 0.0) for name in of]) + 1e-7
+        for of in (names["constraint"], names["bound"])
     )
     relaxed = program.replace(
         row_lower=program.row_lower - rows,
@@ -212,9 +237,14 @@ def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
 
 def test_what_may_not_give_way_is_said_by_weights():
     model = impossible()
-    for rigid, gives in (("promise", {"capacity[cpu]"}), ("capacity", {"promise[ann]", "promise[bob]"})):
+    for rigid, gives in (
+        ("promise", {"capacity[cpu]"}),
+        ("capacity", {"promise[ann]", "promise[bob]"}),
+    ):
         table = model.explain(weights={rigid: np.inf})
-        assert set(table.index[table["relax_by"] > 0]) <= gives and table["relax_by"].sum() == pytest.approx(2)
+        assert set(table.index[table["relax_by"] > 0]) <= gives and table[
+            "relax_by"
+        ].sum() == pytest.approx(2)
     assert model.explain(weights={"promise": 10})["relax_by"]["capacity[cpu]"] == pytest.approx(2)
     with pytest.raises(fairlp.FairlpError, match="did not solve 'promises, elastic'"):
         model.explain(weights={"promise": np.inf, "capacity": np.inf})
@@ -247,7 +277,10 @@ def test_bounds_of_every_conflict_may_give_way_where_rows_may_not():
     x = model.variable("x", n, upper=2)
     model.constraint("c", x >= 3)
     found = model.explain(weights={"c": np.inf})
-    assert found["relax_by"].drop(["c[ann]", "c[bob]"], errors="ignore").to_dict() == {"x[ann]": 1, "x[bob]": 1}
+    assert found["relax_by"].drop(["c[ann]", "c[bob]"], errors="ignore").to_dict() == {
+        "x[ann]": 1,
+        "x[bob]": 1,
+    }
     assert found.loc[found["kind"] == "constraint", "relax_by"].eq(0).all()
     with pytest.raises(NoSolutionError):
         model.explain(weights={"c": np.inf, "x": np.inf})

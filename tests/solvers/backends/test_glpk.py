@@ -49,13 +49,17 @@ def test_whole_variables_without_an_answer():
     assert whole().solve("glpk").objective == 1
 
 
-@pytest.mark.parametrize(("code", "ends"), [("GLP_ETMLIM", Termination.TIME_LIMIT), ("GLP_EFAIL", None)])
+@pytest.mark.parametrize(
+    ("code", "ends"), [("GLP_ETMLIM", Termination.TIME_LIMIT), ("GLP_EFAIL", None)]
+)
 def test_codes_of_the_simplex_method(monkeypatch, code, ends):
     """What GLPK says when its time is over, or when it fails."""
     model = fairlp.formulate(fairlp.examples.ghodsi(), "drf")
     monkeypatch.setattr(swiglpk, "glp_simplex", lambda problem, settings: getattr(swiglpk, code))
     if ends is None:
-        with pytest.raises(SolverError, match=f"GLPK's simplex failed with code {swiglpk.GLP_EFAIL}"):
+        with pytest.raises(
+            SolverError, match=f"GLPK's simplex failed with code {swiglpk.GLP_EFAIL}"
+        ):
             model.solve("glpk")
     else:
         assert model.solve("glpk", time_limit=60).status.termination is ends

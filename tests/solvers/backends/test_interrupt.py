@@ -16,7 +16,9 @@ from fairlp.solvers.backends import base
 from fairlp.solvers.backends.base import interruptible
 from profiles import PROFILE
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on other systems")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals are sent as on other systems"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,9 @@ def test_a_call_returns_and_raises_as_without():
     assert interruptible(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         interruptible(lambda: 1 / 0)
-    assert interruptible(threading.current_thread) is interruptible(threading.current_thread)  # the worker is kept
+    assert interruptible(threading.current_thread) is interruptible(
+        threading.current_thread
+    )  # the worker is kept
     assert interruptible(lambda: interruptible(threading.current_thread)).name == "fairlp solver"
 
 
@@ -75,7 +79,9 @@ def test_a_forked_process_has_workers_of_its_own():
         "if not child:\n    os._exit(interruptible(lambda: 7))\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.strip() == "7", done.stderr
 
 
@@ -130,7 +136,9 @@ CASES = [
 def test_every_back_end_is_interrupted_within_two_seconds(solver, kind):
     if not fairlp.solvers().loc[solver, "available"]:
         pytest.skip(solver)
-    done = subprocess.run([sys.executable, "-c", LONG, solver, kind], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", LONG, solver, kind], capture_output=True, text=True, timeout=120
+    )
     assert float(done.stdout) < 2, done.stdout + done.stderr
 
 
@@ -217,7 +225,12 @@ def test_the_process_ends_cleanly_after_an_interruption(solver, then):
     """HiGHS that still works when Python ends aborted the process (134, or 139)."""
     if not fairlp.solvers().loc[solver, "available"]:
         pytest.skip(solver)
-    done = subprocess.run([sys.executable, "-c", END, solver, then], capture_output=True, text=True, timeout=120)
-    # CVXPY does not hand over its HiGHS, so that it cannot be told to stop: the process ends, and says why
-    assert done.returncode in (*ENDS[then], *((130,) if solver == "cvxpy:HIGHS" else ())), done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", END, solver, then], capture_output=True, text=True, timeout=120
+    )
+    # CVXPY does not hand over its HiGHS, so that it cannot be told to stop: the process ends, and
+    # says why
+    assert done.returncode in (*ENDS[then], *((130,) if solver == "cvxpy:HIGHS" else ())), (
+        done.stderr
+    )
     assert ("interrupted" in done.stdout) == (then != "handler")

@@ -8,21 +8,35 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp import Capability, Index, Model, Raw, Termination
 from fairlp.models.programs.certificate import certify
-from fairlp.solvers.backends.large_coefficients import doubt, with_small_coefficients, within_objective
+from fairlp.solvers.backends.large_coefficients import (
+    doubt,
+    with_small_coefficients,
+    within_objective,
+)
 from fairlp.solvers.backends.scaling import equilibrate
 from integer_enumeration import facility, optimum, random_model, switch
 from profiles import many
 
 SOLVERS = fairlp.solvers()
-SOLVERS = [name for name in SOLVERS.index[SOLVERS["available"]] if Capability.MILP in SOLVERS.loc[name, "capabilities"]]
+SOLVERS = [
+    name
+    for name in SOLVERS.index[SOLVERS["available"]]
+    if Capability.MILP in SOLVERS.loc[name, "capabilities"]
+]
 
 
 @pytest.mark.parametrize("large", [1e3, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_large_m_does_not_move_the_optimum(solver, large):
-    for model, right in ((facility(large), 4.0), (switch(1.0, large), 2.0), (switch(0.1, large), 2.0)):
+    for model, right in (
+        (facility(large), 4.0),
+        (switch(1.0, large), 2.0),
+        (switch(0.1, large), 2.0),
+    ):
         solution = model.solve(solver).require_optimal()
-        assert solution.objective == pytest.approx(right, rel=1e-7) and solution.verify().is_feasible
+        assert (
+            solution.objective == pytest.approx(right, rel=1e-7) and solution.verify().is_feasible
+        )
 
 
 def test_the_enumeration_knows_the_optima():
@@ -35,13 +49,16 @@ def test_what_is_called_optimal_is_the_optimum_of_an_enumeration(seed, solver):
     model = random_model(seed)
     right, solution = optimum(model.compile()), model.solve(solver)
     if solution.status.is_optimal:
-        assert right is not None and solution.objective == pytest.approx(float(right), rel=1e-6, abs=1e-6)
+        assert right is not None and solution.objective == pytest.approx(
+            float(right), rel=1e-6, abs=1e-6
+        )
         assert solution.verify().is_feasible
     if solution.status.termination is Termination.INFEASIBLE:
         assert right is None
 
 
-# wrong on HiGHS, GLPK or SciPy when they were found: "optimal" with another optimum, or "infeasible"
+# wrong on HiGHS, GLPK or SciPy when they were found: "optimal" with another optimum, or
+# "infeasible"
 @pytest.mark.parametrize("seed", [40, 62, 63, 221, 365, 453, 504, 550, 685, 827, 832])
 def test_instances_that_were_wrong(seed):
     model = random_model(seed)
@@ -49,12 +66,18 @@ def test_instances_that_were_wrong(seed):
     for solver in SOLVERS:
         solution = model.solve(solver)
         if solution.status.is_optimal:
-            assert right is not None and solution.objective == pytest.approx(float(right), rel=1e-6, abs=1e-6)
+            assert right is not None and solution.objective == pytest.approx(
+                float(right), rel=1e-6, abs=1e-6
+            )
         assert solution.status.termination is not Termination.INFEASIBLE or right is None
 
 
 def test_nearly_all_are_solved():
-    unknown = [seed for seed in range(150) if random_model(seed).solve().status.termination is Termination.UNKNOWN]
+    unknown = [
+        seed
+        for seed in range(150)
+        if random_model(seed).solve().status.termination is Termination.UNKNOWN
+    ]
     assert len(unknown) <= 5
 
 
@@ -86,7 +109,9 @@ def test_sums_of_decimals_at_whole_numbers_are_exact_to_rounding():
     x = model.variable("x", integer=True, upper=9)
     model.constraint("row", 0.1 * x <= 0.3)
     model.maximize(x)
-    assert model.solve().require_optimal().x.tolist() == [3.0] and model.solve().verify().is_feasible
+    assert (
+        model.solve().require_optimal().x.tolist() == [3.0] and model.solve().verify().is_feasible
+    )
 
 
 def test_coefficients_become_as_small_as_their_rows_need():
@@ -132,7 +157,9 @@ def unbounded_switch(large, cost=1.0):
 def test_the_first_point_bounds_what_is_as_good():
     program = unbounded_switch(1e9).compile()
     bounded = within_objective(program, np.array([2.0, 1.0]))
-    assert 2 <= bounded.col_upper[0] <= 20 and abs(with_small_coefficients(bounded).A.data).max() < 50
+    assert (
+        2 <= bounded.col_upper[0] <= 20 and abs(with_small_coefficients(bounded).A.data).max() < 50
+    )
     assert within_objective(unbounded_switch(1e9, cost=0.0).compile(), np.array([2.0, 1.0])) is None
     assert within_objective(unbounded_switch(10.0).compile(), np.array([2.0, 1.0])) is None
 
@@ -204,7 +231,9 @@ def whole_model(seed):
     unit = np.where(sizes == 0, np.inf, abs(sizes)).min(axis=1)
     side = sizes @ np.round(lower + rng.random(len(v)) * 3)
     side = side + rng.integers(-1, 3, len(r)) * np.where(np.isinf(unit), 1.0, unit)
-    model.constraint("rows", activity <= side) if rng.random() < 0.5 else model.constraint("rows", activity >= side)
+    model.constraint("rows", activity <= side) if rng.random() < 0.5 else model.constraint(
+        "rows", activity >= side
+    )
     model.maximize((x * rng.integers(-3, 6, len(v)).astype(float)).sum())
     return model
 

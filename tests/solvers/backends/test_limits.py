@@ -17,8 +17,17 @@ from fairlp.models.programs.backends import available_backends, find_backend
 from fairlp.models.programs.certificate import dual_bound
 from profiles import many
 
-WHOLE = [name for name in available_backends() if "MILP" in {c.value for c in find_backend(name).capabilities}]
-HARD = {"highs": {"node_limit": 1}, "scip": {"node_limit": 1}, "scipy": {"node_limit": 1}, "glpk": {"mip_gap": 0.1}}
+WHOLE = [
+    name
+    for name in available_backends()
+    if "MILP" in {c.value for c in find_backend(name).capabilities}
+]
+HARD = {
+    "highs": {"node_limit": 1},
+    "scip": {"node_limit": 1},
+    "scipy": {"node_limit": 1},
+    "glpk": {"mip_gap": 0.1},
+}
 
 
 def knapsacks(seed, items=30, rows=10):
@@ -57,11 +66,15 @@ def test_bound_and_gap_hold_for_the_optimum_by_brute_force(seed):
     for solver in WHOLE:
         for limits in (
             {},
-            {"mip_gap": 0.2} if "mip_gap" in getattr(find_backend(solver), "honours", {"mip_gap"}) else {},
+            {"mip_gap": 0.2}
+            if "mip_gap" in getattr(find_backend(solver), "honours", {"mip_gap"})
+            else {},
         ):
             found = model.solve(solver, **limits)
             assert found.objective <= right + 1e-9
-            assert found.status.is_optimal == (not limits) or found.objective == pytest.approx(right)
+            assert found.status.is_optimal == (not limits) or found.objective == pytest.approx(
+                right
+            )
             if found.bound is not None:
                 assert found.bound >= right - 1e-6
                 assert found.gap >= (right - found.objective) / abs(found.objective) - 1e-6
@@ -71,7 +84,9 @@ def test_bound_and_gap_hold_for_the_optimum_by_brute_force(seed):
 def test_a_limit_is_no_optimum(hard, solver):
     model, full = hard
     found = model.solve(solver, **HARD.get(solver, {"node_limit": 1}))
-    assert found.status.termination is (Termination.GAP_LIMIT if solver == "glpk" else Termination.NODE_LIMIT)
+    assert found.status.termination is (
+        Termination.GAP_LIMIT if solver == "glpk" else Termination.NODE_LIMIT
+    )
     assert found.x is None or found.verify().is_feasible
     if solver != "cvxpy:HIGHS":  # CVXPY keeps no bound
         assert full.objective <= found.bound < 1.2 * full.objective and found.gap > 0
@@ -107,8 +122,12 @@ def test_iterations_are_limited(solver):
         assert right.objective <= found.bound < np.inf and np.isnan(found.gap)
         assert right.gap < 1e-9
     again = model.solve(start=right)
-    assert again.iterations.get("simplex", 0) == 0 and again.objective == pytest.approx(right.objective)
-    with pytest.raises(UnsupportedError, match="from the basis of a Solution by simplex, and dict has none"):
+    assert again.iterations.get("simplex", 0) == 0 and again.objective == pytest.approx(
+        right.objective
+    )
+    with pytest.raises(
+        UnsupportedError, match="from the basis of a Solution by simplex, and dict has none"
+    ):
         model.solve(start={"x": right.values["x"]})
 
 
@@ -128,7 +147,11 @@ def test_progress_is_told(hard, tmp_path):
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_a_start_is_taken(hard, solver):
     model, full = hard
-    for start in (full, {"x": full.values["x"]}, {"x": full.values["x"].iloc[::-1].head(30).to_dict()}):
+    for start in (
+        full,
+        {"x": full.values["x"]},
+        {"x": full.values["x"].iloc[::-1].head(30).to_dict()},
+    ):
         found = model.solve(solver, start=start, node_limit=1)
         assert found.objective == pytest.approx(full.objective)
     with pytest.raises(UnknownNameError, match="'item99'"):
@@ -144,7 +167,11 @@ def test_a_pool_has_points_of_every_rank(hard, solver):
     model, full = hard
     pool = model.solve(solver, pool=3).pool
     values = [one.objective for one in pool]
-    assert 1 < len(pool) <= 3 and values == sorted(values, reverse=True) and values[0] == pytest.approx(full.objective)
+    assert (
+        1 < len(pool) <= 3
+        and values == sorted(values, reverse=True)
+        and values[0] == pytest.approx(full.objective)
+    )
     assert all(one.verify().is_feasible for one in pool) and full.pool == ()
 
 
@@ -158,7 +185,11 @@ def test_a_pool_has_points_of_every_rank(hard, solver):
         ("highs", {"mip_gap": -1}, "mip_gap is -1; expected a number >= 0"),
         ("highs", {"node_limit": 1.5}, "expected a whole number >= 0"),
         ("highs", {"progress": 3}, "expected a function of a fairlp.Progress"),
-        ("highs", {"start": [1]}, "expected a mapping from names of variables to labelled values, or a Solution"),
+        (
+            "highs",
+            {"start": [1]},
+            "expected a mapping from names of variables to labelled values, or a Solution",
+        ),
         ("highs", {"log_file": 3}, "expected a path"),
     ],
 )

@@ -32,7 +32,9 @@ def same(model, solution, rel):
     assert solution.objective == pytest.approx(expected.objective, rel=rel)
     assert solution.verify().is_feasible
     for name in model.variables:
-        np.testing.assert_array_equal(np.isnan(solution.values[name]), np.isnan(expected.values[name]))
+        np.testing.assert_array_equal(
+            np.isnan(solution.values[name]), np.isnan(expected.values[name])
+        )
     return solution
 
 
@@ -44,7 +46,9 @@ def test_highs_objects(name, mechanism):
     solution = same(model, model.read_back(highs), 1e-9)
     assert solution.verify().is_optimal
     assert [highs.getRowName(k)[1] for k in range(highs.getNumRow())] == model.compile().row_names
-    assert [highs.getColName(k)[1] for k in range(highs.getNumCol())] == model.compile().column_names
+    assert [
+        highs.getColName(k)[1] for k in range(highs.getNumCol())
+    ] == model.compile().column_names
 
 
 @pytest.mark.parametrize(("name", "mechanism"), CASES)
@@ -56,7 +60,11 @@ def test_cvxpy_problems(name, mechanism):
     assert solution.verify().is_optimal and set(problem.var_dict) == set(model.variables)
     tasks = next(name for name in ("g", "x", "s") if name in model.variables)
     instance = examples.load(name)
-    if not instance.has_constraints and mechanism not in ("drf", "edrf") and len(instance.servers) > 1:
+    if (
+        not instance.has_constraints
+        and mechanism not in ("drf", "edrf")
+        and len(instance.servers) > 1
+    ):
         assert problem.var_dict[tasks].shape == (len(instance.users), len(instance.servers))
 
 
@@ -94,7 +102,9 @@ def test_a_user_adds_a_constraint_in_each():
     instance = examples.wang_figure_1()
     model = fairlp.formulate(instance, "drfh")
     built = model.to_pyomo()
-    built.extra = pyo.Constraint(expr=built.g["user1", "server1"] + built.g["user1", "server2"] <= 0.3)
+    built.extra = pyo.Constraint(
+        expr=built.g["user1", "server1"] + built.g["user1", "server2"] <= 0.3
+    )
     SolverFactory("highs").solve(built)
     problem = model.to_cvxpy()
     import cvxpy as cp
@@ -103,7 +113,9 @@ def test_a_user_adds_a_constraint_in_each():
     extended = cp.Problem(problem.objective, [*problem.constraints, cp.sum(g[0]) <= 0.3])
     extended.solve(solver="CLARABEL")
     highs = model.to_highs()
-    columns = np.flatnonzero([name.startswith("g[user1") for name in model.compile().column_names]).astype(np.int32)
+    columns = np.flatnonzero(
+        [name.startswith("g[user1") for name in model.compile().column_names]
+    ).astype(np.int32)
     highs.addRow(-np.inf, 0.3, len(columns), columns, np.ones(len(columns)))
     highs.run()
     for solved in (built, extended, highs):

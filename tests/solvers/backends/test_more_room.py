@@ -10,7 +10,10 @@ from fairlp.solvers.backends import highs
 def program():
     """One fixed point of PS-DSF, planted: feasible to the last digit."""
     program = fairlp.library.load("psdsf-theorem-2").program()
-    if highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve().x is not None:
+    if (
+        highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve().x
+        is not None
+    ):
         pytest.skip("this version of HiGHS finds the point at once")
     return program
 
@@ -26,7 +29,10 @@ def test_what_is_not_certified_is_not_taken(program, monkeypatch):
     def listening(back_end, given, options, series=True):
         asked.append(options.primal_tolerance)
         return session(
-            back_end, given.replace(row_upper=given.row_upper + 1.0) if len(asked) > 1 else given, options, series
+            back_end,
+            given.replace(row_upper=given.row_upper + 1.0) if len(asked) > 1 else given,
+            options,
+            series,
         )
 
     real = highs.Solution.verify
@@ -55,7 +61,9 @@ def test_a_time_limit_is_for_all_of_it(program, monkeypatch):
     found = highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve()
     late = found if found.x is None else None
     assert late is not None
-    again = highs.Highs()._with_more_room(program, fairlp.Options(time_limit=late.times["solve"] / 2), late)
+    again = highs.Highs()._with_more_room(
+        program, fairlp.Options(time_limit=late.times["solve"] / 2), late
+    )
     assert again is late
 
 

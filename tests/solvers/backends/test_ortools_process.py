@@ -86,7 +86,9 @@ def test_a_process_of_another_owner_is_left_alone(monkeypatch):
     process = ortools_backend._kept[False]
     process.owner = -1  # as after a fork
     assert ask("who", "", False, None) != ours
-    assert process.child.wait() == 0, "it was killed; it should only see that nobody asks here any more"
+    assert process.child.wait() == 0, (
+        "it was killed; it should only see that nobody asks here any more"
+    )
 
 
 def test_beside_or_tools_in_one_process_a_message_says_what_to_do():

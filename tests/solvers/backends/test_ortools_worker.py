@@ -37,7 +37,13 @@ def planted(status, words="as told"):
             self.helper = SimpleNamespace(fill_model_from_sparse_data=self.fill)
 
         def fill(self, col_lower, col_upper, c, row_lower, row_upper, matrix):
-            asked.update(col_lower=col_lower, col_upper=col_upper, c=c, row_lower=row_lower, row_upper=row_upper)
+            asked.update(
+                col_lower=col_lower,
+                col_upper=col_upper,
+                c=c,
+                row_lower=row_lower,
+                row_upper=row_upper,
+            )
             asked["matrix"] = matrix.toarray().tolist()
 
         def get_variables(self):
@@ -77,7 +83,12 @@ def planted(status, words="as told"):
 def source(tmp_path):
     def written(**more):
         arrays = {name: np.array(value) for name, value in {**GIVEN, **more}.items()}
-        matrix = {"data": ROWS.data, "indices": ROWS.indices, "indptr": ROWS.indptr, "shape": np.array(ROWS.shape)}
+        matrix = {
+            "data": ROWS.data,
+            "indices": ROWS.indices,
+            "indptr": ROWS.indptr,
+            "shape": np.array(ROWS.shape),
+        }
         np.savez(tmp_path / "in.npz", **arrays, **matrix)
         return tmp_path / "in.npz"
 
@@ -98,7 +109,13 @@ def solved(monkeypatch, source, status, words="as told"):
 @pytest.mark.parametrize("status", ["OPTIMAL", "FEASIBLE"])
 def test_a_program_goes_to_the_solver_and_its_answer_comes_back(source, monkeypatch, status):
     found, asked = solved(monkeypatch, source(), status)
-    assert found == {"status": status, "message": "as told", "x": [0.5, 1.75], "row_duals": [-1.0], "seconds": 2.5}
+    assert found == {
+        "status": status,
+        "message": "as told",
+        "x": [0.5, 1.75],
+        "row_duals": [-1.0],
+        "seconds": 2.5,
+    }
     assert asked.pop("matrix") == [[1.0, 2.0]]
     assert {name: np.asarray(value).tolist() for name, value in asked.items()} == GIVEN
 
@@ -125,6 +142,10 @@ def test_questions_are_answered_one_by_one_and_nothing_else_is_said(monkeypatch)
     monkeypatch.setattr(ortools_worker, "solve", solve)
     monkeypatch.setattr(sys, "stdin", io.StringIO('["a", "b"]\n["bad", "c"]\n["d", "e"]\n'))
     ortools_worker.main()
-    assert [json.loads(line) for line in answers.getvalue().splitlines()] == [None, "ValueError: no such file", None]
+    assert [json.loads(line) for line in answers.getvalue().splitlines()] == [
+        None,
+        "ValueError: no such file",
+        None,
+    ]
     assert asked == [("a", "b"), ("bad", "c"), ("d", "e")]
     assert handled == [(signal.SIGINT, signal.SIG_IGN)] and turned == [(2, 1)]

@@ -12,7 +12,13 @@ import fairlp
 from cli_runner import fairlp_in_a_shell, run
 from fairlp import study
 from fairlp.conformance.zoo import FAMILIES
-from fairlp.errors import NoSolutionError, SolverError, StudyError, UnknownNameError, UnsupportedError
+from fairlp.errors import (
+    NoSolutionError,
+    SolverError,
+    StudyError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from fairlp.models.programs import backends
 from own_back_ends import LIES, Dual, Whole, liar
 from paths import ROOT
@@ -37,7 +43,11 @@ def test_it_is_taken_wherever_a_solver_is(solver):
     model = fairlp.formulate(INSTANCE, "drf")
     found = fairlp.allocate(INSTANCE, "drf", solver=solver)
     assert found.totals.to_dict() == pytest.approx({"A": 3.0, "B": 2.0})
-    assert (found.method, found.solver, type(found.solver)) == ("lp", "Dual", str) and found.unproved == ""
+    assert (found.method, found.solver, type(found.solver)) == (
+        "lp",
+        "Dual",
+        str,
+    ) and found.unproved == ""
     for solution in (model.solve(solver), model.compile().solve(solver)):
         assert solution.solver == "Dual" and solution.verify().is_optimal
     leximin = fairlp.leximin(model, solver=solver)
@@ -55,12 +65,19 @@ def test_it_is_taken_wherever_a_solver_is(solver):
 def test_an_infeasible_model_is_explained(solver):
     model = fairlp.formulate(INSTANCE, "drf")
     model.constraint("too-much", model["x"].sum() >= 100)
-    assert "too-much" in str(model.explain(solver).to_dict()) and not model.solve(solver).status.is_optimal
+    assert (
+        "too-much" in str(model.explain(solver).to_dict())
+        and not model.solve(solver).status.is_optimal
+    )
 
 
 def test_conformance_of_ones_own():
     counts = fairlp.conformance.summary(fairlp.conformance.check(Dual))
-    assert counts["failed"] == counts["undecided"] == 0 and counts["passed"] > 30 and counts["unable"] > 0
+    assert (
+        counts["failed"] == counts["undecided"] == 0
+        and counts["passed"] > 30
+        and counts["unable"] > 0
+    )
 
 
 def test_conformance_of_an_object_a_class_and_a_name(solver, monkeypatch):
@@ -75,7 +92,9 @@ def test_an_object_goes_to_every_family(mechanism):
     instance = fairlp.examples.ghodsi()
     kind = {"method": "milp"} if mechanism == "njc" else {"method": "lp"}
     own = Whole(0.0, licence="x") if mechanism == "njc" else Dual()
-    found = fairlp.allocate(instance, mechanism, solver=own, **({} if mechanism == "ceei" else kind))
+    found = fairlp.allocate(
+        instance, mechanism, solver=own, **({} if mechanism == "ceei" else kind)
+    )
     expected = fairlp.allocate(instance, mechanism, **({} if mechanism == "ceei" else kind))
     np.testing.assert_allclose(found.totals, expected.totals, rtol=1e-6)
     assert found.solver == own.name and type(found.solver) is str
@@ -84,7 +103,10 @@ def test_an_object_goes_to_every_family(mechanism):
 def test_an_object_with_its_own_constructor_solves_whole_tasks():
     own = Whole(0.0, licence="mine")
     found = fairlp.allocate(INSTANCE, "drf-milp", solver=own)
-    assert found.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist() and found.solver == "whole"
+    assert (
+        found.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist()
+        and found.solver == "whole"
+    )
     assert "no duals" in fairlp.allocate(INSTANCE, "drf", solver=own).unproved
     with pytest.raises(UnsupportedError, match="needs MILP"):
         fairlp.allocate(INSTANCE, "drf-milp", solver=Dual())
@@ -113,9 +135,18 @@ def test_a_back_end_that_lies_is_caught(lie):
 
 WRONG_FORMS = {
     "no Raw": (lambda raw: raw.x, "run is to return a fairlp.Raw"),
-    "no word of why": (lambda raw: fairlp.Raw("fine", "", raw.x), "expected one of fairlp.Termination"),
-    "a point too short": (lambda raw: fairlp.Raw(raw.termination, "", raw.x[1:]), r"x of shape \(2,\)"),
-    "duals too long": (lambda raw: fairlp.Raw(raw.termination, "", raw.x, np.zeros(99)), r"row_duals of shape \(99,\)"),
+    "no word of why": (
+        lambda raw: fairlp.Raw("fine", "", raw.x),
+        "expected one of fairlp.Termination",
+    ),
+    "a point too short": (
+        lambda raw: fairlp.Raw(raw.termination, "", raw.x[1:]),
+        r"x of shape \(2,\)",
+    ),
+    "duals too long": (
+        lambda raw: fairlp.Raw(raw.termination, "", raw.x, np.zeros(99)),
+        r"row_duals of shape \(99,\)",
+    ),
     "an exception": (lambda raw: 1 / 0, "ZeroDivisionError"),
 }
 
@@ -175,7 +206,8 @@ def test_a_package_that_is_missing_is_named():
         package, install = "no_such_package", "pip install it"
 
     with pytest.raises(
-        fairlp.errors.SolverNotAvailableError, match="'Missing' is not available: no_such_package is not"
+        fairlp.errors.SolverNotAvailableError,
+        match="'Missing' is not available: no_such_package is not",
     ):
         fairlp.allocate(INSTANCE, "drf", solver=Missing())
     fairlp.register_solver("missing", Missing)
@@ -194,7 +226,9 @@ def test_options_are_heeded_or_refused():
 
     fairlp.formulate(INSTANCE, "drf").solve(Heeds(), threads=3)
     assert seen == [3]
-    with pytest.raises(UnsupportedError, match="Heeds cannot honour the option 'seed'; it honours: threads"):
+    with pytest.raises(
+        UnsupportedError, match="Heeds cannot honour the option 'seed'; it honours: threads"
+    ):
         fairlp.allocate(INSTANCE, "drf", solver=Heeds(), seed=1)
     with pytest.raises(UnknownNameError, match="solver 'Heeds' has no option 'treads'"):
         fairlp.formulate(INSTANCE, "drf").solve(Heeds(), treads=1)
@@ -210,7 +244,9 @@ def test_registering_an_object_a_class_and_a_function():
         fairlp.allocate(INSTANCE, "drf", solver="cbbc")
 
 
-@pytest.mark.parametrize("name", ["highs", "HiGHS", "ortools:GLOP", "cvxpy", "cvxpy:MINE", "a,b", "", " ", None, 3])
+@pytest.mark.parametrize(
+    "name", ["highs", "HiGHS", "ortools:GLOP", "cvxpy", "cvxpy:MINE", "a,b", "", " ", None, 3]
+)
 def test_names_that_cannot_be_registered(name):
     with pytest.raises(UnknownNameError, match=r"one of fairlp's|cannot be called"):
         fairlp.register_solver(name, Dual)
@@ -246,7 +282,12 @@ def test_the_name_that_carries_an_object_travels():
 def experiment(solver):
     how = {"mechanism": "drf", "method": "lp", "solver": solver}
     return study.Study(
-        "s", "uniform-integers", {"users": [3], "resources": [2]}, {"own": how, "theirs": "drf"}, ["summary"], runs=2
+        "s",
+        "uniform-integers",
+        {"users": [3], "resources": [2]},
+        {"own": how, "theirs": "drf"},
+        ["summary"],
+        runs=2,
     )
 
 
@@ -269,7 +310,9 @@ def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     for where in ("mine.py:Dual", "own_back_ends:Dual"):
         result = run("allocate", "ghodsi", "-m", "drf", "--solver", where, "--json")
-        assert result.exit_code == 0 and json.loads(result.stdout)["solver"] == "Dual", result.output
+        assert result.exit_code == 0 and json.loads(result.stdout)["solver"] == "Dual", (
+            result.output
+        )
     fairlp.formulate(INSTANCE, "drf").write("drf.mps")
     result = run("solve", "drf.mps", "--compare", "mine.py:Dual,scipy", "--json")
     assert result.exit_code == 0 and "Dual" in result.stdout, result.output
@@ -288,14 +331,19 @@ def test_a_class_of_a_script_in_a_new_process(tmp_path):
     """`module:Class` by the installed command's own entry, in a process that knows nothing of it."""
     text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    done = fairlp_in_a_shell("allocate", "ghodsi", "-m", "drf", "--solver", f"{tmp_path}/mine.py:Dual", "--json")
+    done = fairlp_in_a_shell(
+        "allocate", "ghodsi", "-m", "drf", "--solver", f"{tmp_path}/mine.py:Dual", "--json"
+    )
     assert done.returncode == 0 and json.loads(done.stdout)["solver"] == "Dual", done.stderr
 
 
 @pytest.mark.parametrize("mechanism", ["drf-milp", "pdrf"])
 def test_whole_tasks_of_a_back_end_that_lies_are_refused_or_by_its_word(mechanism):
     honest = fairlp.allocate(
-        INSTANCE, mechanism, method="milp" if mechanism == "drf-milp" else "lp", solver=Whole(0.0, licence="x")
+        INSTANCE,
+        mechanism,
+        method="milp" if mechanism == "drf-milp" else "lp",
+        solver=Whole(0.0, licence="x"),
     )
     assert "by the word of whole" in honest.unproved
 

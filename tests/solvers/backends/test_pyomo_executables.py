@@ -20,13 +20,16 @@ fileutils = pytest.importorskip("pyomo.common.fileutils")
 if importlib.util.find_spec("pulp") is None:
     pytest.skip("PuLP is not installed", allow_module_level=True)
 
-#: Asked in a process of its own: with PuLP loaded, OSQP 1.1 ends the whole process with a segmentation fault.
+#: Asked in a process of its own: with PuLP loaded, OSQP 1.1 ends the whole process with a
+#: segmentation fault.
 WHERE = "import pulp; print(pulp.PULP_CBC_CMD().path)"
 
 
 @pytest.fixture
 def cbc(tmp_path, monkeypatch):
-    told = subprocess.run([sys.executable, "-W", "ignore", "-c", WHERE], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WHERE], capture_output=True, text=True, check=True
+    )
     command = Path(told.stdout.strip())
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "cbc").symlink_to(command.resolve())
@@ -41,7 +44,9 @@ def cbc(tmp_path, monkeypatch):
 def test_it_is_there_where_its_executable_is(cbc, monkeypatch):
     assert fairlp.solvers().available[cbc]
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(SolverNotAvailableError, match="an executable 'cbc' on the PATH for cbc; install cbc"):
+    with pytest.raises(
+        SolverNotAvailableError, match="an executable 'cbc' on the PATH for cbc; install cbc"
+    ):
         fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(cbc)
 
 

@@ -66,7 +66,9 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch):
 def test_large_even_programs_go_to_hipo_where_it_is(monkeypatch):
     pytest.importorskip("highspy_extras")
     monkeypatch.setattr(highs, "HIPO_FROM", 1)
-    even, uneven = (fairlp.Instance.from_arrays([[1.0, b], [b, 1.0]], [[4.0, 4.0]]) for b in (2.0, 1e4))
+    even, uneven = (
+        fairlp.Instance.from_arrays([[1.0, b], [b, 1.0]], [[4.0, 4.0]]) for b in (2.0, 1e4)
+    )
     found = [fairlp.formulate(each, "drf").solve() for each in (even, uneven)]
     assert [one.method for one in found] == ["hipo", "simplex"]
     assert found[0].verify().is_optimal
@@ -75,7 +77,11 @@ def test_large_even_programs_go_to_hipo_where_it_is(monkeypatch):
 @pytest.mark.parametrize(
     ("raised", "message", "termination"),
     [
-        ("Solver stopped: time limit reached.\nmore", "Solver stopped: time limit reached.", Termination.TIME_LIMIT),
+        (
+            "Solver stopped: time limit reached.\nmore",
+            "Solver stopped: time limit reached.",
+            Termination.TIME_LIMIT,
+        ),
         ("failed", "failed", Termination.UNKNOWN),
         ("", "SolverError", Termination.UNKNOWN),
     ],
@@ -134,7 +140,10 @@ def test_a_process_of_ortools_that_hangs_or_fails(monkeypatch):
         raise TimeoutError
 
     monkeypatch.setattr(ortools_backend, "ask", hangs)
-    assert model().solve(solver="ortools:GLOP", time_limit=1).status.termination is Termination.TIME_LIMIT
+    assert (
+        model().solve(solver="ortools:GLOP", time_limit=1).status.termination
+        is Termination.TIME_LIMIT
+    )
     monkeypatch.setattr(ortools_backend, "ask", lambda *_: "exit 3")
     with pytest.raises(SolverError, match=r"ortools:GLOP failed in its process \(exit 3\)"):
         model().solve(solver="ortools:GLOP")
@@ -142,7 +151,9 @@ def test_a_process_of_ortools_that_hangs_or_fails(monkeypatch):
 
 def test_threads_of_pdlp():
     pytest.importorskip("ortools")
-    assert model().solve(solver="ortools:PDLP", threads=1).objective == pytest.approx(2 / 3, rel=1e-4)
+    assert model().solve(solver="ortools:PDLP", threads=1).objective == pytest.approx(
+        2 / 3, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +161,11 @@ def test_threads_of_pdlp():
     [
         ("GLOP", {}, "primal_feasibility_tolerance: 1e-05 dual_feasibility_tolerance: 1e-07"),
         ("GLOP", {"extra": {"use_dual_simplex": 1}}, " use_dual_simplex: 1"),
-        ("PDLP", {}, "eps_optimal_absolute: 1e-07 eps_optimal_relative: 1e-07"),  # one for both: the smaller one
+        (
+            "PDLP",
+            {},
+            "eps_optimal_absolute: 1e-07 eps_optimal_relative: 1e-07",
+        ),  # one for both: the smaller one
         ("PDLP", {"threads": 2}, " num_threads: 2"),
     ],
 )
@@ -164,7 +179,9 @@ def test_options_of_ortools_reach_its_process(solver, options, parameters, monke
 
     monkeypatch.setattr(ortools_backend, "ask", ask)
     with pytest.raises(SolverError, match="nothing"):
-        model().solve(f"ortools:{solver}", primal_tolerance=1e-5, dual_tolerance=1e-7, time_limit=3, **options)
+        model().solve(
+            f"ortools:{solver}", primal_tolerance=1e-5, dual_tolerance=1e-7, time_limit=3, **options
+        )
 
 
 def test_an_equation_that_cannot_hold_is_explained_as_one():

@@ -45,7 +45,10 @@ def small(sense="max", bound=4.0, low=None, integer=False):
     """Maximise 3x + 2y (or minimise the negative) with x + y <= bound, x + 3y <= 7, x <= 3."""
     model = Model("small")
     sign = 1 if sense == "max" else -1
-    x, y = (model.variable(name, upper=upper, integer=integer) for name, upper in (("x", 3), ("y", None)))
+    x, y = (
+        model.variable(name, upper=upper, integer=integer)
+        for name, upper in (("x", 3), ("y", None))
+    )
     model.constraint("first", x + y <= bound)
     model.constraint("second", x + 3 * y <= 7)
     if low is not None:
@@ -88,9 +91,13 @@ def test_prices_of_an_allocation_are_per_unit_of_resource():
         weights=instance.weights,
         eligible=instance.eligible,
     )
-    np.testing.assert_allclose(fairlp.allocate(scaled, "tsf", method="lp").prices * 2, plain, rtol=1e-12)
+    np.testing.assert_allclose(
+        fairlp.allocate(scaled, "tsf", method="lp").prices * 2, plain, rtol=1e-12
+    )
     edrf = fairlp.allocate(examples.ghodsi(), "edrf", method="lp").prices
-    np.testing.assert_allclose(edrf, fairlp.allocate(examples.ghodsi(), "drfh", method="lp").prices, rtol=1e-12)
+    np.testing.assert_allclose(
+        edrf, fairlp.allocate(examples.ghodsi(), "drfh", method="lp").prices, rtol=1e-12
+    )
     np.testing.assert_allclose(edrf, [[2 / 27, 0]], rtol=1e-12)
 
 
@@ -106,7 +113,9 @@ def test_a_program_solves_explains_and_writes_itself(tmp_path):
     assert program.solve().objective == pytest.approx(2 / 3)
     assert program.explain().empty
     program.write(tmp_path / "drf.mps")
-    assert fairlp.read_program(tmp_path / "drf.mps").solve("scipy").objective == pytest.approx(2 / 3)
+    assert fairlp.read_program(tmp_path / "drf.mps").solve("scipy").objective == pytest.approx(
+        2 / 3
+    )
 
 
 def test_infeasible_and_unbounded_are_not_answers():
@@ -186,7 +195,9 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch):
 def test_a_certificate_believes_nobody(seed):
     """The true answer passes; a point or dual that is moved fails."""
     instance = random_instance(seed, limits=False)
-    solution = fairlp.formulate(instance, "drfh").solve(primal_tolerance=1e-10, dual_tolerance=1e-10)
+    solution = fairlp.formulate(instance, "drfh").solve(
+        primal_tolerance=1e-10, dual_tolerance=1e-10
+    )
     if solution.objective == 0:
         return
     assert solution.verify().is_optimal
@@ -213,7 +224,9 @@ def test_scaling_is_exact_and_undone(unit):
         eligible=instance.eligible,
     )
     solution = fairlp.formulate(scaled, "tsf").solve()
-    assert solution.objective == pytest.approx(fairlp.formulate(instance, "tsf").solve().objective, rel=1e-13)
+    assert solution.objective == pytest.approx(
+        fairlp.formulate(instance, "tsf").solve().objective, rel=1e-13
+    )
     assert solution.verify().is_optimal
     assert solution.duals["capacity"].sum().sum() * unit == pytest.approx(
         fairlp.formulate(instance, "tsf").solve().duals["capacity"].sum().sum(), rel=1e-12
@@ -236,13 +249,18 @@ def test_solvers_and_mechanisms_are_tables_and_packages():
     import fairlp.solvers.backends.highs
 
     table = fairlp.solvers()
-    assert table.index.name == "solver" and table["available"].dtype == bool and table.loc["highs", "available"]
+    assert (
+        table.index.name == "solver"
+        and table["available"].dtype == bool
+        and table.loc["highs", "available"]
+    )
     assert fairlp.solvers.backends.highs.Highs is not None
     assert list(fairlp.mechanisms().index) == list(fairlp.mechanisms.TABLE)
     assert {"title", "source", "methods"} <= set(fairlp.mechanisms().columns)
 
 
-# What back ends are seldom given or give: no basis, no point, no rows, strange expressions, names that meet.
+# What back ends are seldom given or give: no basis, no point, no rows, strange expressions, names
+# that meet.
 
 N = Index("n", ["ann", "bob"], "user")
 
@@ -345,7 +363,8 @@ def test_glpk_that_is_stopped_by_the_clock_says_so(monkeypatch):
     assert found.status.termination is fairlp.Termination.TIME_LIMIT
 
 
-# What back ends seldom meet: blocks without elements, calls that HiGHS refuses, limits, tangents of nothing.
+# What back ends seldom meet: blocks without elements, calls that HiGHS refuses, limits, tangents of
+# nothing.
 
 
 def two_users(columns=True, rows=True):
@@ -358,7 +377,9 @@ def two_users(columns=True, rows=True):
     return made
 
 
-@pytest.mark.parametrize(("columns", "rows", "best"), [(False, False, 5), (False, True, 5), (True, False, 11)])
+@pytest.mark.parametrize(
+    ("columns", "rows", "best"), [(False, False, 5), (False, True, 5), (True, False, 11)]
+)
 def test_glpk_takes_programs_without_columns_or_rows(columns, rows, best):
     pytest.importorskip("swiglpk")
     assert two_users(columns, rows).solve("glpk").objective == best
@@ -425,7 +446,10 @@ def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypat
 
     monkeypatch.setattr(highs.Highs, "solve", blind)
     monkeypatch.setattr(tangents, "_MOST", 3)
-    with pytest.raises(NotConvergedError, match="after 3 programs: what some terms are worth is below the tolerance"):
+    with pytest.raises(
+        NotConvergedError,
+        match="after 3 programs: what some terms are worth is below the tolerance",
+    ):
         tangents.solve_with_logs(solver, two, Options())
 
 
@@ -438,7 +462,12 @@ def test_bounds_of_integers_need_not_be_whole(solver):
         model.parameter("d", n, [3.1554657, 1.21465201, 3.82789289]),
         model.parameter("w", n, [1, 2, 1]),
     )
-    x = model.variable("x", n, i, upper=[[1.60080643, 1.51262437], [1.68482891, 0.73788307], [1.57253903, 1.53980281]])
+    x = model.variable(
+        "x",
+        n,
+        i,
+        upper=[[1.60080643, 1.51262437], [1.68482891, 0.73788307], [1.57253903, 1.53980281]],
+    )
     y = model.variable("y", n, upper=0.5, integer=True)
     model.constraint("capacity", (d * x).sum(n) <= model.parameter("c", i, [6, 9]))
     model.constraint("band", x.sum(i).between(0, 5.83))
@@ -474,7 +503,9 @@ def test_pyomo_stops_the_solver_that_it_has_loaded():
     assert told == [("time_limit", 0.0)]
 
 
-@pytest.mark.parametrize(("relation", "feasible"), [("<=", True), (">=", True), ("==", True), ("<", False)])
+@pytest.mark.parametrize(
+    ("relation", "feasible"), [("<=", True), (">=", True), ("==", True), ("<", False)]
+)
 def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
     pytest.importorskip("pyomo")
     made = model()

@@ -23,7 +23,9 @@ SHAPES = {"UsersLast": (30, 20), "ServersLast": (60, 4)}
 #: Answers differ by what their certificates allow.
 EQUAL = 1e-9
 #: The standard and nothing else, on a device whose arrays NumPy cannot see.
-STRICT = Home(array_api_strict, array_api_strict.Device("device1"), array_api_strict.Device("CPU_DEVICE"))
+STRICT = Home(
+    array_api_strict, array_api_strict.Device("device1"), array_api_strict.Device("CPU_DEVICE")
+)
 LIBRARIES = {"strict": "array_api_strict", "torch:cpu": "torch"}
 
 
@@ -84,7 +86,11 @@ def shared(given, mechanism, **options):
 def test_rounds_are_those_of_numpy(device, seen, kind, side):
     given = instance(kind, *SHAPES[side], 3)
     found = shared(given, "drfh", device=device)
-    assert seen["libraries"] == {LIBRARIES[device]} and seen["sides"] == {side} and found.residual <= EQUAL
+    assert (
+        seen["libraries"] == {LIBRARIES[device]}
+        and seen["sides"] == {side}
+        and found.residual <= EQUAL
+    )
     # each is within that of the optimum
     np.testing.assert_allclose(found.levels, shared(given, "drfh").levels, rtol=2 * EQUAL)
 
@@ -98,9 +104,15 @@ def test_rounds_on_the_face_are_on_the_device_too(device, seen, kind, monkeypatc
 
 @pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 5))
 def test_proportional_fairness_is_that_of_numpy(device, seen, kind, side):
-    problem = Structure.of(fairlp.formulate(instance(kind, *SHAPES[side], 3), "ceei").compile()).problem
+    problem = Structure.of(
+        fairlp.formulate(instance(kind, *SHAPES[side], 3), "ceei").compile()
+    ).problem
     found = method.solve(problem, device=device)
-    assert seen["libraries"] == {LIBRARIES[device]} and seen["sides"] == {side} and found.error <= EQUAL
+    assert (
+        seen["libraries"] == {LIBRARIES[device]}
+        and seen["sides"] == {side}
+        and found.error <= EQUAL
+    )
     logarithms = [
         problem.rows.weight @ np.log(problem.region.totals(point.at.x)[problem.rows.user])
         for point in (found, method.solve(problem))
@@ -110,8 +122,14 @@ def test_proportional_fairness_is_that_of_numpy(device, seen, kind, side):
 
 @pytest.mark.parametrize("kind", ["zeros", "few pairs"])
 def test_proportional_fairness_is_certified(device, seen, kind):
-    found = fairlp.formulate(instance(kind, 30, 20, 3), "ceei").solve("interior-point", device=device)
-    assert seen["libraries"] == {LIBRARIES[device]} and not seen["others"] and found.verify().is_optimal
+    found = fairlp.formulate(instance(kind, 30, 20, 3), "ceei").solve(
+        "interior-point", device=device
+    )
+    assert (
+        seen["libraries"] == {LIBRARIES[device]}
+        and not seen["others"]
+        and found.verify().is_optimal
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "ceei"])
@@ -130,11 +148,16 @@ def test_what_a_task_gives_may_differ_by_server(device):
 
 
 def test_a_device_changes_no_array_of_the_problem(device):
-    problem = Structure.of(fairlp.formulate(instance("few pairs", 30, 20, 3), "drfh").compile()).problem
+    problem = Structure.of(
+        fairlp.formulate(instance("few pairs", 30, 20, 3), "drfh").compile()
+    ).problem
     before = problem.region.capacities.copy()
     first = method.solve(problem, device=device)
     assert problem.region.user is not None and type(first.at.x) is np.ndarray
-    assert first.at.x.shape == problem.region.user.shape and (problem.region.capacities == before).all()
+    assert (
+        first.at.x.shape == problem.region.user.shape
+        and (problem.region.capacities == before).all()
+    )
     again = method.solve(problem, start=first.at, device=device)
     assert again.error <= EQUAL and again.iterations <= 2
     again.at.x[:] = 0.0  # an array of its own, which can be written
@@ -150,7 +173,11 @@ def test_without_convergence_another_solver_needs_no_device(device, seen, monkey
 def test_a_vertex_is_found_without_a_device(device, seen):
     model = fairlp.formulate(instance("zeros", 10, 8, 3), "drfh")
     found = model.solve("interior-point-vertex", device=device)
-    assert seen["others"] == 1 and seen["libraries"] == {LIBRARIES[device]} and found.method.endswith("vertex")
+    assert (
+        seen["others"] == 1
+        and seen["libraries"] == {LIBRARIES[device]}
+        and found.method.endswith("vertex")
+    )
 
 
 def test_the_limit_of_time_holds_on_a_device(device):
@@ -198,8 +225,14 @@ def test_only_numbers_are_copied_between_iterations(monkeypatch, kind):
     monkeypatch.setattr(array, "__float__", counted(array.__float__))
     monkeypatch.setattr(array, "__bool__", counted(array.__bool__))
     to_device, dlpack = array.to_device, array.__dlpack__
-    monkeypatch.setattr(array, "to_device", lambda *given, **more: (refused if inside else to_device)(*given, **more))
-    monkeypatch.setattr(array, "__dlpack__", lambda *given, **more: (refused if inside else dlpack)(*given, **more))
+    monkeypatch.setattr(
+        array,
+        "to_device",
+        lambda *given, **more: (refused if inside else to_device)(*given, **more),
+    )
+    monkeypatch.setattr(
+        array, "__dlpack__", lambda *given, **more: (refused if inside else dlpack)(*given, **more)
+    )
     found = method.solve(problem, device="strict")
     assert found.error <= EQUAL and not strange
     assert set(numbers) == {1} and len(numbers) <= 200 * (found.iterations + 1)

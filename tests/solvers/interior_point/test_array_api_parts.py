@@ -39,7 +39,9 @@ def test_sums_and_minima_of_users_with_no_row_one_and_more(library):
     user[user == 4] = 5
     values = rng.normal(size=30)
     grouped = region.Grouped(library.there(user), 9)
-    sums, lowest = (library.back(of(library.there(values))) for of in (grouped.sums, grouped.lowest))
+    sums, lowest = (
+        library.back(of(library.there(values))) for of in (grouped.sums, grouped.lowest)
+    )
     for n in range(9):
         assert sums[n] == pytest.approx(values[user == n].sum(), abs=1e-12)
         assert lowest[n] == values[user == n].min(initial=np.inf)
@@ -48,7 +50,10 @@ def test_sums_and_minima_of_users_with_no_row_one_and_more(library):
 @pytest.mark.parametrize("resources", [1, 2, 3])
 def test_blocks_and_numbers_along_a_diagonal(library, resources):
     rng = np.random.default_rng(1)
-    blocks, matrix = rng.normal(size=(4, resources, resources)), rng.normal(size=(4 * resources,) * 2)
+    blocks, matrix = (
+        rng.normal(size=(4, resources, resources)),
+        rng.normal(size=(4 * resources,) * 2),
+    )
     expected = matrix.copy()
     for i in range(4):
         part = slice(i * resources, (i + 1) * resources)
@@ -144,7 +149,10 @@ def with_devices(*devices):
 
 def test_a_device_that_is_missing_is_named_in_the_librarys_words(installed):
     installed.update({"torch": None, "array_api_compat.torch": with_devices("cpu")})
-    with pytest.raises(SolverNotAvailableError, match=r"'cuda:3': torch .*\(RuntimeError: no cuda:3 here\); .*NumPy"):
+    with pytest.raises(
+        SolverNotAvailableError,
+        match=r"'cuda:3': torch .*\(RuntimeError: no cuda:3 here\); .*NumPy",
+    ):
         home("cuda:3")
 
 

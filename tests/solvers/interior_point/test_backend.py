@@ -95,14 +95,17 @@ def test_a_residual_of_any_row_is_measured():
         iterate.at = dataclasses.replace(good, **{name: getattr(good, name) + 1e-3})
         iterate.measure()
         assert getattr(iterate, part) > 1e-5, name
-    # prices of one level are what everything is measured by: all of them doubled leaves costs right and the level's not
+    # prices of one level are what everything is measured by: all of them doubled leaves costs right
+    # and the level's not
     iterate.at = dataclasses.replace(good, p=2 * good.p, v=2 * good.v, z=2 * good.z)
     iterate.measure()
     assert iterate.dual == pytest.approx(1, rel=1e-3)
 
 
 def test_with_logarithms_each_term_is_spent():
-    p = fairlp.formulate(fairlp.Instance.from_arrays([[1.0, 2.0], [3.0, 1.0]], [[9, 9], [5, 7]]), "ceei").compile()
+    p = fairlp.formulate(
+        fairlp.Instance.from_arrays([[1.0, 2.0], [3.0, 1.0]], [[9, 9], [5, 7]]), "ceei"
+    ).compile()
     iterate = Iterate(Structure.of(p).problem)
     for _ in range(25):
         iterate.measure()
@@ -129,7 +132,10 @@ def test_other_programs_are_not_for_it():
         "whole numbers": p.replace(integrality=np.ones(p.n_columns, dtype=np.uint8)),
         "no interior": p.replace(row_upper=high),
     }
-    for name, row, factor in (("negative demands", capacity.start, -1.0), ("another demand", capacity.start, 1.5)):
+    for name, row, factor in (
+        ("negative demands", capacity.start, -1.0),
+        ("another demand", capacity.start, 1.5),
+    ):
         A = p.A.copy()
         A.data = A.data.copy()
         A.data[np.flatnonzero(A.indices == row)[:1]] *= factor
@@ -154,7 +160,9 @@ def test_a_user_that_needs_nothing_or_may_have_nothing_is_not_for_it():
     of = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
     x, capacity = p.column_block("x"), p.row_block("capacity")
     A = p.A.copy()
-    A.data = np.where((of < x.start + 2) & (of >= x.start) & (A.indices < capacity.stop), 0.0, A.data)
+    A.data = np.where(
+        (of < x.start + 2) & (of >= x.start) & (A.indices < capacity.stop), 0.0, A.data
+    )
     A.eliminate_zeros()
     assert Structure.of(p.replace(A=A)) is None
     limited = model(users=2, servers=2, task_limits=[1.0, INF]).compile()
@@ -178,9 +186,15 @@ def test_tasks_over_capacity_by_rounding_are_brought_within():
 
 def test_its_own_answer_is_certified(monkeypatch):
     honest = Structure.vectors
-    monkeypatch.setattr(Structure, "vectors", lambda self, at: tuple(part * 0.9 for part in honest(self, at)))
+    monkeypatch.setattr(
+        Structure, "vectors", lambda self, at: tuple(part * 0.9 for part in honest(self, at))
+    )
     found = model().solve("interior-point")
-    assert found.method.startswith("HiGHS") and "not proved" in found.status.message and found.verify().is_optimal
+    assert (
+        found.method.startswith("HiGHS")
+        and "not proved" in found.status.message
+        and found.verify().is_optimal
+    )
 
 
 def test_highs_has_the_time_that_is_left(monkeypatch):
@@ -201,7 +215,9 @@ def test_highs_has_the_time_that_is_left(monkeypatch):
 def priced(prices, gap):
     """Whether prices of the rows of a max-min program (per unit of the level) are all clear."""
     p = program([[1.0, -1.0], [1.0, -1.0]], [(0, INF)] * 2, [(0, INF)] * 2, [0.0, 1.0])
-    solution = solution_at(p, Termination.OPTIMAL, "", "nobody", np.zeros(2), -np.array(prices), None)
+    solution = solution_at(
+        p, Termination.OPTIMAL, "", "nobody", np.zeros(2), -np.array(prices), None
+    )
     return backend._prices_all(solution, gap)
 
 

@@ -19,7 +19,16 @@ from fairlp.tolerances import INTERIOR_ROUGH
 from profiles import chequered, many
 
 #: The shapes, and what is special about them.
-KINDS = ["zeros", "gpu", "two of five", "limits", "few pairs", "chain", "weights", "a dominating user"]
+KINDS = [
+    "zeros",
+    "gpu",
+    "two of five",
+    "limits",
+    "few pairs",
+    "chain",
+    "weights",
+    "a dominating user",
+]
 
 
 def instance(kind, users, servers, seed):
@@ -51,7 +60,11 @@ def instance(kind, users, servers, seed):
         more["eligible"] = (block[:, None] == place) | (block[:, None] + 1 == place)
         more["eligible"][:, 0] |= ~more["eligible"].any(axis=1)
     else:
-        spread = rng.lognormal(0, 4, users) if kind == "weights" else np.where(np.arange(users) == 0, 1e5, 1.0)
+        spread = (
+            rng.lognormal(0, 4, users)
+            if kind == "weights"
+            else np.where(np.arange(users) == 0, 1e5, 1.0)
+        )
         more["weights"] = spread
     demands[~demands.any(axis=1), 0] = 1
     return fairlp.Instance.from_arrays(demands, capacities, **more)
@@ -124,7 +137,9 @@ def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
             return replace(found, kept=kept)
         full = found.full.copy()
         if wrong == "capacity":  # one that has something left is said to be used up
-            full[np.unravel_index((at.s / structure.problem.region.capacities).argmax(), full.shape)] = True
+            full[
+                np.unravel_index((at.s / structure.problem.region.capacities).argmax(), full.shape)
+            ] = True
         return replace(found, full=full)
 
     monkeypatch.setattr(backend, "known", planted)
@@ -135,7 +150,9 @@ def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
 
 
 @pytest.mark.parametrize(("gap", "vertex"), [(1.1 * INTERIOR_ROUGH, 1), (INTERIOR_ROUGH, 0)])
-def test_a_gap_that_prices_carry_over_is_told_and_beyond_reason_ends_at_a_vertex(monkeypatch, asked, gap, vertex):
+def test_a_gap_that_prices_carry_over_is_told_and_beyond_reason_ends_at_a_vertex(
+    monkeypatch, asked, gap, vertex
+):
     given = instance("two of five", 60, 60, 1)
     expected = levels(given, "lp")
     right = Solution.verify

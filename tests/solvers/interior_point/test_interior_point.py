@@ -68,11 +68,17 @@ def draw(kind, seed, limits=True, weights=True):
     if kind == "uniform":
         demands, capacities = rng.uniform(0.1, 1, (n, r)), rng.uniform(1, 10, (k, r))
     if kind in ("integers", "equal"):
-        demands, capacities = rng.integers(0, 4, (n, r)).astype(float), rng.integers(0, 9, (k, r)).astype(float)
+        demands, capacities = (
+            rng.integers(0, 4, (n, r)).astype(float),
+            rng.integers(0, 9, (k, r)).astype(float),
+        )
     if kind in ("zeros", "sparse", "scaled"):
         demands *= rng.random((n, r)) < 0.6
     if kind == "equal":
-        demands, capacities = demands[rng.integers(0, 3, n) % n], capacities[rng.integers(0, 2, k) % k]
+        demands, capacities = (
+            demands[rng.integers(0, 3, n) % n],
+            capacities[rng.integers(0, 2, k) % k],
+        )
     empty = ~demands.any(axis=1)
     demands[empty, rng.integers(0, r, empty.sum())] = 1.0
     capacities[0] = np.maximum(capacities[0], 1.0)
@@ -128,7 +134,9 @@ def test_equal_to_highs(mechanism, kind):
 @pytest.mark.parametrize("mechanism", MAX_MIN)
 def test_equal_to_highs_on_awkward_little_instances(mechanism):
     for seed in range(many(30)):
-        instance = random_instance(seed, servers=1 if mechanism in ONE_SERVER else None, magnitudes=seed % 3 == 0)
+        instance = random_instance(
+            seed, servers=1 if mechanism in ONE_SERVER else None, magnitudes=seed % 3 == 0
+        )
         check_equal(suited(instance, mechanism), mechanism, merge=seed % 2 == 0)
 
 
@@ -155,7 +163,9 @@ def test_equal_to_one_scipy_program_a_user(mechanism):
         rate = instance.user_weights * brute_force.normaliser(mechanism, *arrays, instance.eligible)
         expected = np.zeros(len(able))
         limits = instance.task_limits[able]
-        expected[able] = brute_force.leximin(arrays[0][able], *arrays[1:], runnable[able], rate[able], limits)
+        expected[able] = brute_force.leximin(
+            arrays[0][able], *arrays[1:], runnable[able], rate[able], limits
+        )
         found = fairlp.allocate(instance, mechanism, method="interior-point")
         np.testing.assert_allclose(found.levels, expected, rtol=1e-6, atol=1e-9 * expected.max())
 
@@ -175,10 +185,14 @@ def steps(allocation):
 def test_rounds_are_those_of_the_linear_programs(mechanism):
     several, seeds = 0, many(40)
     for seed in range(seeds):
-        instance = draw(["sparse", "zeros", "integers", "equal"][seed % 4], seed + 100, limits=False)
+        instance = draw(
+            ["sparse", "zeros", "integers", "equal"][seed % 4], seed + 100, limits=False
+        )
         one, other = (steps(found) for found in check_equal(instance, mechanism))
         assert [users for _, users in other] == [users for _, users in one]
-        assert [level for level, _ in other] == pytest.approx([level for level, _ in one], rel=EQUAL)
+        assert [level for level, _ in other] == pytest.approx(
+            [level for level, _ in one], rel=EQUAL
+        )
         several += len(one) > 1
     assert several >= seeds / 4  # or there was nothing to compare
 
@@ -193,7 +207,11 @@ def test_answers_carry_certificates(kind):
                 continue
             solution = fairlp.formulate(instance, mechanism).solve("interior-point")
             proof = solution.verify()
-            assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= EQUAL, (seed, mechanism, proof)
+            assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= EQUAL, (
+                seed,
+                mechanism,
+                proof,
+            )
             solved += solution.method == "interior point"
     assert solved >= 2 * seeds
 
@@ -228,14 +246,18 @@ def test_proportional_fairness_equals_clarabel(kind):
         found, other = model.solve("interior-point"), model.solve("cvxpy:CLARABEL")
         proof = found.verify()
         assert found.method == "interior point", found.status
-        assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= AGREEMENT, (seed, proof)
+        assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= AGREEMENT, (
+            seed,
+            proof,
+        )
         allocation = fairlp.allocate(instance, "ceei", method="interior-point")
         assert allocation.certificate
         check_feasible(allocation)
         if other.status.is_optimal:
             theirs = other.verify()
             accuracy = max(theirs.primal_residual, theirs.dual_residual, theirs.gap)
-            # entitlements sum to 1, so that a difference of objectives is a relative one of the product
+            # entitlements sum to 1, so that a difference of objectives is a relative one of the
+            # product
             assert abs(found.objective - other.objective) <= 2 * accuracy + EQUAL, (seed, theirs)
             compared += 1
     assert compared >= len(seeds) / 2
@@ -297,7 +319,9 @@ def test_the_real_cluster_unmerged():
 
     All 457 on all 1,523 at night, by day a thirtieth of the servers and as much of what is asked.
     """
-    whole = fairlp.read_alibaba_gpu(TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv")
+    whole = fairlp.read_alibaba_gpu(
+        TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv"
+    )
     assert (len(whole.users), len(whole.servers)) == (457, 1523) and whole.has_constraints
     some = slice(None, None, 1 if PROFILE == "nightly" else 30)
     served = whole.eligible[:, some].any(axis=1)
@@ -314,7 +338,8 @@ def test_the_real_cluster_unmerged():
     check_feasible(found)
 
 
-# What interior points seldom meet: factors that fail near the end, starts that mislead, faces that tell nothing.
+# What interior points seldom meet: factors that fail near the end, starts that mislead, faces that
+# tell nothing.
 
 
 def instance(users=12, servers=6, **more):
@@ -358,7 +383,9 @@ def limited():
     """Task limits that some have long before the others have what they get."""
     given = instance(15, 8)
     fair = fairlp.allocate(given, "drfh", method="lp").totals.to_numpy()
-    return given.replace(task_limits=np.where(np.arange(15) % 3, fair * (0.2 + np.arange(15) / 20), np.inf))
+    return given.replace(
+        task_limits=np.where(np.arange(15) % 3, fair * (0.2 + np.arange(15) / 20), np.inf)
+    )
 
 
 def late(*_):
@@ -388,7 +415,10 @@ def test_levels_are_right_where_nothing_on_the_way_is_found(monkeypatch, answer)
 
 def test_a_session_that_finds_nothing_on_the_way_begins_afresh(monkeypatch):
     session = find_backend("interior-point").session(program(), Options())
-    assert session.reaches(1e-3) == pytest.approx(session.solve().objective, rel=1e-2) and session.near is not None
+    assert (
+        session.reaches(1e-3) == pytest.approx(session.solve().objective, rel=1e-2)
+        and session.near is not None
+    )
     near = session.near
     for answer in (late, not_converged):
         session.near = near
@@ -438,10 +468,14 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
     prices = at.p.copy()
     prices[0, 0] = -1.0
     off = replace(at, p=prices)
-    first = replace(decided.layers[0], full=prices < 0, prices=np.full_like(prices, 1.0 if paid else 0.0))
+    first = replace(
+        decided.layers[0], full=prices < 0, prices=np.full_like(prices, 1.0 if paid else 0.0)
+    )
     before = replace(decided, layers=(first,))
     lifted = face.lifted(structure, off, before)
-    assert (lifted is not None) == paid and (face.known(structure, at, off, before) is not None) == paid
+    assert (lifted is not None) == paid and (
+        face.known(structure, at, off, before) is not None
+    ) == paid
     if paid:
         worth = structure.problem.rows.slope @ lifted.v
         assert (lifted.p >= 0).all() and worth == pytest.approx(1)
@@ -468,7 +502,9 @@ def test_users_rows_of_another_kind_are_solved_otherwise(what):
     other = one.replace(A=matrix.tocsc())
     assert Structure.of(one) is not None and Structure.of(other) is None
     wanted = find_backend("highs").solve(other, Options()).objective
-    assert find_backend("interior-point").solve(other, Options()).objective == pytest.approx(wanted, rel=1e-7)
+    assert find_backend("interior-point").solve(other, Options()).objective == pytest.approx(
+        wanted, rel=1e-7
+    )
 
 
 @pytest.mark.parametrize("what", ["negative", "somewhere"])

@@ -30,7 +30,10 @@ EQUAL = 1e-8
 def cluster(users=8, servers=5, resources=3, seed=0, constraints=False, **given):
     """Log-normal demands and capacities: the optimum is unique, and so are the duals, almost surely."""
     rng = np.random.default_rng(seed)
-    demands, capacities = rng.lognormal(0, 1, (users, resources)), rng.lognormal(3, 1, (servers, resources))
+    demands, capacities = (
+        rng.lognormal(0, 1, (users, resources)),
+        rng.lognormal(3, 1, (servers, resources)),
+    )
     if constraints:
         given["eligible"] = rng.random((users, servers)) < 0.6
         given["eligible"][np.arange(users), rng.integers(0, servers, users)] = True
@@ -107,7 +110,9 @@ def others():
     yield "by hand", small
 
 
-@pytest.mark.parametrize("name, model", list(others()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "name, model", list(others()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_other_programs_go_to_highs_and_the_answer_says_so(name, model):
     assert Structure.of(model.compile()) is None
     found = model.solve("interior-point")
@@ -209,7 +214,9 @@ def test_duals_are_those_of_highs_where_they_are_unique(mechanism, seed):
     instance = cluster(12, 7, seed=seed, constraints=mechanism in ("c-drfh", "tsf"))
     expected, found = solve_both(fairlp.formulate(instance, mechanism))
     duals = abs(expected.row_duals)
-    np.testing.assert_allclose(found.row_duals, expected.row_duals, rtol=0, atol=EQUAL * duals.max())
+    np.testing.assert_allclose(
+        found.row_duals, expected.row_duals, rtol=0, atol=EQUAL * duals.max()
+    )
     terms = abs(found.program.A).T @ duals + abs(found.program.c)
     assert (abs(found.column_duals - expected.column_duals) <= EQUAL * terms.max()).all()
 
@@ -217,7 +224,9 @@ def test_duals_are_those_of_highs_where_they_are_unique(mechanism, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_prices_of_an_allocation(seed):
     instance = cluster(12, 7, seed=seed)
-    one, other = (fairlp.allocate(instance, "drfh", method=name).prices for name in ("interior-point", "lp"))
+    one, other = (
+        fairlp.allocate(instance, "drfh", method=name).prices for name in ("interior-point", "lp")
+    )
     np.testing.assert_allclose(one, other, rtol=0, atol=EQUAL * other.to_numpy().max())
 
 
@@ -259,7 +268,11 @@ def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, 
     expected = model.solve("highs")
     words = stop_early(monkeypatch, how)
     found = model.solve("interior-point")
-    assert found.status.is_optimal and found.solver == "interior-point" and found.method.startswith(THEIRS)
+    assert (
+        found.status.is_optimal
+        and found.solver == "interior-point"
+        and found.method.startswith(THEIRS)
+    )
     assert re.search(rf"\(by HiGHS: {words}\)", found.status.message), found.status.message
     assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
 
@@ -289,14 +302,19 @@ def test_a_time_limit_is_kept(mechanism, seconds):
 
 def test_time_that_is_enough_changes_nothing():
     model = fairlp.formulate(cluster(), "drfh")
-    assert model.solve("interior-point", time_limit=600).objective == model.solve("interior-point").objective
+    assert (
+        model.solve("interior-point", time_limit=600).objective
+        == model.solve("interior-point").objective
+    )
 
 
 def test_the_fall_back_keeps_what_is_left_of_the_time(monkeypatch):
     given = []
     monkeypatch.setattr(method, "solve", fail)
     plain = Highs.solve
-    monkeypatch.setattr(Highs, "solve", lambda self, *args: given.append(args[1]) or plain(self, *args))
+    monkeypatch.setattr(
+        Highs, "solve", lambda self, *args: given.append(args[1]) or plain(self, *args)
+    )
     model = fairlp.formulate(cluster(), "drfh")
     assert model.solve("interior-point", time_limit=100).status.is_optimal
     assert 0 < given[-1].time_limit < 100
@@ -321,7 +339,9 @@ def test_threads_are_an_option_and_are_given_back():
     before = [pool["num_threads"] for pool in threadpool_info()]
     expected = model.solve("interior-point")
     for threads in (1, 2):
-        assert model.solve("interior-point", threads=threads).objective == pytest.approx(expected.objective, rel=1e-11)
+        assert model.solve("interior-point", threads=threads).objective == pytest.approx(
+            expected.objective, rel=1e-11
+        )
     assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
@@ -330,17 +350,25 @@ def test_unknown_options_are_refused():
     with pytest.raises(UnknownNameError, match="has no option 'barrier'"):
         model.solve("interior-point", barrier=1)
     for option in ({"seed": 1}, {"primal_tolerance": 1e-6}, {"verbose": True}, {"extra": {"a": 1}}):
-        with pytest.raises(UnsupportedError, match=f"cannot honour the option '{next(iter(option))}'"):
+        with pytest.raises(
+            UnsupportedError, match=f"cannot honour the option '{next(iter(option))}'"
+        ):
             model.solve("interior-point", **option)
-    with pytest.raises(UnsupportedError, match=r"cannot honour the option 'method'|has no method 'simplex'"):
+    with pytest.raises(
+        UnsupportedError, match=r"cannot honour the option 'method'|has no method 'simplex'"
+    ):
         model.solve("interior-point", method="simplex")
     for mechanism in ("drfh", "ceei", "psdsf-tdm"):
         with pytest.raises(UnknownNameError, match="has no option 'seed'"):
             fairlp.allocate(cluster(), mechanism, method="interior-point", seed=1)
-        assert fairlp.allocate(cluster(), mechanism, method="interior-point", threads=1).method == "interior-point"
+        assert (
+            fairlp.allocate(cluster(), mechanism, method="interior-point", threads=1).method
+            == "interior-point"
+        )
 
 
-# Parts of the interior-point method that may fail: each is made to, and the levels are those of linear programs.
+# Parts of the interior-point method that may fail: each is made to, and the levels are those of
+# linear programs.
 
 
 def instance(users=12, servers=6, seed=0, few=False):
@@ -511,12 +539,19 @@ def test_a_region_by_places_is_the_region_by_users():
     user = np.array([rng.permutation(5)[:3] for _ in range(3)])
     allowed = np.zeros((3, 5), dtype=bool)
     np.put_along_axis(allowed, user, True, axis=1)
-    places, users = Region(demands, capacities, user=user), Region(demands, capacities, allowed=allowed)
+    places, users = (
+        Region(demands, capacities, user=user),
+        Region(demands, capacities, allowed=allowed),
+    )
     costs = np.where(allowed, prices @ demands.T, np.nan)
     there = allowed.any(axis=0)
     assert places.dearest(prices)[there] == pytest.approx(np.nanmax(costs[:, there], axis=0))
-    assert places.lowest(places.costs(prices))[there] == pytest.approx(np.nanmin(costs[:, there], axis=0))
+    assert places.lowest(places.costs(prices))[there] == pytest.approx(
+        np.nanmin(costs[:, there], axis=0)
+    )
     x = rng.random((3, 3))
     dense = np.zeros((3, 5))
     np.put_along_axis(dense, user, x, axis=1)
-    assert places.given(x) == pytest.approx(users.given(dense)) and places.sums(x) == pytest.approx(users.sums(dense))
+    assert places.given(x) == pytest.approx(users.given(dense)) and places.sums(x) == pytest.approx(
+        users.sums(dense)
+    )

@@ -33,7 +33,9 @@ def same(session):
 def pricing(users=30, servers=20, seed=0):
     """A session on a log-normal instance, begun from an interior optimum."""
     rng = np.random.default_rng(seed)
-    instance = fairlp.Instance.from_arrays(rng.lognormal(0, 1, (users, 3)), rng.lognormal(3, 1, (servers, 3)))
+    instance = fairlp.Instance.from_arrays(
+        rng.lognormal(0, 1, (users, 3)), rng.lognormal(3, 1, (servers, 3))
+    )
     model = fairlp.formulate(instance, "drfh")
     program = model.compile()
     start = model.solve("interior-point")
@@ -46,14 +48,24 @@ def test_vertices_of_many_programs_in_turn(seed):
     rng = np.random.default_rng(seed)
     session = pricing(seed=seed)
     program: Program = session.program
-    capacity, fairness, level = program.row_block("capacity"), program.row_block("fairness"), program.column_block("t")
+    capacity, fairness, level = (
+        program.row_block("capacity"),
+        program.row_block("fairness"),
+        program.column_block("t"),
+    )
     begun = len(session.columns)
     assert begun < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
     t = float(same(session).x[level.start])
     free = np.full(len(fairness), np.inf)
     rows = np.arange(fairness.start, fairness.stop)
     for _ in range(3):  # floors for some, and slopes of others
-        session.change(rows=(rows, np.where(rng.random(len(rows)) < 0.5, 0.5 * t * rng.random(len(rows)), 0.0), free))
+        session.change(
+            rows=(
+                rows,
+                np.where(rng.random(len(rows)) < 0.5, 0.5 * t * rng.random(len(rows)), 0.0),
+                free,
+            )
+        )
         session.change(coefficients=(rows, level.start, -rng.uniform(0.2, 3, len(rows))))
         same(session)
     which = np.arange(capacity.start, capacity.stop)
@@ -80,7 +92,10 @@ def test_a_change_of_a_column_that_is_left_out_is_not_lost():
     session = pricing(seed=7)
     program = session.program
     out = int(np.flatnonzero(~session.active)[0])
-    rows, values = (part[slice(*program.A.indptr[out : out + 2])] for part in (program.A.indices, program.A.data))
+    rows, values = (
+        part[slice(*program.A.indptr[out : out + 2])]
+        for part in (program.A.indices, program.A.data)
+    )
     before = same(session).objective
     assert not session.active[out]
     values = np.where(rows < program.row_block("capacity").stop, values / 1e3, values)
@@ -95,11 +110,21 @@ def test_a_program_that_became_infeasible_is_told_so():
     fairness = session.program.row_block("fairness")
     rows = np.arange(fairness.start, fairness.stop)
     session.change(rows=(rows, np.full(len(rows), 10.0), np.full(len(rows), np.inf)))
-    assert session.solve().status.termination is whole(session).status.termination is Termination.INFEASIBLE
+    assert (
+        session.solve().status.termination
+        is whole(session).status.termination
+        is Termination.INFEASIBLE
+    )
 
 
 def test_entries_that_are_not_in_the_matrix_cannot_be_changed():
     session = pricing(seed=8)
     level = session.program.column_block("t").start
     with pytest.raises(SolverError, match="not in the matrix"):
-        session.change(coefficients=(np.array([session.program.row_block("capacity").start]), level, np.ones(1)))
+        session.change(
+            coefficients=(
+                np.array([session.program.row_block("capacity").start]),
+                level,
+                np.ones(1),
+            )
+        )

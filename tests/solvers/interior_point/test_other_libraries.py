@@ -39,7 +39,9 @@ def torch(monkeypatch):
         return tensor(scipy.linalg.cho_solve((lower.held, not upper), right.held))
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cholesky_solve=cholesky_solve))
-    known = SimpleNamespace(linalg=SimpleNamespace(cholesky=lambda one: tensor(np.linalg.cholesky(one.held))))
+    known = SimpleNamespace(
+        linalg=SimpleNamespace(cholesky=lambda one: tensor(np.linalg.cholesky(one.held)))
+    )
     monkeypatch.setitem(region._NAMESPACES, "torch.core", known)
     return tensor
 
@@ -68,9 +70,15 @@ def cupy(monkeypatch):
 
     solvers = SimpleNamespace(solve_triangular=solve_triangular)
     scipys = SimpleNamespace(linalg=solvers)
-    for name, module in (("", SimpleNamespace(errstate=errstate)), (".scipy", scipys), (".scipy.linalg", solvers)):
+    for name, module in (
+        ("", SimpleNamespace(errstate=errstate)),
+        (".scipy", scipys),
+        (".scipy.linalg", solvers),
+    ):
         monkeypatch.setitem(sys.modules, f"cupyx{name}", module)
-    monkeypatch.setitem(region._NAMESPACES, "cupy.core", SimpleNamespace(linalg=SimpleNamespace(cholesky=cholesky)))
+    monkeypatch.setitem(
+        region._NAMESPACES, "cupy.core", SimpleNamespace(linalg=SimpleNamespace(cholesky=cholesky))
+    )
     return tensor
 
 

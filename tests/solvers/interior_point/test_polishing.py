@@ -23,7 +23,9 @@ def program_of(instance, alpha=1.0):
 
 def unpolished(program, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr("fairlp.solvers.interior_point.backend.polished", lambda program, x, duals: (x, duals))
+        patched.setattr(
+            "fairlp.solvers.interior_point.backend.polished", lambda program, x, duals: (x, duals)
+        )
         return program.solve("interior-point")
 
 
@@ -81,14 +83,19 @@ def test_limits_of_columns_have_prices(monkeypatch):
     before = unpolished(program, monkeypatch)
     x, duals = polished(program, before.x, before.row_duals)
     assert x is not before.x and x.tolist() == pytest.approx([1, 1, 5 / 12], rel=1e-15)
-    assert duals.tolist() == pytest.approx([0.8, 0], rel=1e-14) and certify(program, x, duals).gap <= 1e-15
+    assert (
+        duals.tolist() == pytest.approx([0.8, 0], rel=1e-14)
+        and certify(program, x, duals).gap <= 1e-15
+    )
 
 
 def test_what_does_not_suit_is_left(monkeypatch):
     program = program_of(DEGENERATE)
     before = unpolished(program, monkeypatch)
     assert polished(program, before.x, before.row_duals)[0] is not before.x
-    raised = program.replace(row_lower=np.where(np.arange(program.n_rows) == 0, 0.0, program.row_lower))
+    raised = program.replace(
+        row_lower=np.where(np.arange(program.n_rows) == 0, 0.0, program.row_lower)
+    )
     least = program.replace(col_lower=program.col_lower + 1e-3)
     costs = program.replace(c=program.c + 1e-3)
     for other in (raised, least, costs):
@@ -110,7 +117,12 @@ def test_newton_that_leads_nowhere_ends(monkeypatch):
     before = unpolished(program, monkeypatch)
     system = polishing._System(program, program.logs)
     for used, full in (([], [0, 1]), ([0], [0, 1]), ([0, 1, 2], [])):
-        assert system.solve(np.array(used, dtype=int), np.array(full, dtype=int), before.x, before.row_duals) is None
+        assert (
+            system.solve(
+                np.array(used, dtype=int), np.array(full, dtype=int), before.x, before.row_duals
+            )
+            is None
+        )
 
 
 @pytest.mark.parametrize("seed", [5, 13, 46, 85])
@@ -120,7 +132,9 @@ def test_where_interior_points_end_early_newton_goes_on(monkeypatch, seed):
     found = program.solve("interior-point")
     assert found.method == "interior point" and "then Newton steps" in found.status.message
     assert found.verify().gap <= 1e-13
-    monkeypatch.setattr("fairlp.solvers.interior_point.backend.polished", lambda program, x, duals: (x, duals))
+    monkeypatch.setattr(
+        "fairlp.solvers.interior_point.backend.polished", lambda program, x, duals: (x, duals)
+    )
     try:
         left = program.solve("interior-point")
     except NotConvergedError:

@@ -44,6 +44,8 @@ def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     given = numerics.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours, rounds = (fairlp.allocate(given, "drfh", method=method) for method in ("interior-point", "lp"))
+        ours, rounds = (
+            fairlp.allocate(given, "drfh", method=method) for method in ("interior-point", "lp")
+        )
     assert ours.residual <= 1e-9
     np.testing.assert_allclose(ours.levels, rounds.levels, rtol=1e-8)

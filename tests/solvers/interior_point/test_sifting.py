@@ -35,7 +35,9 @@ def instance(seed, kind="log-normal", users=60, servers=80, **more):
     """Everybody demands everything."""
     rng = np.random.default_rng(seed)
     draw = (
-        (lambda size: rng.lognormal(0, 1, size)) if kind == "log-normal" else (lambda size: rng.uniform(0.1, 1, size))
+        (lambda size: rng.lognormal(0, 1, size))
+        if kind == "log-normal"
+        else (lambda size: rng.uniform(0.1, 1, size))
     )
     return Instance.from_arrays(draw((users, 3)), 20 * draw((servers, 3)), **more)
 
@@ -88,9 +90,15 @@ def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
     there = few.region.there
     for values in (start.x[there], start.z[there], start.s, start.p, start.v):
         assert (values > 0).all()
-    np.testing.assert_allclose(start.z[there], few.region.priced(start.p, few.by_user(start.v))[there])
-    np.testing.assert_allclose(start.s + few.region.given(np.where(there, start.x, 0.0)), region.capacities)
-    assert (few.region.totals(np.where(there, start.x, 0.0)) >= rows.slope * start.t + rows.bound).all()
+    np.testing.assert_allclose(
+        start.z[there], few.region.priced(start.p, few.by_user(start.v))[there]
+    )
+    np.testing.assert_allclose(
+        start.s + few.region.given(np.where(there, start.x, 0.0)), region.capacities
+    )
+    assert (
+        few.region.totals(np.where(there, start.x, 0.0)) >= rows.slope * start.t + rows.bound
+    ).all()
 
 
 def at_above(problem, at, user):
@@ -109,7 +117,9 @@ def test_all_pairs_where_they_come_in_for_too_long(sifts, monkeypatch):
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
 def test_weights_and_task_limits(sifts, mechanism):
     rng = np.random.default_rng(7)
-    given = instance(3, weights=rng.uniform(1, 4, 60), task_limits=np.where(rng.random(60) < 0.5, 2.0, np.inf))
+    given = instance(
+        3, weights=rng.uniform(1, 4, 60), task_limits=np.where(rng.random(60) < 0.5, 2.0, np.inf)
+    )
     np.testing.assert_allclose(
         levels(given, "interior-point", mechanism), levels(given, mechanism=mechanism), rtol=1e-9
     )
@@ -132,7 +142,8 @@ def test_what_another_round_may_follow_on_is_not_sifted(monkeypatch):
 
 
 def test_the_bound_is_that_of_all_pairs():
-    # one server of 1, two users; a price of 1 and values of 1 and 2: the second is worth twice its cost
+    # one server of 1, two users; a price of 1 and values of 1 and 2: the second is worth twice its
+    # cost
     given = Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
     problem = Structure.of(fairlp.formulate(given, "c-drfh").compile()).problem
     at = method.solve(problem).at
@@ -140,7 +151,9 @@ def test_the_bound_is_that_of_all_pairs():
     assert sifting._missing(problem, replace(at, z=np.maximum(dear, 0.0))) <= 1e-11
     at.v *= np.array([1.0, 2.0])
     dear = problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v))
-    lowered = problem.rows.slope @ np.minimum(at.v, problem.region.lowest(problem.region.costs(at.p)))
+    lowered = problem.rows.slope @ np.minimum(
+        at.v, problem.region.lowest(problem.region.costs(at.p))
+    )
     assert sifting._missing(problem, replace(at, z=dear)) == pytest.approx(1 - lowered, rel=1e-9)
 
 

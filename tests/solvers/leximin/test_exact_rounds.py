@@ -42,12 +42,18 @@ def test_whoever_can_run_nothing_has_no_level_and_leaves_the_others_theirs():
 
 
 def test_tasks_have_the_levels_on_servers_that_were_merged():
-    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[4, 4], [4, 4], [8, 2]], counts=[2, 1, 1])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[4, 4], [4, 4], [8, 2]], counts=[2, 1, 1]
+    )
     verdict, tasks = exact_leximin(instance, max_min.tsf)
     due = instance.gamma(ignore_placement=True).sum(axis=1)
     assert verdict.holds and tasks.shape == (2, 3)
-    assert (tasks.sum(axis=1) >= due * [float(level) for level in verdict.levels] * (1 - 1e-12)).all()
-    assert (tasks.T @ instance.demands <= instance.capacities * instance.counts[:, None] * (1 + 1e-12)).all()
+    assert (
+        tasks.sum(axis=1) >= due * [float(level) for level in verdict.levels] * (1 - 1e-12)
+    ).all()
+    assert (
+        tasks.T @ instance.demands <= instance.capacities * instance.counts[:, None] * (1 + 1e-12)
+    ).all()
 
 
 def lie(monkeypatch, verdict, after=0):
@@ -67,7 +73,11 @@ def test_a_round_that_is_not_proved_ends_it_and_leaves_no_point(monkeypatch):
     planted = BasisProof(False, "planted", objective=Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
     asked = lie(monkeypatch, planted)
     verdict, tasks = exact_leximin(thirds(), max_min.drf)
-    assert not verdict.holds and verdict.message == "round 1: planted" and verdict.levels == (None,) * 4
+    assert (
+        not verdict.holds
+        and verdict.message == "round 1: planted"
+        and verdict.levels == (None,) * 4
+    )
     assert (tasks == 0).all() and len(asked) == 2  # from the solver's basis, and from none
 
 
@@ -80,7 +90,12 @@ def test_a_later_round_that_is_not_proved_keeps_the_levels_before(monkeypatch):
 
 
 def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
-    lie(monkeypatch, BasisProof(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6))
+    lie(
+        monkeypatch,
+        BasisProof(
+            True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6
+        ),
+    )
     verdict = exact_leximin(thirds(), max_min.drf)[0]
     assert not verdict.holds and verdict.message == "round 1: nobody is blocked"
 
@@ -107,11 +122,15 @@ def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last
 
 def test_levels_are_tasks_over_the_first_rates():
     verdict = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf").certify(exact=True)
-    # each rate is 60 tasks for one unit of the root: thirds of it at first, halves for whoever goes on
+    # each rate is 60 tasks for one unit of the root: thirds of it at first, halves for whoever goes
+    # on
     assert verdict and verdict.levels == (*[Fraction(1, 3)] * 3, *[Fraction(1, 2)] * 2)
-    three = fairlp.Instance.from_arrays([[1], [1], [1]], [[9]], queue=["a", "a", "b"], task_limits=[1, 9, 9])
+    three = fairlp.Instance.from_arrays(
+        [[1], [1], [1]], [[9]], queue=["a", "a", "b"], task_limits=[1, 9, 9]
+    )
     found = fairlp.allocate(three, "h-drf")
-    # one task of 9 for the first; the others go on by 1 and 1, though the first rates were ½, ½ and 1 of the pool
+    # one task of 9 for the first; the others go on by 1 and 1, though the first rates were ½, ½ and
+    # 1 of the pool
     assert found.totals.tolist() == pytest.approx([1, 4, 4])
     assert found.certify(exact=True).levels == (Fraction(2, 9), Fraction(8, 9), Fraction(4, 9))
 
@@ -128,7 +147,11 @@ def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
 
     monkeypatch.setattr(exact.ExactRounds, "solve", planted)
     verdict = allocation.certify(exact=True)
-    assert not verdict and verdict.message.startswith("not proved: round ") and "planted" in verdict.message
+    assert (
+        not verdict
+        and verdict.message.startswith("not proved: round ")
+        and "planted" in verdict.message
+    )
 
 
 def test_nobody_who_can_run_is_proved_without_a_program():

@@ -48,7 +48,9 @@ def check(instance, mechanism, **how):
     allocation = fairlp.allocate(instance, mechanism, **how)
     assert allocation.residual <= VERIFIED / 100
     expected = expected_levels(instance, mechanism)
-    np.testing.assert_allclose(allocation.levels, expected, rtol=1e-6, atol=1e-9 * max(expected.max(initial=0), 1e-9))
+    np.testing.assert_allclose(
+        allocation.levels, expected, rtol=1e-6, atol=1e-9 * max(expected.max(initial=0), 1e-9)
+    )
     assert (allocation.tasks_array[~instance.eligible] == 0).all()
 
 
@@ -73,7 +75,9 @@ def test_many_servers_against_one_lp_a_user(mechanism, merge, seed):
 @settings(max_examples=many(16), deadline=None)
 @given(seed=seeds)
 def test_magnitudes_from_a_millionth_to_a_billion(mechanism, seed):
-    instance = random_instance(seed, constraints=mechanism != "cdrf", magnitudes=True, integers=False)
+    instance = random_instance(
+        seed, constraints=mechanism != "cdrf", magnitudes=True, integers=False
+    )
     check(instance, mechanism, method="lp")
 
 
@@ -103,7 +107,9 @@ def test_users_like_the_answer_in_any_order(seed):
         eligible=instance.eligible[np.ix_(users, servers)],
     )
     plain, other = fairlp.allocate(instance, "c-drfh"), fairlp.allocate(shuffled, "c-drfh")
-    np.testing.assert_allclose(other.totals.to_numpy(), plain.totals.to_numpy()[users], rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        other.totals.to_numpy(), plain.totals.to_numpy()[users], rtol=1e-8, atol=1e-12
+    )
 
 
 def test_prices_and_rounds_tell_who_stopped_for_want_of_tasks():
@@ -114,12 +120,16 @@ def test_prices_and_rounds_tell_who_stopped_for_want_of_tasks():
         assert allocation.levels.tolist() == pytest.approx([0.1, 0.9])
         assert allocation.rounds["satisfied"].tolist() == [["user1"]]
     assert fairlp.allocate(instance, "drf", method="lp").prices.iloc[0, 0] == pytest.approx(0.1)
-    roomy = fairlp.allocate(fairlp.Instance.from_arrays([[1]], [[10]], task_limits=[1]), "drf", method="lp")
+    roomy = fairlp.allocate(
+        fairlp.Instance.from_arrays([[1]], [[10]], task_limits=[1]), "drf", method="lp"
+    )
     assert roomy.prices is None and roomy.totals.tolist() == [1]
 
 
 def test_a_user_left_out_is_not_called_merged():
-    instance = fairlp.Instance.from_arrays([[1, 1], [1, 3], [2, 1]], [[10, 10], [5, 8]], task_limits=[None, 0, None])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1], [1, 3], [2, 1]], [[10, 10], [5, 8]], task_limits=[None, 0, None]
+    )
     assert fairlp.allocate(instance, "drfh").notes == ()
 
 
@@ -153,17 +163,28 @@ def apart(seed, limits=True, blocks=None):
     capacities = rng.integers(0, 6, (servers, 2)).astype(float)
     capacities[:, 0] += 1
     capacities[0, 1] += 1
-    own, at = rng.permutation(np.arange(users) % (blocks + 1)), rng.permutation(np.arange(servers) % (blocks + 1))
-    more = {"task_limits": np.where(rng.random(users) < 0.4, rng.integers(1, 5, users), np.inf)} if limits else {}
+    own, at = (
+        rng.permutation(np.arange(users) % (blocks + 1)),
+        rng.permutation(np.arange(servers) % (blocks + 1)),
+    )
+    more = (
+        {"task_limits": np.where(rng.random(users) < 0.4, rng.integers(1, 5, users), np.inf)}
+        if limits
+        else {}
+    )
     weights = rng.integers(1, 4, users).astype(float)
-    return fairlp.Instance.from_arrays(demands, capacities, eligible=own[:, None] == at, weights=weights, **more)
+    return fairlp.Instance.from_arrays(
+        demands, capacities, eligible=own[:, None] == at, weights=weights, **more
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_the_same_as_one_program(seed, mechanism):
     instance = apart(seed)
-    found, whole = (fairlp.allocate(instance, mechanism, method="lp", merge=merge) for merge in (True, False))
+    found, whole = (
+        fairlp.allocate(instance, mechanism, method="lp", merge=merge) for merge in (True, False)
+    )
     np.testing.assert_allclose(found.levels, whole.levels, rtol=1e-9, atol=1e-12)
     assert found.residual <= 1e-9
     # of users who are stopped at one level, one program may find some a round later
@@ -201,11 +222,18 @@ def test_components_are_a_partition_without_pairs_between(seed):
     instance = apart(seed)
     runs = instance.runnable()
     parts = list(components(instance))
-    assert sorted(n for users, _ in parts for n in users) == np.flatnonzero(runs.any(axis=1)).tolist()
-    assert sorted(i for _, servers in parts for i in servers) == np.flatnonzero(runs.any(axis=0)).tolist()
+    assert (
+        sorted(n for users, _ in parts for n in users) == np.flatnonzero(runs.any(axis=1)).tolist()
+    )
+    assert (
+        sorted(i for _, servers in parts for i in servers)
+        == np.flatnonzero(runs.any(axis=0)).tolist()
+    )
     for users, servers in parts:
         others = np.setdiff1d(np.arange(len(instance.servers)), servers)
-        assert runs[np.ix_(users, servers)].any(axis=1).all() and not runs[np.ix_(users, others)].any()
+        assert (
+            runs[np.ix_(users, servers)].any(axis=1).all() and not runs[np.ix_(users, others)].any()
+        )
         own = select(instance, users, servers)
         assert len(list(components(own))) == 1
         np.testing.assert_array_equal(own.runnable(), runs[np.ix_(users, servers)])
@@ -230,7 +258,9 @@ def nearly_alike(rng, scarce):
     limits = rng.integers(1, 12, users) * (10.0 if scarce else 1.0)
     queue = [f"q{k}" for k in rng.integers(0, 6, users)]
     demands = rng.integers(1, 4, (users, 2)) * 1.0
-    return Instance.from_arrays(demands, capacities, eligible=eligible, task_limits=limits, queue=queue)
+    return Instance.from_arrays(
+        demands, capacities, eligible=eligible, task_limits=limits, queue=queue
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted", "tsf", "kueue"])
@@ -243,7 +273,9 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
         one = one.replace(queues={queue: {"nominal": nominal} for queue in one.tree.paths[1:]})
     tried = []
     of = leximin_module.LeftOut.of
-    monkeypatch.setattr(leximin_module.LeftOut, "of", lambda *given: tried.append(of(*given)) or tried[-1])
+    monkeypatch.setattr(
+        leximin_module.LeftOut, "of", lambda *given: tried.append(of(*given)) or tried[-1]
+    )
     found = fairlp.allocate(one, mechanism, method="lp")
     assert tried and len(tried[0].user) > 100
     monkeypatch.setattr(leximin_module, "fewer_pairs", lambda instance: None)
@@ -252,7 +284,9 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
     assert (found.tasks.to_numpy()[~one.eligible] == 0).all()
 
 
-@pytest.mark.parametrize(("mechanism", "due"), [("drfh", "nominal"), ("kueue", "nominal"), ("h-drf", "guarantee")])
+@pytest.mark.parametrize(
+    ("mechanism", "due"), [("drfh", "nominal"), ("kueue", "nominal"), ("h-drf", "guarantee")]
+)
 def test_pairs_that_were_left_out_are_taken_in_where_they_help(mechanism, due):
     """The small servers are full; each user may also run on one large server, where nobody else may."""
     users, servers = 70, 140
@@ -262,7 +296,9 @@ def test_pairs_that_were_left_out_are_taken_in_where_they_help(mechanism, due):
     sizes = np.repeat([[1.0], [2.0]], 70, axis=0)
     queue = [f"q{n}" for n in range(users)]
     quotas = {one: {due: {"resource1": 3}} for one in queue}
-    one = Instance.from_arrays(np.ones((users, 1)), sizes, eligible=eligible, queue=queue, queues=quotas)
+    one = Instance.from_arrays(
+        np.ones((users, 1)), sizes, eligible=eligible, queue=queue, queues=quotas
+    )
     kept = fewer_pairs(one)
     assert kept is not None and not kept[:, 70:].any()
     totals = fairlp.allocate(one, mechanism, method="lp").totals.to_numpy()
@@ -271,4 +307,7 @@ def test_pairs_that_were_left_out_are_taken_in_where_they_help(mechanism, due):
 
 def test_windows_of_servers_leave_no_pairs_out():
     windows = (np.arange(90)[None, :] - np.arange(60)[:, None]) % 90 < 30
-    assert fewer_pairs(Instance.from_arrays(np.ones((60, 1)), np.ones((90, 1)), eligible=windows)) is None
+    assert (
+        fewer_pairs(Instance.from_arrays(np.ones((60, 1)), np.ones((90, 1)), eligible=windows))
+        is None
+    )

@@ -38,9 +38,15 @@ def test_linear_models_against_one_lp_a_level(block):
         answer = solved(model, levels, weights, expected)
         if answer is None:
             continue
-        np.testing.assert_allclose(answer.levels, expected, rtol=ORACLE, atol=ORACLE, err_msg=f"seed {seed}")
-        reached = model.parameters["L"].values @ answer["x"].to_numpy() + model.parameters["l"].values
-        assert (reached / weights >= answer.levels - AGREEMENT * (1 + abs(answer.levels))).all(), f"seed {seed}"
+        np.testing.assert_allclose(
+            answer.levels, expected, rtol=ORACLE, atol=ORACLE, err_msg=f"seed {seed}"
+        )
+        reached = (
+            model.parameters["L"].values @ answer["x"].to_numpy() + model.parameters["l"].values
+        )
+        assert (reached / weights >= answer.levels - AGREEMENT * (1 + abs(answer.levels))).all(), (
+            f"seed {seed}"
+        )
         assert answer.gap < AGREEMENT and not answer.unproved
         if seed % 5 == 0:
             assert answer.certify(), f"seed {seed}: {answer.certify()}"
@@ -55,7 +61,9 @@ def test_integer_models_against_enumeration(block):
         answer = solved(model, levels, weights, expected)
         if answer is None:
             continue
-        np.testing.assert_allclose(np.sort(answer.levels), expected, rtol=ORACLE, atol=ORACLE, err_msg=f"seed {seed}")
+        np.testing.assert_allclose(
+            np.sort(answer.levels), expected, rtol=ORACLE, atol=ORACLE, err_msg=f"seed {seed}"
+        )
         assert "branch and bound" in answer.unproved and not answer.certify()
         assert answer.rounds["frozen"].sum() == len(answer.levels)
         with pytest.raises(UnsupportedError, match="no proof in rationals"):
@@ -80,14 +88,19 @@ def test_other_back_ends(solver):
         if by_one_lp_a_level(model, weights) is None:
             continue
         answer = fairlp.leximin(model, levels, weights=weights, solver=solver)
-        np.testing.assert_allclose(answer.levels, by_one_lp_a_level(model, weights), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            answer.levels, by_one_lp_a_level(model, weights), rtol=1e-5, atol=1e-5
+        )
         assert (answer.gap is None) == bool(answer.unproved)
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "c-drfh"])
 def test_a_mechanism_as_a_model_has_the_levels_of_the_mechanism(mechanism):
     instance = fairlp.Instance.from_arrays(
-        [[1, 0.2], [0.2, 1], [1, 0]], [[2, 12], [12, 2]], weights=[1, 2, 1], eligible=[[1, 0], [1, 1], [0, 1]]
+        [[1, 0.2], [0.2, 1], [1, 0]],
+        [[2, 12], [12, 2]],
+        weights=[1, 2, 1],
+        eligible=[[1, 0], [1, 1], [0, 1]],
     )
     expected = fairlp.allocate(instance, mechanism, method="lp", merge=False)
     answer = fairlp.leximin(fairlp.formulate(instance, mechanism))
@@ -111,13 +124,18 @@ def test_an_added_constraint_counts():
     assert before.levels.to_dict() == pytest.approx({"a": 4.0, "b": 4.0, "c": 2.0})
     model.constraint("half", x <= 3)
     after = fairlp.leximin(model, x.sum(m), weights={"a": 1, "c": 1, "b": 2})
-    assert after.levels.to_dict() == pytest.approx({"a": 3.0, "b": 1.75, "c": 1.5} | _exactly(after))
+    assert after.levels.to_dict() == pytest.approx(
+        {"a": 3.0, "b": 1.75, "c": 1.5} | _exactly(after)
+    )
     assert repr(after) == "<Leximin of 'jobs' by highs: 3 levels>"
     assert isinstance(after["x"], pd.DataFrame) and after["x"].shape == (3, 2)
 
 
 def _exactly(answer):
-    return {label: float(level) for label, level in zip("abc", answer.certify(exact=True).levels, strict=True)}
+    return {
+        label: float(level)
+        for label, level in zip("abc", answer.certify(exact=True).levels, strict=True)
+    }
 
 
 def test_levels_of_two_indices_and_rows_the_other_way_round():
@@ -142,7 +160,9 @@ def test_a_wrong_answer_is_not_certified():
             assert not wrong.certify(exact=True) and not wrong.certify(), (change, label)
 
 
-@pytest.mark.parametrize("upper", [(1e-6, 1e6), (1e-3, 1e7), (1e-12, 1e6), (-5.0, 1e6), (1e-6, -3.0)])
+@pytest.mark.parametrize(
+    "upper", [(1e-6, 1e6), (1e-3, 1e7), (1e-12, 1e6), (-5.0, 1e6), (1e-6, -3.0)]
+)
 @pytest.mark.parametrize("solver", ["highs", "scipy"])
 def test_levels_of_any_size_are_right_relative_to_themselves(upper, solver):
     n = Index("n", ["a", "b"])
@@ -155,7 +175,9 @@ def test_levels_of_any_size_are_right_relative_to_themselves(upper, solver):
     for k, off in ((0, 1e-6), (1, 1e-6), (0, -1e-6), (1, -1e-6)):
         wrong = answer.levels.copy()
         wrong.iloc[k] *= 1 + off
-        assert not replace(answer, levels=wrong).certify() and not replace(answer, levels=wrong).certify(exact=True)
+        assert not replace(answer, levels=wrong).certify() and not replace(
+            answer, levels=wrong
+        ).certify(exact=True)
 
 
 def test_the_certificate_is_of_the_point_that_is_shown():
@@ -176,7 +198,9 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
             model.parameter("t", (), 1.0)
             made = model.leximin(x.sum(m))
         assert made.name == ("served" if rows else "levels") and model.levels == made.name
-        assert ("worst" if rows else "t_") in model.variables and str(model.objective) == ("worst" if rows else "t_")
+        assert ("worst" if rows else "t_") in model.variables and str(model.objective) == (
+            "worst" if rows else "t_"
+        )
         for one in (model, model.copy(), model.compile()):
             assert fairlp.leximin(one).levels.to_dict() == pytest.approx({"a": 4, "b": 4, "c": 2})
         assert model.solve().objective == pytest.approx(2)
@@ -192,7 +216,9 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         (made, worst),
         (model.constraint("r", x <= 9), None),
     ):
-        with pytest.raises(ModelError, match=r"have an index|rows of its own|more than once|linear"):
+        with pytest.raises(
+            ModelError, match=r"have an index|rows of its own|more than once|linear"
+        ):
             model.leximin(*wrong)
     model.leximin(x.sum(m), where=[True, True, False])
     assert fairlp.leximin(model).levels.index.tolist() == ["a", "b"]
@@ -309,6 +335,8 @@ def test_a_leximin_of_integers_has_no_prices():
 
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
     assert shared().certify(exact=True)
-    monkeypatch.setattr(of_model.ExactRounds, "run", lambda self: Proof(False, "round 2: a basis leads nowhere"))
+    monkeypatch.setattr(
+        of_model.ExactRounds, "run", lambda self: Proof(False, "round 2: a basis leads nowhere")
+    )
     found = shared().certify(exact=True)
     assert not found and "round 2: a basis leads nowhere" in str(found)

@@ -29,7 +29,12 @@ def as_theirs(tool, model):
     built = model.to_pyomo()
     terms = (sum(slope * built.x[v] for v, slope in enumerate(row)) for row in slopes)
     levels = [one + constant for one, constant in zip(terms, constants, strict=True)]
-    return built, levels, lambda: [pyo.value(one) for one in levels], lambda: [one.value for one in built.x.values()]
+    return (
+        built,
+        levels,
+        lambda: [pyo.value(one) for one in levels],
+        lambda: [one.value for one in built.x.values()],
+    )
 
 
 @pytest.mark.parametrize("tool", ["cvxpy", "pyomo"])
@@ -49,7 +54,9 @@ def test_random_models_have_the_leximin_of_our_model(seed, tool):
     np.testing.assert_array_equal(answer["x"], x())
     program = model.compile()
     activity = program.A @ np.append(x(), np.zeros(program.n_columns - len(answer["x"])))
-    assert (activity > program.row_lower - AGREEMENT).all() and (activity < program.row_upper + AGREEMENT).all()
+    assert (activity > program.row_lower - AGREEMENT).all() and (
+        activity < program.row_upper + AGREEMENT
+    ).all()
     assert answer.certify(exact=True)
 
 
@@ -83,14 +90,20 @@ def shares(**attributes):
     return x, cp.sum(cp.multiply(worth, x), axis=1), [cp.sum(x, axis=0) <= 1]
 
 
-@pytest.mark.parametrize("attributes", [{}, {"nonneg": True}, {"bounds": [0, 1]}, {"boolean": True}])
+@pytest.mark.parametrize(
+    "attributes", [{}, {"nonneg": True}, {"bounds": [0, 1]}, {"boolean": True}]
+)
 def test_a_published_case_with_every_way_to_bound_a_variable(attributes):
     x, worth, constraints = shares(**attributes)
     problem = cp.Problem(cp.Maximize(-100 * cp.sum(x) + cp.Variable()), [*constraints, x >= 0])
-    answer = fairlp.leximin(problem, {"Alice": worth[0], "George": worth[1]}, weights={"George": 1, "Alice": 1})
+    answer = fairlp.leximin(
+        problem, {"Alice": worth[0], "George": worth[1]}, weights={"George": 1, "Alice": 1}
+    )
     assert answer.levels.to_dict() == pytest.approx({"Alice": 8.0, "George": 9.0})
     assert answer["share"].shape == x.value.shape == (2, 4)
-    np.testing.assert_allclose(answer["share"].to_numpy()[:, :3], [[1, 1, 0], [0, 0, 1]], atol=AGREEMENT)
+    np.testing.assert_allclose(
+        answer["share"].to_numpy()[:, :3], [[1, 1, 0], [0, 0, 1]], atol=AGREEMENT
+    )
     np.testing.assert_array_equal(answer["share"], x.value)
     assert answer.certify().holds != ("boolean" in attributes)
 
@@ -99,10 +112,23 @@ def test_labels_and_the_order_of_matrices():
     x = cp.Variable((2, 3), name="x")
     problem = cp.Problem(cp.Minimize(0), [x <= np.arange(6).reshape(2, 3)])
     whole = fairlp.leximin(problem, x)
-    assert whole.levels.tolist() == [0, 1, 2, 3, 4, 5] and whole.levels.index.tolist() == [0, 1, 2, 3, 4, 5]
-    assert whole.problem.program.A.shape == (12, 7)  # the variable itself is the columns: no more, and no rows for it
+    assert whole.levels.tolist() == [0, 1, 2, 3, 4, 5] and whole.levels.index.tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+    assert whole.problem.program.A.shape == (
+        12,
+        7,
+    )  # the variable itself is the columns: no more, and no rows for it
     turned = fairlp.leximin(problem, [x.T, 7 - x[1, 2] + x[1, 1]])
-    assert turned.levels.tolist()[:6] == pytest.approx([0, 3, 1, 4, 2, turned.levels[5]]) and len(turned.levels) == 7
+    assert (
+        turned.levels.tolist()[:6] == pytest.approx([0, 3, 1, 4, 2, turned.levels[5]])
+        and len(turned.levels) == 7
+    )
     named = fairlp.leximin(problem, {"row": x[0], "corner": x[1, 2], "all": x[1:]})
     assert named.levels.to_dict() == {
         **{"row[0]": 0, "row[1]": 1, "row[2]": 2, "corner": 5},
@@ -115,19 +141,29 @@ def test_labels_and_the_order_of_matrices():
 def test_variables_that_are_not_the_columns_of_the_canonical_form():
     matrix = cp.Variable((2, 2), symmetric=True, name="matrix")
     diagonal = cp.Variable((2, 2), diag=True, name="diagonal")
-    problem = cp.Problem(cp.Minimize(0), [matrix <= np.array([[1, 2], [3, 4]]), matrix[0, 1] + diagonal[0, 0] <= 2])
-    problem = cp.Problem(cp.Minimize(0), [*problem.constraints, cp.norm_inf(cp.diag(diagonal)) <= 3])
-    answer = fairlp.leximin(problem, {"a": matrix[1, 0], "b": diagonal[1, 1], "c": matrix[1, 1] - 1})
+    problem = cp.Problem(
+        cp.Minimize(0), [matrix <= np.array([[1, 2], [3, 4]]), matrix[0, 1] + diagonal[0, 0] <= 2]
+    )
+    problem = cp.Problem(
+        cp.Minimize(0), [*problem.constraints, cp.norm_inf(cp.diag(diagonal)) <= 3]
+    )
+    answer = fairlp.leximin(
+        problem, {"a": matrix[1, 0], "b": diagonal[1, 1], "c": matrix[1, 1] - 1}
+    )
     assert answer.levels.to_dict() == pytest.approx({"a": 2.0, "b": 3.0, "c": 3.0})
     np.testing.assert_allclose(matrix.value, matrix.value.T)
-    assert answer["diagonal"].to_numpy()[0, 1] == 0 and answer["matrix"].loc[0, 1] == pytest.approx(2)
+    assert answer["diagonal"].to_numpy()[0, 1] == 0 and answer["matrix"].loc[0, 1] == pytest.approx(
+        2
+    )
     assert answer.certify(exact=True)
 
 
 def test_scalars_parameters_and_two_variables_of_one_name():
     first, second = cp.Variable(name="y"), cp.Variable(name="y")
     limit = cp.Parameter(name="limit")
-    problem = cp.Problem(cp.Minimize(0), [first + 2 * second == limit * limit, cp.abs(first - 1) <= 2])
+    problem = cp.Problem(
+        cp.Minimize(0), [first + 2 * second == limit * limit, cp.abs(first - 1) <= 2]
+    )
     with pytest.raises(ModelError, match="parameter 'limit' has no value"):
         fairlp.leximin(problem, [first, second])
     for value, level in ((1.0, 1 / 3), (-2.0, 4 / 3), (3.0, 3.0)):
@@ -143,12 +179,16 @@ def test_prices_are_what_one_more_unit_adds_to_the_lowest_level():
     x = cp.Variable(2, name="x", nonneg=True)
 
     def solved(total, most):
-        return fairlp.leximin(cp.Problem(cp.Minimize(0), [x[0] + 3 * x[1] == total, x[0] <= most]), [x[0], x[1]])
+        return fairlp.leximin(
+            cp.Problem(cp.Minimize(0), [x[0] + 3 * x[1] == total, x[0] <= most]), [x[0], x[1]]
+        )
 
     for total, most in ((4, 5), (40, 2)):
         answer = solved(total, most)
         less = answer.levels.min()
-        assert answer.prices["equalities"][0] == pytest.approx(solved(total + 0.5, most).levels.min() * 2 - less * 2)
+        assert answer.prices["equalities"][0] == pytest.approx(
+            solved(total + 0.5, most).levels.min() * 2 - less * 2
+        )
         assert answer.prices["inequalities"].sum() == pytest.approx(
             solved(total, most + 0.5).levels.min() * 2 - less * 2
         )
@@ -203,7 +243,9 @@ def test_constraints_as_levels(minimise):
     whole = fairlp.leximin(built, "fairness")
     np.testing.assert_allclose(whole.levels, expected.levels, rtol=AGREEMENT)
     assert whole.levels.index.tolist() == expected.levels.index.tolist()
-    np.testing.assert_allclose(whole.prices["capacity"], expected.prices["capacity"], atol=AGREEMENT)
+    np.testing.assert_allclose(
+        whole.prices["capacity"], expected.prices["capacity"], atol=AGREEMENT
+    )
     names = [row.name for row in built.fairness.values()]
     for levels in (built.fairness, names, list(built.fairness.values())):
         answer = fairlp.leximin(built, levels)
@@ -215,11 +257,17 @@ def test_constraints_as_levels(minimise):
 def machines():
     """Three machines on two machines, in hours: a has 4, b 4, and c 2."""
     model = pyo.ConcreteModel(name="jobs")
-    model.x = pyo.Var([("a", "fast"), ("b", "fast"), ("b", "slow"), ("c", "slow")], domain=pyo.NonNegativeReals)
+    model.x = pyo.Var(
+        [("a", "fast"), ("b", "fast"), ("b", "slow"), ("c", "slow")], domain=pyo.NonNegativeReals
+    )
     model.h = pyo.Param(["fast", "slow"], initialize={"fast": 8, "slow": 2}, mutable=True)
     machines = ["fast", "slow"]
-    model.hours = pyo.Constraint(machines, rule=lambda b, m: sum(b.x[k] for k in b.x if k[1] == m) + 1 <= b.h[m] + 1)
-    model.job = pyo.Expression(["a", "b", "c"], rule=lambda b, j: sum(b.x[k] for k in b.x if k[0] == j))
+    model.hours = pyo.Constraint(
+        machines, rule=lambda b, m: sum(b.x[k] for k in b.x if k[1] == m) + 1 <= b.h[m] + 1
+    )
+    model.job = pyo.Expression(
+        ["a", "b", "c"], rule=lambda b, j: sum(b.x[k] for k in b.x if k[0] == j)
+    )
     return model
 
 
@@ -231,11 +279,19 @@ def test_expressions_as_levels_and_an_objective_that_plays_no_part():
         answer = fairlp.leximin(model, levels)
         assert answer.levels.to_dict() == pytest.approx(expected)
     assert answer["x"].loc["a", "fast"] == model.x["a", "fast"].value == pytest.approx(4)
-    assert np.isnan(answer["x"].loc["a", "slow"]) and answer.prices["hours"].tolist() == pytest.approx([0, 1])
+    assert np.isnan(answer["x"].loc["a", "slow"]) and answer.prices[
+        "hours"
+    ].tolist() == pytest.approx([0, 1])
     assert answer.certify() and repr(answer) == "<Leximin of 'jobs' by highs: 3 levels>"
-    each = fairlp.leximin(model, model.x, weights={**dict.fromkeys(model.x, 1.0), ("b", "slow"): 3.0})
-    assert each.levels["a", "fast"] == pytest.approx(4) and each.levels["b", "slow"] == pytest.approx(0.5)
-    assert fairlp.leximin(model, ["job[c]", model.job["a"] - 1]).levels.to_dict() == pytest.approx({0: 2.0, 1: 7.0})
+    each = fairlp.leximin(
+        model, model.x, weights={**dict.fromkeys(model.x, 1.0), ("b", "slow"): 3.0}
+    )
+    assert each.levels["a", "fast"] == pytest.approx(4) and each.levels[
+        "b", "slow"
+    ] == pytest.approx(0.5)
+    assert fairlp.leximin(model, ["job[c]", model.job["a"] - 1]).levels.to_dict() == pytest.approx(
+        {0: 2.0, 1: 7.0}
+    )
     assert fairlp.leximin(model, model.job["a"]).levels.tolist() == [8.0]
 
 
@@ -249,11 +305,19 @@ def test_what_is_inactive_or_fixed_plays_no_part():
     model.hours["fast"].deactivate()
     answer = fairlp.leximin(model, "job")
     assert answer.levels.to_dict() == pytest.approx({"a": 6.5, "b": 2.0, "c": 2.0})
-    assert model.part.whole.value == pytest.approx(0) and model.x["b", "fast"].value == 1 and answer.unproved
+    assert (
+        model.part.whole.value == pytest.approx(0)
+        and model.x["b", "fast"].value == 1
+        and answer.unproved
+    )
     assert answer["part.whole"] == pytest.approx(0)
     model.part.whole.fix(3)
     answer = fairlp.leximin(model, "job")
-    assert answer.levels["a"] == pytest.approx(3.5) and answer["part.whole"] == 3 and answer.certify(exact=True)
+    assert (
+        answer.levels["a"] == pytest.approx(3.5)
+        and answer["part.whole"] == 3
+        and answer.certify(exact=True)
+    )
     model.part.deactivate()
     with pytest.raises(NoSolutionError, match="without end"):
         fairlp.leximin(model, "job")
@@ -264,7 +328,9 @@ def test_a_fixed_variable_without_a_value_is_free():
     model.spare = pyo.Var(bounds=(2, 9))
     model.spare.fixed = True
     answer = fairlp.leximin(model, "job")
-    assert answer.levels.to_dict() == pytest.approx(fairlp.leximin(machines(), "job").levels.to_dict())
+    assert answer.levels.to_dict() == pytest.approx(
+        fairlp.leximin(machines(), "job").levels.to_dict()
+    )
     assert 2 <= answer["spare"] <= 9
 
 
@@ -277,7 +343,9 @@ def test_what_is_refused_of_pyomo():
 
     refused("no component 'fairness' to be levels; give the name of a constraint", "fairness")
     refused("there are no levels", [])
-    refused("level 1 is not linear: .*a leximin needs linear", [model.job["a"], model.job["b"] ** 2])
+    refused(
+        "level 1 is not linear: .*a leximin needs linear", [model.job["a"], model.job["b"] ** 2]
+    )
     refused("level 0 has a variable of another model", [machines().job["a"]])
     refused("level 0 cannot be read", [object()])
     refused("has 0 active objectives", "hours")

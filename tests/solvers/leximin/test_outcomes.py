@@ -38,7 +38,9 @@ def choosing(outcomes, people):
 def panels(draw):
     """All panels of some size that keep quotas on two features, as levels; at least one."""
     size = draw(st.integers(2, 7))
-    features = np.array(draw(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=size, max_size=size)))
+    features = np.array(
+        draw(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=size, max_size=size))
+    )
     of = draw(st.integers(1, size))
     quota = [draw(st.integers(0, min(of, int(column.sum())))) for column in features.T]
     all_of_them = np.array([np.isin(range(size), some) for some in combinations(range(size), of)])
@@ -88,7 +90,9 @@ def test_an_oracle_may_be_an_integer_program():
     answer = fairlp.leximin(n, oracle=best)
     # of either group three are on the panel, all alike
     expected = np.where(women, 3 / women.sum(), 3 / (~women).sum())
-    assert np.allclose(answer.levels, expected, rtol=1e-9) and answer.certify() and answer.gap <= 1e-9
+    assert (
+        np.allclose(answer.levels, expected, rtol=1e-9) and answer.certify() and answer.gap <= 1e-9
+    )
 
 
 def test_a_set_of_people_has_level_one():
@@ -107,7 +111,9 @@ def test_a_certificate_asks_the_oracle_for_what_was_left_out():
     later = []
 
     def forgetful(weight):
-        return outcomes[: 3 if later else 2][(outcomes[: 3 if later else 2] @ weight.to_numpy()).argmax()]
+        return outcomes[: 3 if later else 2][
+            (outcomes[: 3 if later else 2] @ weight.to_numpy()).argmax()
+        ]
 
     answer = fairlp.leximin(["a", "b"], oracle=forgetful)
     assert answer.levels.to_list() == pytest.approx([0.5, 0.5]) and answer.certify()

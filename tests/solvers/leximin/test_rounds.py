@@ -40,25 +40,36 @@ def test_without_duals_the_levels_are_the_same(monkeypatch):
     backend = LyingBackend(no_duals, lambda count: True, duals=False)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     found = by_hand(stairs())
-    assert found.levels == pytest.approx(expected.levels, rel=1e-5) and found.gap is None and found.prices is None
+    assert (
+        found.levels == pytest.approx(expected.levels, rel=1e-5)
+        and found.gap is None
+        and found.prices is None
+    )
     assert [who.tolist() for _, who in found.rounds] == [who.tolist() for _, who in expected.rounds]
 
 
 def test_without_duals_a_tree_has_its_levels_and_no_gap(monkeypatch):
-    one = fairlp.Instance.from_arrays(np.eye(3) + np.eye(3, k=1), [[4, 8, 16]] * 2, queue=["a", "a", "b"])
+    one = fairlp.Instance.from_arrays(
+        np.eye(3) + np.eye(3, k=1), [[4, 8, 16]] * 2, queue=["a", "a", "b"]
+    )
     expected = fairlp.allocate(one, "h-drf", method="lp")
     assert expected.gap < AGREEMENT
     backend = LyingBackend(no_duals, lambda count: True, duals=False)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     found = fairlp.allocate(one, "h-drf", method="lp")
-    assert found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5) and found.gap is None
+    assert (
+        found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5)
+        and found.gap is None
+    )
 
 
 def own_servers(capacities):
     """Users with a server each; a solver's duals are a vertex, and price one of those that tie."""
     count = len(capacities)
     return fairlp.Instance.from_arrays(
-        np.ones((count, 1)), np.array(capacities, dtype=float)[:, None], eligible=np.eye(count, dtype=bool)
+        np.ones((count, 1)),
+        np.array(capacities, dtype=float)[:, None],
+        eligible=np.eye(count, dtype=bool),
     )
 
 
@@ -96,7 +107,9 @@ def test_limits_are_reached_to_the_last_digit(merge):
 def test_limits_are_passed_on_the_way_and_everybody_may_have_all_its_tasks():
     instance = fairlp.Instance.from_arrays([[1.0]] * 4, [[20]], task_limits=[1, 2, 3, np.inf])
     found = by_hand(instance)
-    assert found.tasks[:, 0] == pytest.approx([1, 2, 3, 14]) and found.levels == pytest.approx(found.tasks[:, 0] / 20)
+    assert found.tasks[:, 0] == pytest.approx([1, 2, 3, 14]) and found.levels == pytest.approx(
+        found.tasks[:, 0] / 20
+    )
     plenty = by_hand(fairlp.Instance.from_arrays([[1.0]] * 3, [[20]], task_limits=[1, 2, 3]))
     assert plenty.tasks[:, 0].tolist() == [1, 2, 3] and plenty.prices is None
     assert plenty.levels == pytest.approx(np.array([1, 2, 3]) / 20)
@@ -120,7 +133,9 @@ def test_unused_rows_of_planted_prices_have_none():
 
 
 def test_whoever_can_run_nothing_does_not_hold_the_others():
-    instance = fairlp.Instance.from_arrays([[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf])
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf]
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = by_hand(instance, max_min.tsf, normalisers.task_share)
@@ -131,23 +146,35 @@ def test_whoever_can_run_nothing_does_not_hold_the_others():
 
 def test_merged_users_and_servers_get_their_own_part():
     instance = fairlp.Instance.from_arrays(
-        [[1, 2], [2, 4], [3, 1]], [[12, 12], [12, 12], [6, 30]], weights=[1, 2, 3], task_limits=[np.inf, 1, np.inf]
+        [[1, 2], [2, 4], [3, 1]],
+        [[12, 12], [12, 12], [6, 30]],
+        weights=[1, 2, 3],
+        task_limits=[np.inf, 1, np.inf],
     )
     merged, plain = (by_hand(instance, max_min.drfh, merge=merge) for merge in (True, False))
     assert merged.merged == (2, 2) and merged.before == (3, 3) and plain.merged == (3, 3)
-    assert merged.tasks.sum(axis=1) == pytest.approx(plain.tasks.sum(axis=1)) and merged.tasks[1].sum() == 1
+    assert (
+        merged.tasks.sum(axis=1) == pytest.approx(plain.tasks.sum(axis=1))
+        and merged.tasks[1].sum() == 1
+    )
     assert (merged.tasks.T @ instance.demands <= instance.capacities * (1 + 1e-12)).all()
 
 
 TABLE_OF_SOLVERS = fairlp.solvers()
 SOLVERS = [name for name in TABLE_OF_SOLVERS.index if TABLE_OF_SOLVERS.available[name]]
 SOLVERS = [name for name in SOLVERS if Capability.LP in find_backend(name).capabilities]
-MAX_MIN = [name for name, row in TABLE.items() if "lp" in row.method_names and not row.arrivals and not row.whole_tasks]
+MAX_MIN = [
+    name
+    for name, row in TABLE.items()
+    if "lp" in row.method_names and not row.arrivals and not row.whole_tasks
+]
 
 
 @pytest.mark.parametrize("solver", by_day(SOLVERS, 4))
 def test_every_back_end_runs_every_max_min_mechanism(solver):
-    instances = [examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")]
+    instances = [
+        examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for mechanism in MAX_MIN:
@@ -155,13 +182,20 @@ def test_every_back_end_runs_every_max_min_mechanism(solver):
             for instance in defined if PROFILE == "nightly" else defined[-1:]:
                 found = fairlp.allocate(instance, mechanism, method="lp", solver=solver)
                 expected = fairlp.allocate(instance, mechanism).totals
-                assert found.totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=CONFORMANCE), mechanism
-                assert bool(found.unproved) == (Capability.DUALS not in find_backend(solver).capabilities)
+                assert found.totals.to_numpy() == pytest.approx(
+                    expected.to_numpy(), rel=CONFORMANCE
+                ), mechanism
+                assert bool(found.unproved) == (
+                    Capability.DUALS not in find_backend(solver).capabilities
+                )
 
 
 def test_what_has_no_duals_is_proved_otherwise():
     found = fairlp.allocate(examples.load("wang-figure-1"), "drfh", solver="scip")
-    assert found.unproved.startswith("not proved: the solver gives no duals") and found.unproved in found.notes
+    assert (
+        found.unproved.startswith("not proved: the solver gives no duals")
+        and found.unproved in found.notes
+    )
     assert found.gap is None and found.prices is None
     assert found.certify(exact=True) and found.certify()
 
@@ -210,7 +244,15 @@ def two_levels(limits=None):
 LEVELS = [1 / 3, 1 / 3, 1 / 3, 1 / 2]
 
 
-def run(monkeypatch, lie, calls=lambda count: count == 1, one=None, options=None, formulation=max_min.drf, **how):
+def run(
+    monkeypatch,
+    lie,
+    calls=lambda count: count == 1,
+    one=None,
+    options=None,
+    formulation=max_min.drf,
+    **how,
+):
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     gamma = normalisers.level_1_by(normalisers.dominant)
@@ -256,12 +298,25 @@ def failure(solution):
     raise SolverError("planted")
 
 
-LIES = (suboptimal, infeasible, slightly_infeasible, slightly_suboptimal, wrong_duals, no_duals, no_word, failure)
+LIES = (
+    suboptimal,
+    infeasible,
+    slightly_infeasible,
+    slightly_suboptimal,
+    wrong_duals,
+    no_duals,
+    no_word,
+    failure,
+)
 
 
 def test_an_honest_back_end_needs_no_second_try(monkeypatch):
     found, session = run(monkeypatch, None, lambda count: False)
-    assert found.levels == pytest.approx(LEVELS, rel=1e-12) and session.restarts == [] and found.relaxed == 0
+    assert (
+        found.levels == pytest.approx(LEVELS, rel=1e-12)
+        and session.restarts == []
+        and found.relaxed == 0
+    )
     assert found.programs == session.count == 2
 
 
@@ -282,7 +337,11 @@ def test_a_back_end_that_always_lies_gives_no_levels(monkeypatch, lie):
 @pytest.mark.parametrize("lie", [infeasible, slightly_infeasible, no_word, failure])
 def test_without_duals_an_infeasible_point_is_seen(monkeypatch, lie):
     found, session = run(monkeypatch, lie, duals=False)
-    assert found.levels == pytest.approx(LEVELS, rel=1e-6) and session.restarts == [True] and found.gap is None
+    assert (
+        found.levels == pytest.approx(LEVELS, rel=1e-6)
+        and session.restarts == [True]
+        and found.gap is None
+    )
 
 
 def test_floors_give_way_little_by_little_and_the_answer_says_so(monkeypatch):
@@ -299,12 +358,19 @@ def test_floors_give_way_little_by_little_and_the_answer_says_so(monkeypatch):
 
 def test_a_time_limit_that_was_reached_ends_it(monkeypatch):
     def late(solution):
-        return dataclasses.replace(solution, status=Status(Termination.TIME_LIMIT, Point.FEASIBLE, Point.NONE, ""))
+        return dataclasses.replace(
+            solution, status=Status(Termination.TIME_LIMIT, Point.FEASIBLE, Point.NONE, "")
+        )
 
     backend = LyingBackend(late, lambda count: True)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     with pytest.raises(NoSolutionError, match="time limit"):
-        leximin(two_levels(), max_min.drf, normalisers.level_1_by(normalisers.dominant), options={"time_limit": 100.0})
+        leximin(
+            two_levels(),
+            max_min.drf,
+            normalisers.level_1_by(normalisers.dominant),
+            options={"time_limit": 100.0},
+        )
     assert backend.sessions[0].count == 1
 
 
@@ -336,7 +402,9 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
 
 def test_a_round_that_is_open_is_solved_again(monkeypatch):
     found, session = run(monkeypatch, None, lambda count: False, open_rounds=1)
-    assert session.restarts == [False] and session.count == 3 and found.levels == pytest.approx(LEVELS)
+    assert (
+        session.restarts == [False] and session.count == 3 and found.levels == pytest.approx(LEVELS)
+    )
 
 
 def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
@@ -347,9 +415,15 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
     honest = rounds.LevelRounds._stuck
-    monkeypatch.setattr(rounds.LevelRounds, "_stuck", lambda self, level, who: honest(self, level, who) & False)
+    monkeypatch.setattr(
+        rounds.LevelRounds, "_stuck", lambda self, level, who: honest(self, level, who) & False
+    )
     with pytest.raises(SolverError, match="stopped nobody"):
-        run(monkeypatch, lambda s: dataclasses.replace(s, row_duals=0 * s.row_duals), lambda count: count < 50)
+        run(
+            monkeypatch,
+            lambda s: dataclasses.replace(s, row_duals=0 * s.row_duals),
+            lambda count: count < 50,
+        )
 
 
 def test_a_price_that_is_noise_freezes_nobody(monkeypatch):
@@ -414,7 +488,9 @@ def test_whole_levels_keep_what_integers_switch(solver):
         assert solver == "scipy" and "held by a tolerance only" in str(error)
     else:
         assert sorted(found.levels) == [0, 0, 5]
-        leaking = dataclasses.replace(found, x=np.array([7 / 3 * 1e7 / 1e7] * 3 + [0.0] * 3 + [7 / 3] * 3))
+        leaking = dataclasses.replace(
+            found, x=np.array([7 / 3 * 1e7 / 1e7] * 3 + [0.0] * 3 + [7 / 3] * 3)
+        )
         assert not leaking.certify().holds
 
 

@@ -42,7 +42,9 @@ def some_demanded(seed, users=12, servers=9):
     demands[demands.max(axis=1) == 0, 0] = 1.0
     limits = np.where(rng.random(users) < 0.3, rng.lognormal(2, 1, users), np.inf)
     weights = rng.lognormal(0, 4 * (seed % 2), users)
-    return Instance.from_arrays(demands, rng.lognormal(3, 0.3, (servers, 4)), task_limits=limits, weights=weights)
+    return Instance.from_arrays(
+        demands, rng.lognormal(3, 0.3, (servers, 4)), task_limits=limits, weights=weights
+    )
 
 
 def in_places(seed, users=14, servers=10, limited=0.2):
@@ -53,7 +55,9 @@ def in_places(seed, users=14, servers=10, limited=0.2):
     eligible = (here[:, None] == place) | (here == 3)[:, None]
     limits = np.where(rng.random(users) < limited, rng.lognormal(2, 1, users), np.inf)
     demands = rng.lognormal(0, 1 + seed % 2, (users, 2))
-    return Instance.from_arrays(demands, rng.lognormal(3, 1, (servers, 2)), eligible=eligible, task_limits=limits)
+    return Instance.from_arrays(
+        demands, rng.lognormal(3, 1, (servers, 2)), eligible=eligible, task_limits=limits
+    )
 
 
 def off(found):
@@ -73,7 +77,9 @@ def test_servers_that_give_what_one_server_would_need_one_program(taken):
             alone = fairlp.allocate(some_demanded(seed).pooled(), "drfh", method="lp")
             assert found.levels.to_numpy() == pytest.approx(alone.levels.to_numpy(), rel=AGREEMENT)
             assert found.rounds["users"].tolist() == alone.rounds["users"].tolist()
-            assert found.prices.sum().to_numpy() / len(found.prices) == pytest.approx(alone.prices.to_numpy()[0])
+            assert found.prices.sum().to_numpy() / len(found.prices) == pytest.approx(
+                alone.prices.to_numpy()[0]
+            )
     assert 0 < sum(ways) < len(ways)
 
 
@@ -99,7 +105,9 @@ def test_a_few_are_not_worth_it(monkeypatch, taken):
 
 def test_what_a_round_is_off_by_counts_for_those_whom_it_kept_off(monkeypatch):
     honest = rounds.Propagation.largest
-    monkeypatch.setattr(rounds.Propagation, "largest", lambda self, shift=0.0: 1e-6 + honest(self, shift))
+    monkeypatch.setattr(
+        rounds.Propagation, "largest", lambda self, shift=0.0: 1e-6 + honest(self, shift)
+    )
     kept = []
     measure = LevelRounds._measure
 

@@ -27,14 +27,19 @@ def stretch():
 
 def alike(has, limits):
     """Return the first segment of leaves that all rise alike."""
-    return first_segment(constant(np.ones(len(has))), np.array(has), np.array(limits), np.ones(len(has), dtype=bool))
+    return first_segment(
+        constant(np.ones(len(has))), np.array(has), np.array(limits), np.ones(len(has), dtype=bool)
+    )
 
 
 def formulation(instance):
     """Rows of the level and of capacity, and none that says what anybody has."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("alike", indices=(n, i, r))
-    d, c = model.parameter("d", (n, r), instance.demands), model.parameter("c", (i, r), instance.capacities)
+    d, c = (
+        model.parameter("d", (n, r), instance.demands),
+        model.parameter("c", (i, r), instance.capacities),
+    )
     x, t = model.variable("x", n, i), model.variable("t")
     model.constraint("capacity", (d * x).sum(n) <= c)
     model.leximin(model.constraint("fairness", x.sum(i) >= t), t)
@@ -66,7 +71,8 @@ def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
-#: One who has a resource alone, and two on another that is this much short of what both have at the limit of the first.
+#: One who has a resource alone, and two on another that is this much short of what both have at the
+#: limit of the first.
 LIMIT, SHORT = 1.001, [1e-14, 1e-12, 5e-11]
 
 
@@ -101,19 +107,27 @@ def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
     has = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
     start = alike(has, np.full(4, np.inf))
     found = climb(Instance.from_arrays(needs, room), formulation, start)
-    assert found.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [len(who) for _, who in found.rounds] == [4]
+    assert found.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [
+        len(who) for _, who in found.rounds
+    ] == [4]
     assert found.tasks.T @ needs == pytest.approx(room, rel=1e-9)
 
 
-@pytest.mark.parametrize(("seed", "over"), [(1, 1e-12), (17, 1e-12), (163, 1e-12), (205, 1e-10), (861, 0.0)])
+@pytest.mark.parametrize(
+    ("seed", "over"), [(1, 1e-12), (17, 1e-12), (163, 1e-12), (205, 1e-10), (861, 0.0)]
+)
 def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
     """Half of the users have for a limit what they would get without, and next to nothing more."""
     rng = np.random.default_rng(seed)
     tree = tree_instance(rng, caps=False, limits=False)
     most = fairlp.allocate(tree, "h-drf").totals.to_numpy() * (1 + over)
-    tree = tree.replace(task_limits=np.where((rng.random(len(most)) < 0.5) & (most > 0), most, np.inf))
+    tree = tree.replace(
+        task_limits=np.where((rng.random(len(most)) < 0.5) & (most > 0), most, np.inf)
+    )
     wanted = fairlp.allocate(tree, "h-drf").totals.to_numpy()
-    assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(wanted, rel=1e-8)
+    assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(
+        wanted, rel=1e-8
+    )
 
 
 N = Index("n", ["ann", "bob"], "user")
@@ -130,13 +144,19 @@ def climbed(instance):
 
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
-    monkeypatch.setattr(TreeRounds, "_blocked", lambda self, *_: np.zeros(len(self.segment.has), dtype=bool))
-    with pytest.raises(SolverError, match="a round stopped nobody; no user's row has a price above rounding"):
+    monkeypatch.setattr(
+        TreeRounds, "_blocked", lambda self, *_: np.zeros(len(self.segment.has), dtype=bool)
+    )
+    with pytest.raises(
+        SolverError, match="a round stopped nobody; no user's row has a price above rounding"
+    ):
         climbed(tree())
 
 
 def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
-    one = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"])
+    one = Instance.from_arrays(
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"]
+    )
     wanted, honest, asked = climbed(one), TreeRounds.leaves_open, []
 
     def leaves_open(self, solution):

@@ -1,11 +1,13 @@
 """Dynamic DRF without a solver: three algorithms for every step's level M, and the closed form of the cautious LP.
 
-All take the users in order of arrival and work in *parts*, 1/n of everything (n: the horizon): step k may give out k
-parts of each resource, and the levels, in parts, do not depend on n. With weights, a user of weight φ counts as φ users
-who arrive together: the parts at step k are the sum of the weights of those present, and a level is x/φ.
+All take the users in order of arrival and work in *parts*, 1/n of everything (n: the horizon): step
+k may give out k parts of each resource, and the levels, in parts, do not depend on n. With weights,
+a user of weight φ counts as φ users who arrive together: the parts at step k are the sum of the
+weights of those present, and a level is x/φ.
 
-The answer of each algorithm is the level of every step and the first user who has it. That says everything: at step k
-the users first[k], …, k have the level M[k], and the earlier ones what they had (Lemmas 1 and 2 of Li et al.).
+The answer of each algorithm is the level of every step and the first user who has it. That says
+everything: at step k the users first[k], …, k have the level M[k], and the earlier ones what they
+had (Lemmas 1 and 2 of Li et al.).
 
 Nothing here is tied to floats: lists and object arrays of ``Fraction`` give exact results.
 """
@@ -26,12 +28,13 @@ Steps = tuple[list[Number], list[int]]
 class LevelStack:
     """The shares of everyone present, as groups of equal level: amortised O(R) a step, beyond the paper.
 
-    Levels do not increase in order of arrival (Lemma 2), so the users of one level are consecutive, and the groups a
-    stack with the newest and poorest on top. A newcomer is pushed; while the level that the top can reach is at least
-    that of the group below, they become one, for good: each user is merged at most once.
+    Levels do not increase in order of arrival (Lemma 2), so the users of one level are consecutive,
+    and the groups a stack with the newest and poorest on top. A newcomer is pushed; while the level
+    that the top can reach is at least that of the group below, they become one, for good: each user
+    is merged at most once.
 
-    Every group keeps what one level of it needs, and what all groups below it use. Nothing is ever subtracted from
-    these sums, so rounding does not build up over the steps.
+    Every group keeps what one level of it needs, and what all groups below it use. Nothing is ever
+    subtracted from these sums, so rounding does not build up over the steps.
     """
 
     def __init__(self, resources: int) -> None:
@@ -61,7 +64,9 @@ class LevelStack:
                     reach = (parts - used) / rate
                     if level is None or reach < level:
                         level = reach
-            if level < had:  # by rounding only: the group below could be reached, so all of it can be kept
+            if (
+                level < had
+            ):  # by rounding only: the group below could be reached, so all of it can be kept
                 level = had
             if not levels or level < levels[-1]:
                 break
@@ -79,7 +84,9 @@ class LevelStack:
         if not self.levels:
             return list(self._nothing)
         top = self.levels[-1]
-        return [below + top * need for below, need in zip(self._below[-1], self._needs[-1], strict=True)]
+        return [
+            below + top * need for below, need in zip(self._below[-1], self._needs[-1], strict=True)
+        ]
 
 
 def stack(needs: Table, parts: Table) -> Steps:
@@ -88,7 +95,8 @@ def stack(needs: Table, parts: Table) -> Steps:
     Parameters
     ----------
     needs : array_like, shape (N, R)
-        φ[n]·d̂[n,r] in order of arrival: what one level of n takes of r (d̂ has a largest entry of 1).
+        φ[n]·d̂[n,r] in order of arrival: what one level of n takes of r (d̂ has a largest entry of
+        1).
     parts : array_like, shape (N,)
         What each step may give out of every resource: the sum of the weights of those present.
 
@@ -101,7 +109,8 @@ def stack(needs: Table, parts: Table) -> Steps:
 
     Examples
     --------
-    Two users who need different resources get everything between them; the third finds its equal part only.
+    Two users who need different resources get everything between them; the third finds its equal
+    part only.
 
     >>> stack([[1, 0.25], [0.25, 1], [1, 1]], [1, 2, 3])
     ([1.0, 1.6, 1.0], [0, 0, 2])
@@ -120,16 +129,17 @@ def stack(needs: Table, parts: Table) -> Steps:
 def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
     """Return levels and first users by Algorithm 1 of Li et al. (2019), its line 6 corrected; O(k·R) at step k.
 
-    The first user at the new level is found by halving. Line 6 as printed asks whether everyone can keep what it has,
-    which is always so; by (3) with l = 1 it must ask whether everyone can have what the *first* user has.
+    The first user at the new level is found by halving. Line 6 as printed asks whether everyone can
+    keep what it has, which is always so; by (3) with l = 1 it must ask whether everyone can have
+    what the *first* user has.
 
     Parameters
     ----------
     needs, parts
         As for :func:`stack`.
     as_printed : bool
-        Run line 6 as printed, to show what is wrong with it: every step then takes the level of static DRF, which
-        those who already had more cannot keep within the capacity.
+        Run line 6 as printed, to show what is wrong with it: every step then takes the level of
+        static DRF, which those who already had more cannot keep within the capacity.
 
     Returns
     -------
@@ -158,7 +168,8 @@ def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
 def _halve(d: np.ndarray, had: np.ndarray, part: Number) -> tuple[np.ndarray, np.ndarray]:
     """Return what those before the first user τ at the new level use, and what one level of the others needs.
 
-    Lines 9 to 19: users up to LB keep what they have, users from UB on (counted from 1) are at the new level.
+    Lines 9 to 19: users up to LB keep what they have, users from UB on (counted from 1) are at the
+    new level.
     """
     lower, upper = 1, len(had)
     tau = (lower + upper + 1) // 2
@@ -167,19 +178,26 @@ def _halve(d: np.ndarray, had: np.ndarray, part: Number) -> tuple[np.ndarray, np
         if (alpha + beta * had[tau - 1] <= part).all():
             upper, tau = tau, (lower + tau + 1) // 2
             between = slice(tau - 1, upper - 1)
-            alpha, beta = alpha - _use(d[:, between], had[between]), beta + d[:, between].sum(axis=1)
+            alpha, beta = (
+                alpha - _use(d[:, between], had[between]),
+                beta + d[:, between].sum(axis=1),
+            )
         else:
             lower, tau = tau, (tau + upper + 1) // 2
             between = slice(lower - 1, tau - 1)
-            alpha, beta = alpha + _use(d[:, between], had[between]), beta - d[:, between].sum(axis=1)
+            alpha, beta = (
+                alpha + _use(d[:, between], had[between]),
+                beta - d[:, between].sum(axis=1),
+            )
     return alpha, beta
 
 
 def water_filling(needs: Table, parts: Table) -> Steps:
     """Return levels and first users by raising the poorest together (Kash, Procaccia and Shah); O(k·R) a stage.
 
-    Each stage of a step raises those of the smallest level to the next larger level, or until a resource is given out
-    as far as the step allows. It does not use that levels fall in order of arrival.
+    Each stage of a step raises those of the smallest level to the next larger level, or until a
+    resource is given out as far as the step allows. It does not use that levels fall in order of
+    arrival.
 
     Parameters and returns as for :func:`stack`.
     """
@@ -209,10 +227,12 @@ def water_filling(needs: Table, parts: Table) -> Steps:
 def cautious_closed_form(needs: Table, parts: Table, horizon: Number) -> Steps:
     """Return levels and first users of the cautious LP: M^k = 1/(n − k + max_r Σ_{i≤k} d̂[i,r]) for all; O(N·R).
 
-    Exact, because a new user raises no resource's sum by more than the one user that is expected less: the level never
-    falls, so nobody's share binds. With weights, n and k are sums of weights and the sum is of φ[i]·d̂[i,r].
+    Exact, because a new user raises no resource's sum by more than the one user that is expected
+    less: the level never falls, so nobody's share binds. With weights, n and k are sums of weights
+    and the sum is of φ[i]·d̂[i,r].
 
-    Parameters and returns as for :func:`stack`; ``horizon`` is the sum of the weights of all users who will come.
+    Parameters and returns as for :func:`stack`; ``horizon`` is the sum of the weights of all users
+    who will come.
     """
     most = np.cumsum(np.asarray(needs), axis=0).max(axis=1)
     levels = horizon / ((horizon - np.asarray(parts)) + most)

@@ -29,8 +29,8 @@ class Change:
     first : int
         Position of the first of them, counted from 0 in order of arrival.
 
-    Its length is the number of users changed; :attr:`shares` lists them (that costs O(their number), so it is done only
-    when asked for).
+    Its length is the number of users changed; :attr:`shares` lists them (that costs O(their
+    number), so it is done only when asked for).
     """
 
     def __init__(self, arrivals: Arrivals, step: int, level: float, first: int) -> None:
@@ -52,7 +52,11 @@ class Change:
 
     def __repr__(self) -> str:
         users = self.users
-        who = f"{users[0]!r}, now" if len(users) == 1 else f"{len(users)} users, {users[0]!r} to {users[-1]!r}, now"
+        who = (
+            f"{users[0]!r}, now"
+            if len(users) == 1
+            else f"{len(users)} users, {users[0]!r} to {users[-1]!r}, now"
+        )
         return f"<Change at step {self.step}: {who} at level {self.level:.6g}>"
 
 
@@ -64,18 +68,20 @@ class Arrivals:
     resources : mapping, Series or Instance
         Capacity of each resource, > 0; or an instance with one server, whose capacities are taken.
     horizon : float
-        Number of all users who will ever come (with weights: the sum of their weights). It only scales the shares.
+        Number of all users who will ever come (with weights: the sum of their weights). It only
+        scales the shares.
 
     Raises
     ------
     InstanceError
-        For a capacity that is not a number > 0, no resources, several servers, or a horizon that is not a number > 0.
+        For a capacity that is not a number > 0, no resources, several servers, or a horizon that is
+        not a number > 0.
 
     Notes
     -----
-    Amortised O(R) an arrival: each user is merged with those of its level at most once. One arrival alone may cost
-    O(groups·R); there are seldom more than a few dozen groups. Memory is O(R) a user, so that :meth:`result` can tell
-    the whole story.
+    Amortised O(R) an arrival: each user is merged with those of its level at most once. One arrival
+    alone may cost O(groups·R); there are seldom more than a few dozen groups. Memory is O(R) a
+    user, so that :meth:`result` can tell the whole story.
 
     Examples
     --------
@@ -88,19 +94,26 @@ class Arrivals:
     <Change at step 3: 'cem', now at level 0.333333>
     """
 
-    def __init__(self, resources: Mapping[Any, float] | pd.Series[float] | Instance, horizon: float) -> None:
+    def __init__(
+        self, resources: Mapping[Any, float] | pd.Series[float] | Instance, horizon: float
+    ) -> None:
         if isinstance(resources, Instance):
             if resources.n_servers != 1:
                 raise InstanceError(
-                    f"dynamic DRF shares one server and there are {resources.n_servers} (instance.pooled() makes one)"
+                    f"dynamic DRF shares one server and there are {resources.n_servers} "
+                    "(instance.pooled() makes one)"
                 )
             resources = dict(zip(resources.resources, resources.pool.tolist(), strict=True))
-        self.capacities = {name: _amount(value, f"capacity of {name!r}") for name, value in dict(resources).items()}
+        self.capacities = {
+            name: _amount(value, f"capacity of {name!r}") for name, value in dict(resources).items()
+        }
         if not self.capacities:
             raise InstanceError("there are no resources; expected the capacity of at least one")
         for name, capacity in self.capacities.items():
             if capacity == 0:
-                raise InstanceError(f"capacity of {name!r} is 0; expected a number > 0 (or leave the resource out)")
+                raise InstanceError(
+                    f"capacity of {name!r} is 0; expected a number > 0 (or leave the resource out)"
+                )
         self.horizon = require_horizon(horizon)
         self.users: list[Any] = []
         self.weights: list[float] = []
@@ -129,8 +142,9 @@ class Arrivals:
         Raises
         ------
         InstanceError
-            For a user who is there already, a resource that is not, an amount that is no finite number >= 0, a user
-            who demands nothing, or more users (more weight) than the horizon. Nothing has changed then.
+            For a user who is there already, a resource that is not, an amount that is no finite
+            number >= 0, a user who demands nothing, or more users (more weight) than the horizon.
+            Nothing has changed then.
 
         Examples
         --------
@@ -140,9 +154,13 @@ class Arrivals:
         <Change at step 1: 'ann', now at level 0.333333>
         """
         if not isinstance(user, (str, int)) or isinstance(user, bool) or user == "":
-            raise InstanceError(f"user label {user!r} is {type(user).__name__}; expected text or a whole number")
+            raise InstanceError(
+                f"user label {user!r} is {type(user).__name__}; expected text or a whole number"
+            )
         if user in self._places:
-            raise InstanceError(f"user {user!r} came already, at step {self._places[user] + 1}; users come once")
+            raise InstanceError(
+                f"user {user!r} came already, at step {self._places[user] + 1}; users come once"
+            )
         amounts = self._demand(user, demand)
         phi = _amount(weight, f"weight of user {user!r}")
         if phi == 0:
@@ -150,10 +168,15 @@ class Arrivals:
         parts = self._parts + phi
         if parts > self.horizon * (1 + AGREEMENT):
             raise InstanceError(
-                f"user {user!r} is beyond the horizon: {len(self.users)} users of a total weight of {self._parts:g} "
-                f"are here, and {self.horizon:g} were announced; what was promised to them leaves nothing for more"
+                f"user {user!r} is beyond the horizon: {len(self.users)} users of a total weight "
+                f"of {self._parts:g} "
+                f"are here, and {self.horizon:g} were announced; what was promised to them leaves "
+                "nothing for more"
             )
-        fractions = [amount / capacity for amount, capacity in zip(amounts, self.capacities.values(), strict=True)]
+        fractions = [
+            amount / capacity
+            for amount, capacity in zip(amounts, self.capacities.values(), strict=True)
+        ]
         largest = max(fractions)
         level, first = self._stack.push([phi * (part / largest) for part in fractions], parts)
         self._places[user] = len(self.users)
@@ -210,7 +233,12 @@ class Arrivals:
     def used(self) -> pd.Series[float]:
         """Fraction of each resource that is given out now."""
         fractions = [amount / self.horizon for amount in self._stack.used()]
-        return pd.Series(fractions, index=pd.Index(list(self.capacities), name="resource"), name="used", dtype=float)
+        return pd.Series(
+            fractions,
+            index=pd.Index(list(self.capacities), name="resource"),
+            name="used",
+            dtype=float,
+        )
 
     @property
     def available(self) -> float:
@@ -251,7 +279,9 @@ class Arrivals:
             servers=["pool"],
             resources=list(self.capacities),
             weights=self.weights,
-            user_attributes=pd.DataFrame({"arrival": range(1, len(self.users) + 1)}, index=self.users),
+            user_attributes=pd.DataFrame(
+                {"arrival": range(1, len(self.users) + 1)}, index=self.users
+            ),
             name=name,
         )
 
@@ -273,7 +303,9 @@ class Arrivals:
         from .rows import online_result
 
         levels, first = zip(*self._history, strict=True) if self._history else ((), ())
-        return online_result(self.instance(), self.horizon, np.array(levels), np.array(first, dtype=int))
+        return online_result(
+            self.instance(), self.horizon, np.array(levels), np.array(first, dtype=int)
+        )
 
     def __len__(self) -> int:
         return len(self.users)
@@ -312,9 +344,15 @@ class Arrivals:
                     f"demand of user {user!r} has {len(values)} amounts; expected {len(names)}, of "
                     f"{', '.join(map(repr, names))}"
                 )
-        amounts = [_amount(v, f"demand of user {user!r}, resource {r!r},") for r, v in zip(names, values, strict=True)]
+        amounts = [
+            _amount(v, f"demand of user {user!r}, resource {r!r},")
+            for r, v in zip(names, values, strict=True)
+        ]
         if not any(amounts):
-            raise InstanceError(f"user {user!r} demands nothing; expected a positive demand for at least one resource")
+            raise InstanceError(
+                f"user {user!r} demands nothing; expected a positive demand for at least one "
+                "resource"
+            )
         return amounts
 
 

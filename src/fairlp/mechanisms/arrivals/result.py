@@ -36,8 +36,8 @@ class Schedule:
     parts : ndarray, shape (N,)
         Sum of the weights of those present at each step (k, when all weights are 1).
     horizon : float
-        Sum of the weights of all users who will ever come (n, when all weights are 1): step k may give out the fraction
-        ``parts[k-1] / horizon`` of every resource.
+        Sum of the weights of all users who will ever come (n, when all weights are 1): step k may
+        give out the fraction ``parts[k-1] / horizon`` of every resource.
     """
 
     order: np.ndarray
@@ -56,8 +56,8 @@ def schedule(instance: Instance, horizon: Any = None) -> Schedule:
     Parameters
     ----------
     instance : Instance
-        Its users arrive by the column ``arrival`` of ``user_attributes`` (numbers or times); users of equal arrival,
-        and all users without that column, in the order of the instance.
+        Its users arrive by the column ``arrival`` of ``user_attributes`` (numbers or times); users
+        of equal arrival, and all users without that column, in the order of the instance.
     horizon : float, optional
         Sum of the weights of all users who will ever come; by default of those in the instance.
 
@@ -86,18 +86,23 @@ def arrival_order(instance: Instance) -> np.ndarray:
     column = instance.user_attributes[COLUMN].infer_objects()
     values = column.to_numpy()
     missing = column.isna().to_numpy()
-    wrong = missing | np.array([isinstance(value, str) for value in values] if values.dtype == object else False)
+    wrong = missing | np.array(
+        [isinstance(value, str) for value in values] if values.dtype == object else False
+    )
     if wrong.any():
         at = int(np.argmax(wrong))
         what = "missing" if missing[at] else f"the text {values[at]!r}"
         raise InstanceError(
-            f"arrival of user {instance.users[at]!r} is {what}; expected a number or a time for each user "
+            f"arrival of user {instance.users[at]!r} is {what}; expected a number or a time for "
+            "each user "
             "(or no column 'arrival': the users then arrive in their order)"
         )
     try:
         return np.argsort(values, kind="stable")
     except TypeError as error:
-        raise InstanceError(f"arrivals cannot be put in order ({error}); expected numbers, or times") from None
+        raise InstanceError(
+            f"arrivals cannot be put in order ({error}); expected numbers, or times"
+        ) from None
 
 
 def _horizon(given: Any, present: float) -> float:
@@ -106,7 +111,8 @@ def _horizon(given: Any, present: float) -> float:
     horizon = require_horizon(given)
     if horizon < present * (1 - AGREEMENT):
         raise InstanceError(
-            f"the horizon is {horizon:g}, and users of a total weight of {present:g} arrive; expected at least that "
+            f"the horizon is {horizon:g}, and users of a total weight of {present:g} arrive; "
+            "expected at least that "
             "(the number of all users who will ever come, or the sum of their weights)"
         )
     return max(horizon, present)
@@ -135,7 +141,8 @@ def require_no_limits(instance: Instance) -> None:
     limited = np.isfinite(instance.task_limits)
     if limited.any():
         raise NotDefinedError(
-            f"user {instance.users[int(limited.argmax())]!r} has a task limit, which dynamic mechanisms do not know; "
+            f"user {instance.users[int(limited.argmax())]!r} has a task limit, which dynamic "
+            "mechanisms do not know; "
             "leave the user out (instance.select_users), or use oversized='divide'"
         )
 
@@ -156,7 +163,8 @@ PROPERTIES = {
 def cautious_bound(result: DynamicAllocation) -> float:
     """Return what the cautious LP keeps of static DRF at every step: n / max over k ≤ m of k(n − k + 1).
 
-    It is tight. With n users who will come and m resources; with unequal weights 1/m. The proof is in docs/results.md.
+    It is tight. With n users who will come and m resources; with unequal weights 1/m. The proof is
+    in docs/results.md.
     """
     weights, resources = result.instance.user_weights, int(result.needs.shape[1])
     if (weights != weights[0]).any():
@@ -178,14 +186,14 @@ def properties(result: DynamicAllocation, steps: Sequence[int] | None = None) ->
     Returns
     -------
     DataFrame
-        One row for each step and property of :data:`PROPERTIES`: ``step``, ``property``, ``holds`` (within the
-        tolerance ``AGREEMENT``), ``margin`` (relative; negative when it fails, 0 when it is tight) and ``witness``, the
-        user or resource nearest to breaking it, in words.
+        One row for each step and property of :data:`PROPERTIES`: ``step``, ``property``, ``holds``
+        (within the tolerance ``AGREEMENT``), ``margin`` (relative; negative when it fails, 0 when
+        it is tight) and ``witness``, the user or resource nearest to breaking it, in words.
 
     Notes
     -----
-    With weights, shares are compared per unit of weight. Every pair of users is looked at: O(k²·R) at step k, and the
-    dense table of shares.
+    With weights, shares are compared per unit of weight. Every pair of users is looked at: O(k²·R)
+    at step k, and the dense table of shares.
     """
     levels = result.table().to_numpy() / result._weights
     names = list(result.instance.users.labels[result.schedule.order])
@@ -206,7 +214,15 @@ def properties(result: DynamicAllocation, steps: Sequence[int] | None = None) ->
         for name in PROPERTIES:
             margin, witness = found[name]
             holds = margin >= -AGREEMENT
-            rows.append({"step": step, "property": name, "holds": holds, "margin": margin, "witness": witness})
+            rows.append(
+                {
+                    "step": step,
+                    "property": name,
+                    "holds": holds,
+                    "margin": margin,
+                    "witness": witness,
+                }
+            )
     return pd.DataFrame(rows, columns=["step", "property", "holds", "margin", "witness"])
 
 
@@ -217,7 +233,10 @@ def _limits(used: np.ndarray, fraction: float, resources: list[object]) -> dict[
     """Return how far the fullest resource is from what the step may give out, from above and from below."""
     at = int(used.argmax())
     filled = float(used[at]) / fraction
-    witness = f"{filled:.6g} of what the step may give out of {resources[at]!r} is in use, more than of any other"
+    witness = (
+        f"{filled:.6g} of what the step may give out of {resources[at]!r} is in use, more than of "
+        "any other"
+    )
     return {"feasible": (1 - filled, witness), "DPO": (filled - 1, witness)}
 
 
@@ -231,7 +250,9 @@ def _irrevocable(here: np.ndarray, before: np.ndarray, names: list[object]) -> F
 
 def _sharing_incentive(here: np.ndarray, horizon: float, names: list[object]) -> Finding:
     at = int(here.argmin())
-    return float(here[at] * horizon - 1), f"{names[at]!r} has {here[at] * horizon:.6g} of its equal part"
+    return float(
+        here[at] * horizon - 1
+    ), f"{names[at]!r} has {here[at] * horizon:.6g} of its equal part"
 
 
 def _dynamic_envy(here: np.ndarray, past: np.ndarray, names: list[object]) -> Finding:
@@ -241,7 +262,9 @@ def _dynamic_envy(here: np.ndarray, past: np.ndarray, names: list[object]) -> Fi
     """
     k = len(here)
     when_came = np.zeros((k, k))  # [i, j]: what j had just before i came
-    when_came[1:] = np.tril(np.nan_to_num(past[:-1]))  # j ≥ i had nothing, and should not have more at all
+    when_came[1:] = np.tril(
+        np.nan_to_num(past[:-1])
+    )  # j ≥ i had nothing, and should not have more at all
     more = here[None, :] - np.maximum(here[:, None], when_came)
     worst = more / np.maximum(here[None, :], here[:, None])
     np.fill_diagonal(worst, 0.0)
@@ -249,7 +272,11 @@ def _dynamic_envy(here: np.ndarray, past: np.ndarray, names: list[object]) -> Fi
     margin = 0.0 - max(float(worst[i, j]), 0.0)
     if margin == 0:
         return margin, "nobody got more since a poorer user came"
-    return margin, f"{names[int(i)]!r} has {here[i]:.6g}; {names[int(j)]!r} has {here[j]:.6g}, and got more since"
+    return (
+        margin,
+        f"{names[int(i)]!r} has {here[i]:.6g}; {names[int(j)]!r} has {here[j]:.6g}, and got more "
+        "since",
+    )
 
 
 def _envy(here: np.ndarray, demand: np.ndarray, names: list[object]) -> Finding:
@@ -267,7 +294,8 @@ def _envy(here: np.ndarray, demand: np.ndarray, names: list[object]) -> Finding:
         return margin, "nobody would rather have what another has"
     return (
         margin,
-        f"{names[int(i)]!r} has {here[i]:.6g} and would have {worth[i, j]:.6g} with what {names[int(j)]!r} has",
+        f"{names[int(i)]!r} has {here[i]:.6g} and would have {worth[i, j]:.6g} with what "
+        f"{names[int(j)]!r} has",
     )
 
 
@@ -283,9 +311,10 @@ StepModel = Callable[[Instance, np.ndarray, Schedule, int], "Model"]
 class DynamicAllocation(Answer):
     """The answer of a mechanism for users who arrive, for every step, in O(N) memory.
 
-    At step k the users ``order[:k]`` are present. Those from position ``first_array[k-1]`` on have the level
-    ``level_array[k-1]``, the smallest of all; those before them have what they had (no level exceeds an earlier user's,
-    so this says everything). Dense tables are made when asked for, and refused beyond 1 GiB.
+    At step k the users ``order[:k]`` are present. Those from position ``first_array[k-1]`` on have
+    the level ``level_array[k-1]``, the smallest of all; those before them have what they had (no
+    level exceeds an earlier user's, so this says everything). Dense tables are made when asked for,
+    and refused beyond 1 GiB.
 
     Attributes
     ----------
@@ -305,7 +334,8 @@ class DynamicAllocation(Answer):
     files : str
         Stem of the names of :meth:`write_models`.
     prices_array : ndarray, shape (1, R), or None
-        Capacity duals of the last step's program: at most what one more unit of a resource would add to its level.
+        Capacity duals of the last step's program: at most what one more unit of a resource would
+        add to its level.
     times : mapping
         Seconds by phase.
     gap : float or None
@@ -353,7 +383,9 @@ class DynamicAllocation(Answer):
         """Tasks, steps × users in order of arrival; NaN before a user arrives. O(N²) memory."""
         return self.steps.mul(self.gamma[self.schedule.order], axis="columns")
 
-    def table(self, steps: Sequence[int] | None = None, users: Sequence[Any] | None = None) -> pd.DataFrame:
+    def table(
+        self, steps: Sequence[int] | None = None, users: Sequence[Any] | None = None
+    ) -> pd.DataFrame:
         """Return dominant shares at some steps (by default all), of some users (by default all, as they arrive).
 
         Parameters
@@ -383,13 +415,23 @@ class DynamicAllocation(Answer):
         1     0.500000       NaN
         2     0.666667  0.666667
         """
-        chosen = range(1, len(self.level_array) + 1) if steps is None else [self._step(step) for step in steps]
-        places = np.arange(len(self.level_array)) if users is None else np.array([self._place(user) for user in users])
+        chosen = (
+            range(1, len(self.level_array) + 1)
+            if steps is None
+            else [self._step(step) for step in steps]
+        )
+        places = (
+            np.arange(len(self.level_array))
+            if users is None
+            else np.array([self._place(user) for user in users])
+        )
         size = 8 * len(chosen) * len(places)
         if size > DENSE_LIMIT:
             raise TooLargeError(
-                f"a table of {len(chosen)} steps × {len(places)} users would take {size / 2**30:.3g} GiB, above 1 GiB; "
-                "use .at(step), .history(user), .levels and .utilization, or .table(steps, users) for a part of it"
+                f"a table of {len(chosen)} steps × {len(places)} users would take "
+                f"{size / 2**30:.3g} GiB, above 1 GiB; "
+                "use .at(step), .history(user), .levels and .utilization, or .table(steps, users) "
+                "for a part of it"
             )
         table = np.full((len(chosen), len(places)), np.nan)
         everyone = users is None
@@ -402,7 +444,9 @@ class DynamicAllocation(Answer):
                 table[row, here] = self.levels_at(step)[places[here]]
         labels = self._arrived[places]
         shares = table * self._weights[places]
-        return pd.DataFrame(shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user"))
+        return pd.DataFrame(
+            shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user")
+        )
 
     def levels_at(self, step: int) -> np.ndarray:
         """Return the level (dominant share divided by weight) of each user present, in order of arrival; O(k).
@@ -425,7 +469,8 @@ class DynamicAllocation(Answer):
         """
         k = self._step(step)
         levels = np.empty(k)
-        # group by group, from the newest: the group below is the newest of the step before the group's first
+        # group by group, from the newest: the group below is the newest of the step before the
+        # group's first
         while k > 0:
             first = int(self.first_array[k - 1])
             levels[first:k] = self.level_array[k - 1]
@@ -535,7 +580,9 @@ class DynamicAllocation(Answer):
     def utilization(self) -> pd.DataFrame:
         """Fraction of everything in use, steps × resources; O(N·R·log N)."""
         return pd.DataFrame(
-            self.given_out[:, :-1], index=self._steps, columns=self.instance.resources.labels.rename("resource")
+            self.given_out[:, :-1],
+            index=self._steps,
+            columns=self.instance.resources.labels.rename("resource"),
         )
 
     @cached_property
@@ -543,7 +590,8 @@ class DynamicAllocation(Answer):
         """Largest violation at any step, relative: of what the step may give out, or of "nobody loses"."""
         available = self.schedule.available[:, None]
         over = float((self.given_out[:, :-1] / available).max() - 1)
-        # a user who is first of its group at some steps has had the level of the last of these before
+        # a user who is first of its group at some steps has had the level of the last of these
+        # before
         order = np.argsort(self.first_array, kind="stable")
         first, level = self.first_array[order], self.level_array[order]
         kept = np.divide(level[1:], level[:-1], out=np.ones(len(level) - 1), where=level[:-1] > 0)
@@ -553,10 +601,10 @@ class DynamicAllocation(Answer):
     def certify(self) -> Proof:
         """Return whether the level of every step is the largest that its program allows; O(N·R·log N).
 
-        It is proved without the method. Shares are max(φ[n]·M, what n had) (Lemma 1 of Li et al., 2019), so that
-        raising M raises what the users at the newest level take: M is optimal if and only if nothing is given out
-        beyond what the step may give out, and some resource that these users take (and, in the cautious LP, users
-        still to come) lets them take no more.
+        It is proved without the method. Shares are max(φ[n]·M, what n had) (Lemma 1 of Li et al.,
+        2019), so that raising M raises what the users at the newest level take: M is optimal if and
+        only if nothing is given out beyond what the step may give out, and some resource that these
+        users take (and, in the cautious LP, users still to come) lets them take no more.
 
         Returns
         -------
@@ -572,7 +620,10 @@ class DynamicAllocation(Answer):
         parts = self.schedule.parts
         whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1]), self.needs]), axis=0)
         growth = whole[1:] - whole[self.first_array]
-        room, level = np.broadcast_to(self.schedule.available[:, None], growth.shape), self.level_array[:, None]
+        room, level = (
+            np.broadcast_to(self.schedule.available[:, None], growth.shape),
+            self.level_array[:, None],
+        )
         if self.cautious:
             coming = (self.schedule.horizon - parts)[:, None]
             growth, room = growth + coming, 1.0 - coming * level
@@ -581,25 +632,35 @@ class DynamicAllocation(Answer):
             more = np.where(growth > 0, slack / growth, np.inf).min(axis=1) / self.level_array
         worst = int(abs(more).argmax())
         if not self.residual <= AGREEMENT:
-            return Proof(False, f"infeasible: a step gives out too much, or somebody loses, by {self.residual:.3g}")
+            return Proof(
+                False,
+                f"infeasible: a step gives out too much, or somebody loses, by {self.residual:.3g}",
+            )
         if not abs(more[worst]) <= AGREEMENT:
             way = "could be raised" if more[worst] > 0 else "is too high"
-            return Proof(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
-        return Proof(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")
+            return Proof(
+                False,
+                f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of "
+                "itself",
+            )
+        return Proof(
+            True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}"
+        )
 
     def competitive(self) -> pd.DataFrame:
         """Return the mechanism beside static DRF at each step, and the competitive ratios; O(N·R·log N).
 
-        Static DRF knows the demands of those present and shares what the step may give out: everyone has the level
-        min_r (k/n) / Σ_{i≤k} d̂[i,r] (Li et al., 2019, §4). With zero demands that is the level of those who stop first.
+        Static DRF knows the demands of those present and shares what the step may give out:
+        everyone has the level min_r (k/n) / Σ_{i≤k} d̂[i,r] (Li et al., 2019, §4). With zero
+        demands that is the level of those who stop first.
 
         Returns
         -------
         DataFrame
-            By step: ``drf`` (static level), ``smallest`` (the mechanism's), ``cr2`` (smallest / drf), ``sum`` and
-            ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which can exceed 1) and ``bound``: what
-            ``cr2`` never goes below, with m resources 1/m (dynamic DRF: Theorem 2), or what :func:`cautious_bound`
-            says.
+            By step: ``drf`` (static level), ``smallest`` (the mechanism's), ``cr2`` (smallest /
+            drf), ``sum`` and ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which
+            can exceed 1) and ``bound``: what ``cr2`` never goes below, with m resources 1/m
+            (dynamic DRF: Theorem 2), or what :func:`cautious_bound` says.
 
         Examples
         --------
@@ -622,7 +683,9 @@ class DynamicAllocation(Answer):
                 "sum": total,
                 "drf_sum": drf * parts,
                 "cr1": total / (drf * parts),
-                "bound": np.full(len(drf), cautious_bound(self) if self.cautious else 1 / self.needs.shape[1]),
+                "bound": np.full(
+                    len(drf), cautious_bound(self) if self.cautious else 1 / self.needs.shape[1]
+                ),
             },
             index=self.levels.index,
         )
@@ -681,7 +744,11 @@ class DynamicAllocation(Answer):
         return self.step_model(present, before, self.schedule, k)
 
     def write_models(
-        self, folder: str | Path, steps: Sequence[int] | None = None, suffix: str = ".mps", **options: Any
+        self,
+        folder: str | Path,
+        steps: Sequence[int] | None = None,
+        suffix: str = ".mps",
+        **options: Any,
     ) -> list[Path]:
         """Write the linear program of each step, such as ``drf-step-0007.mps``.
 
@@ -713,7 +780,9 @@ class DynamicAllocation(Answer):
         place.mkdir(parents=True, exist_ok=True)
         written = []
         for step in range(1, len(self.level_array) + 1) if steps is None else steps:
-            written += self.model(step).write(place / f"{self.files}-step-{step:04d}{suffix}", **options)
+            written += self.model(step).write(
+                place / f"{self.files}-step-{step:04d}{suffix}", **options
+            )
         return written
 
     def summary(self) -> pd.DataFrame:
@@ -777,7 +846,9 @@ class DynamicAllocation(Answer):
     @cached_property
     def needs(self) -> np.ndarray:
         """φ[n]·d̂[n,r], what one level of each user takes of each resource, in order of arrival; shape (N, R)."""
-        return np.asarray(normalised_demands(self.instance)[self.schedule.order] * self._weights[:, None])
+        return np.asarray(
+            normalised_demands(self.instance)[self.schedule.order] * self._weights[:, None]
+        )
 
     @cached_property
     def _weights(self) -> np.ndarray:
@@ -789,8 +860,14 @@ class DynamicAllocation(Answer):
         """Fraction in use of each resource at each step, and last the sum of all dominant shares; shape (N, R + 1)."""
         taken = np.column_stack([self.needs, self._weights])
         whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1] + 1), taken]), axis=0)
-        # of the users at the newest level; those before them have what they had when the last of them came
-        total = np.vstack([np.zeros_like(whole[0]), self.level_array[:, None] * (whole[1:] - whole[self.first_array])])
+        # of the users at the newest level; those before them have what they had when the last of
+        # them came
+        total = np.vstack(
+            [
+                np.zeros_like(whole[0]),
+                self.level_array[:, None] * (whole[1:] - whole[self.first_array]),
+            ]
+        )
         below = np.concatenate([[0], self.first_array])
         while below.any():  # sums along the chain of steps, twice as long each time
             total += total[below]
@@ -819,5 +896,7 @@ class DynamicAllocation(Answer):
         if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
             raise UnknownNameError(f"a step is a whole number, not {step!r}")
         if not 1 <= step <= len(self.level_array):
-            raise UnknownNameError(f"there is no step {step}; expected 1 to {len(self.level_array)}")
+            raise UnknownNameError(
+                f"there is no step {step}; expected 1 to {len(self.level_array)}"
+            )
         return int(step)

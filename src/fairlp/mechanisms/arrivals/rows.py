@@ -44,7 +44,8 @@ INFINITE = np.full(1, np.inf)
 class StepsResult:
     """Level and first user of each step (in fractions of everything), largest duality gap, seconds by phase.
 
-    ``prices`` are the capacity duals of the last step: what a fraction more of each resource would add to the level.
+    ``prices`` are the capacity duals of the last step: what a fraction more of each resource would
+    add to the level.
     """
 
     levels: np.ndarray
@@ -69,7 +70,8 @@ def solve_steps(
     Parameters
     ----------
     model : Model
-        The last step's, in parts (formulations/arrivals.py); in the cautious LP, M must have a nonzero coefficient.
+        The last step's, in parts (formulations/arrivals.py); in the cautious LP, M must have a
+        nonzero coefficient.
     arrived : Instance
         The users in order of arrival.
     schedule : Schedule
@@ -88,7 +90,9 @@ def solve_steps(
     begin = perf_counter()
     program = model.compile()
     backend = find_backend(solver)
-    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
+    session = backend.session(
+        program, Options.from_keywords(solver, options or {}).tightened(backend)
+    )
     steps = _Steps(session, model, arrived.user_weights)
     built = perf_counter() - begin
     n = len(schedule.order)
@@ -99,7 +103,11 @@ def solve_steps(
         else:
             steps.give_out(float(schedule.parts[k]))
         levels[k], first[k] = steps.arrive(k, warm)
-    times = {"build": built, "solve": steps.seconds, "steps": perf_counter() - begin - built - steps.seconds}
+    times = {
+        "build": built,
+        "solve": steps.seconds,
+        "steps": perf_counter() - begin - built - steps.seconds,
+    }
     return StepsResult(levels / schedule.horizon, first, steps.prices, steps.gap, times)
 
 
@@ -120,7 +128,9 @@ class _Steps:
         self.prices = np.zeros(len(self.capacity))
         self.limited = session.options.time_limit is not None
         nobody = np.zeros(len(weights))
-        session.change(columns=(self.x, nobody, nobody), rows=(self.fairness, nobody - np.inf, nobody + np.inf))
+        session.change(
+            columns=(self.x, nobody, nobody), rows=(self.fairness, nobody - np.inf, nobody + np.inf)
+        )
 
     def give_out(self, parts: float) -> None:
         """Let the step give out so much of every resource."""
@@ -129,7 +139,9 @@ class _Steps:
 
     def expect(self, weight: float) -> None:
         """Keep something for users of this weight."""
-        self.session.change(coefficients=(self.capacity, self.m, np.full(len(self.capacity), weight)))
+        self.session.change(
+            coefficients=(self.capacity, self.m, np.full(len(self.capacity), weight))
+        )
 
     def arrive(self, k: int, warm: bool) -> tuple[float, int]:
         """Let user k in, solve, and return the level and the first user who has it."""
@@ -145,14 +157,17 @@ class _Steps:
         raised = np.flatnonzero(~above)
         had[raised] = level
         kept = raised[raised < len(self.irrevocable)]
-        self.session.change(rows=(self.irrevocable[kept], level * self.weights[kept], np.full(len(kept), np.inf)))
+        self.session.change(
+            rows=(self.irrevocable[kept], level * self.weights[kept], np.full(len(kept), np.inf))
+        )
         return level, int(above.sum())
 
     def _solve(self, warm: bool) -> Solution:
         """Solve what is loaded; where rows are not kept to what was asked, begin afresh, then by another method.
 
-        From the last basis HiGHS may end with a row missed by more than its tolerance (tiny coefficients do
-        it). Where no answer keeps rows so well, the closest of those that are certified is returned.
+        From the last basis HiGHS may end with a row missed by more than its tolerance (tiny
+        coefficients do it). Where no answer keeps rows so well, the closest of those that are
+        certified is returned.
         """
         if not warm:
             self.session.restart()
@@ -178,7 +193,9 @@ class _Steps:
                     break
                 continue
             what = certificate if certificate is not None else solution.status
-            failure = SolverError(f"{solution.solver} did not solve {self.name}, step {self.step}: {what}")
+            failure = SolverError(
+                f"{solution.solver} did not solve {self.name}, step {self.step}: {what}"
+            )
         if closest is None:
             assert failure is not None
             raise failure
@@ -188,7 +205,8 @@ class _Steps:
 
 # Users who arrive: one function a method, for every mechanism that is a rule for one step.
 
-#: (φ[n]·d̂[n,r] in order of arrival, the steps) → level of each step in parts, and the first user who has it
+#: (φ[n]·d̂[n,r] in order of arrival, the steps) → level of each step in parts, and the first user
+#: who has it
 Levels = Callable[[np.ndarray, Schedule], tuple[Sequence[float], Sequence[int]]]
 
 
@@ -200,7 +218,8 @@ class Rule:
     ----------
     mechanism : str
     step : callable
-        (users present, what they had, schedule, step) → the program of that step, in fractions of everything.
+        (users present, what they had, schedule, step) → the program of that step, in fractions of
+        everything.
     levels : callable
         All steps without a solver.
     files : str
@@ -222,16 +241,26 @@ class Rule:
             return formulations.cautious_lp(arrived, nothing, steps.horizon, steps.horizon)
         return formulations.dynamic_drf(arrived, nothing, float(steps.parts[-1]))
 
-    def formulate(self, instance: Instance, step: int | None = None, horizon: float | None = None) -> Model:
+    def formulate(
+        self, instance: Instance, step: int | None = None, horizon: float | None = None
+    ) -> Model:
         """Return the program of a step (by default the last); what users had before is computed without a solver."""
         require_no_limits(instance)
         steps = schedule(instance, horizon)
         levels, first = self.levels(needs(instance, steps), steps)
-        found = self.result(instance, "", steps, np.asarray(levels) / steps.horizon, np.asarray(first))
+        found = self.result(
+            instance, "", steps, np.asarray(levels) / steps.horizon, np.asarray(first)
+        )
         return found.model(len(found.level_array) if step is None else step)
 
     def result(
-        self, instance: Instance, method: str, steps: Schedule, levels: np.ndarray, first: np.ndarray, **more: Any
+        self,
+        instance: Instance,
+        method: str,
+        steps: Schedule,
+        levels: np.ndarray,
+        first: np.ndarray,
+        **more: Any,
     ) -> DynamicAllocation:
         """Return the answer: levels (fractions of everything) and the first user who has it, of each step."""
         return DynamicAllocation(
@@ -263,7 +292,9 @@ class Steps:
 
     def answer(self, call: MethodCall, times: dict[str, float]) -> DynamicAllocation:
         """Return the DynamicAllocation."""
-        weighted(call.instance, call.instance.user_weights, call.mechanism.gamma(call.instance))  # or refuse
+        weighted(
+            call.instance, call.instance.user_weights, call.mechanism.gamma(call.instance)
+        )  # or refuse
         return self.rule.result(
             call.instance,
             call.method.name,
@@ -284,7 +315,9 @@ def drf_step(present: Instance, before: np.ndarray, steps: Schedule, step: int) 
 
 def cautious_step(present: Instance, before: np.ndarray, steps: Schedule, step: int) -> Model:
     """Return the cautious LP of one step, in fractions of everything."""
-    return formulations.cautious_lp(present, before, 1.0, float(steps.horizon - steps.parts[step - 1]))
+    return formulations.cautious_lp(
+        present, before, 1.0, float(steps.horizon - steps.parts[step - 1])
+    )
 
 
 def _cautious_levels(needs: np.ndarray, steps: Schedule) -> tuple[Sequence[float], Sequence[int]]:
@@ -318,14 +351,18 @@ def by_lp(rule: Rule) -> Callable[[MethodCall], Steps]:
         steps = steps_of(call)
         arrived = call.instance.select_users(steps.order)
         model = rule.all_steps(arrived, steps)
-        found = solve_steps(model, arrived, steps, cautious=rule.cautious, solver=call.solver, options=call.options)
+        found = solve_steps(
+            model, arrived, steps, cautious=rule.cautious, solver=call.solver, options=call.options
+        )
         prices = (found.prices / call.instance.pool)[None, :]
         return Steps(rule, steps, found.levels, found.first, prices, found.gap, found.times)
 
     return method
 
 
-def online_result(instance: Instance, horizon: float, levels: np.ndarray, first: np.ndarray) -> DynamicAllocation:
+def online_result(
+    instance: Instance, horizon: float, levels: np.ndarray, first: np.ndarray
+) -> DynamicAllocation:
     """Return what an online run did, its levels given in parts, with the users in order of arrival."""
     steps = schedule(instance, max(horizon, float(instance.user_weights.sum())))
     return DYNAMIC_DRF.result(instance, "stack", steps, levels / steps.horizon, first)
@@ -349,27 +386,31 @@ def _notes(instance: Instance) -> tuple[str, ...]:
         return ()
     more = f", nor do {int(zero.sum()) - 1} more" if zero.sum() > 1 else ""
     return (
-        f"user {instance.users[int(zero.argmax())]!r} does not need every resource{more}; the papers exclude that. "
-        "Their program is solved as it stands: a step ends where the first resource is given out, also for those who "
+        f"user {instance.users[int(zero.argmax())]!r} does not need every resource{more}; the "
+        "papers exclude that. "
+        "Their program is solved as it stands: a step ends where the first resource is given out, "
+        "also for those who "
         "do not need it",
     )
 
 
-# How ``validate`` checks mechanisms for users who arrive: at every step, against each step's own program.
+# How ``validate`` checks mechanisms for users who arrive: at every step, against each step's own
+# program.
 
 
 def check_steps(check: Check, *, rule: Rule) -> Compared:
     """Compare every method with the linear program of every step, user by user.
 
-    The reference solves each step's own model afresh (the one that ``formulate(step=k)`` gives, with what users had
-    before it from the reference itself), so it shares nothing with the methods but the formulation.
+    The reference solves each step's own model afresh (the one that ``formulate(step=k)`` gives,
+    with what users had before it from the reference itself), so it shares nothing with the methods
+    but the formulation.
 
     Returns
     -------
     dict
-        By method (``lp, each step afresh`` is the reference): ``agrees``, ``difference`` (largest difference of
-        a user's dominant share at any step, relative to the larger), ``step`` and ``user`` with it, ``residual``
-        (largest violation at any step, relative), ``seconds``.
+        By method (``lp, each step afresh`` is the reference): ``agrees``, ``difference`` (largest
+        difference of a user's dominant share at any step, relative to the larger), ``step`` and
+        ``user`` with it, ``residual`` (largest violation at any step, relative), ``seconds``.
     """
     require_no_limits(check.instance)
     begin = perf_counter()
@@ -392,7 +433,9 @@ def check_steps(check: Check, *, rule: Rule) -> Compared:
     return rows
 
 
-def step_difference(result: DynamicAllocation, expected: DynamicAllocation) -> tuple[float, int, int]:
+def step_difference(
+    result: DynamicAllocation, expected: DynamicAllocation
+) -> tuple[float, int, int]:
     """Return the largest relative difference of a share at any step, the step, and the user's place; O(N²) time."""
     worst, where, who = 0.0, 1, 0
     for step in range(1, len(result.level_array) + 1):
@@ -406,7 +449,9 @@ def step_difference(result: DynamicAllocation, expected: DynamicAllocation) -> t
 
 def _each_step_afresh(check: Check, rule: Rule) -> DynamicAllocation:
     """Solve each step's own model, without a basis to start from."""
-    of_solver = {name: value for name, value in check.options.items() if name not in check.mechanism.options}
+    of_solver = {
+        name: value for name, value in check.options.items() if name not in check.mechanism.options
+    }
     steps = schedule(check.instance, check.options.get("horizon"))
     backend = find_backend(check.solver)
     options = Options.from_keywords(check.solver, of_solver).tightened(backend)
@@ -418,7 +463,9 @@ def _each_step_afresh(check: Check, rule: Rule) -> DynamicAllocation:
         solution = backend.solve(model.compile(), options).require_optimal()
         certificate = solution.verify()
         if not certificate.is_optimal:
-            raise SolverError(f"{solution.solver} called {model.name!r} optimal, but it is not: {certificate}")
+            raise SolverError(
+                f"{solution.solver} called {model.name!r} optimal, but it is not: {certificate}"
+            )
         gap = max(gap, certificate.gap or 0.0)
         level = solution.objective
         levels[step - 1], first[step - 1] = level, np.count_nonzero(had[:step] > level)
@@ -431,10 +478,18 @@ STACK = Method(
     combinatorial(DYNAMIC_DRF, in_parts(algorithms.stack)),
     cost="O(NR) for all steps, amortised O(R) a step",
 )
-WATER = Method("water-filling", combinatorial(DYNAMIC_DRF, in_parts(algorithms.water_filling)), cost="O(NR) a stage")
-LINEAR = Method("linear", combinatorial(DYNAMIC_DRF, in_parts(algorithms.linear)), cost="O(NR) a step")
+WATER = Method(
+    "water-filling",
+    combinatorial(DYNAMIC_DRF, in_parts(algorithms.water_filling)),
+    cost="O(NR) a stage",
+)
+LINEAR = Method(
+    "linear", combinatorial(DYNAMIC_DRF, in_parts(algorithms.linear)), cost="O(NR) a step"
+)
 DRF_LP = Method("lp", by_lp(DYNAMIC_DRF), cost="one LP a step", solves=True)
-CLOSED_FORM = Method("closed-form", combinatorial(CAUTIOUS, CAUTIOUS.levels), cost="O(NR) for all steps")
+CLOSED_FORM = Method(
+    "closed-form", combinatorial(CAUTIOUS, CAUTIOUS.levels), cost="O(NR) for all steps"
+)
 CAUTIOUS_LP = Method("lp", by_lp(CAUTIOUS), cost="one LP a step", solves=True)
 
 _IN_TURN = (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)

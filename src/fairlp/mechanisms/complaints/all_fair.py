@@ -56,15 +56,19 @@ class Polytope:
     within: int | None = None
 
 
-def all_fair(requests: Requests, solver: str = "highs", options: dict[str, Any] | None = None) -> Any:
+def all_fair(
+    requests: Requests, solver: str = "highs", options: dict[str, Any] | None = None
+) -> Any:
     """Return the polytopes of all feasible candidate sets, and the :class:`Candidates` that were solved.
 
-    For each: two linear programs a user for the ranges, up to two a dimension for the affine hull, one a resource for
-    what is always saturated.
+    For each: two linear programs a user for the ranges, up to two a dimension for the affine hull,
+    one a resource for what is always saturated.
     """
     candidates = Candidates(requests, solver=solver, options=options)
     found = [_describe(candidates, one.bottlenecks) for one in candidates.feasible()]
-    found.sort(key=lambda one: (int(one.bottlenecks.sum()), np.flatnonzero(one.bottlenecks).tolist()))
+    found.sort(
+        key=lambda one: (int(one.bottlenecks.sum()), np.flatnonzero(one.bottlenecks).tolist())
+    )
     _nest(requests, found)
     return found, candidates
 
@@ -100,11 +104,13 @@ def _describe(candidates: Candidates, mask: np.ndarray) -> Polytope:
     return Polytope(mask, always, len(span), low, high, centre, vertices)
 
 
-def _affine_hull(requests: Requests, mask: np.ndarray, points: list[np.ndarray], extreme: Any) -> np.ndarray:
+def _affine_hull(
+    requests: Requests, mask: np.ndarray, points: list[np.ndarray], extreme: Any
+) -> np.ndarray:
     """Return an orthonormal basis of the polytope's directions (dimension, N).
 
-    A direction at right angles to all that is known is either one along which the polytope extends, or an equation:
-    two linear programs tell.
+    A direction at right angles to all that is known is either one along which the polytope extends,
+    or an equation: two linear programs tell.
     """
     count = points[0].size
     known = list(requests.fractions[:, mask].T)
@@ -204,7 +210,8 @@ class FairSet:
     centre : Series
         Granted fractions in the middle of it.
     vertices : DataFrame or None
-        Granted fractions at its vertices, vertices × users; None where there are too many dimensions.
+        Granted fractions at its vertices, vertices × users; None where there are too many
+        dimensions.
     within : tuple of str or None
         Bottlenecks of another set of the list that holds all of these allocations.
     """
@@ -263,7 +270,11 @@ class FairAllocations:
         """By user, over all fair allocations: ``least`` and ``most`` granted fraction and tasks."""
         both = {"least": "min", "most": "max", "least_tasks": "min", "most_tasks": "max"}
         every = pd.concat([one.ranges for one in self.sets], keys=range(len(self.sets)))
-        return every.groupby(level=1, sort=False).agg(both).reindex(self.instance.users.labels.rename("user"))
+        return (
+            every.groupby(level=1, sort=False)
+            .agg(both)
+            .reindex(self.instance.users.labels.rename("user"))
+        )
 
     @cached_property
     def is_unique(self) -> bool:
@@ -276,7 +287,8 @@ class FairAllocations:
         Returns
         -------
         DataFrame
-            One row a set: ``bottlenecks``, ``dimension``, ``vertices``, ``saturated`` and ``within``.
+            One row a set: ``bottlenecks``, ``dimension``, ``vertices``, ``saturated`` and
+            ``within``.
         """
         rows = [
             {
@@ -290,7 +302,9 @@ class FairAllocations:
         ]
         return pd.DataFrame(rows).set_index("bottlenecks")
 
-    def contains(self, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = AGREEMENT) -> bool:
+    def contains(
+        self, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = AGREEMENT
+    ) -> bool:
         """Whether an allocation is one of them, which :func:`fairlp.complaints.check` tells without this list.
 
         Parameters
@@ -313,8 +327,8 @@ class FairAllocations:
         Parameters
         ----------
         criterion : str, int or mapping
-            ``utilization`` (mean over resources of the fraction in use), ``least-served`` (smallest granted fraction),
-            a user (its granted fraction), or numbers by user.
+            ``utilization`` (mean over resources of the fraction in use), ``least-served`` (smallest
+            granted fraction), a user (its granted fraction), or numbers by user.
         **options
             Options of the solver.
 
@@ -323,18 +337,29 @@ class FairAllocations:
         Allocation
         """
         options = {**options, "criterion": criterion}
-        found: Allocation = run(find("njc"), self.instance, method="candidates", solver=self.solver, **options)
+        found: Allocation = run(
+            find("njc"), self.instance, method="candidates", solver=self.solver, **options
+        )
         return found
 
     def __str__(self) -> str:
-        kind = "one fair allocation" if self.is_unique else f"fair allocations of up to {self.dimension} dimensions"
+        kind = (
+            "one fair allocation"
+            if self.is_unique
+            else f"fair allocations of up to {self.dimension} dimensions"
+        )
         return f"{kind} in {len(self)} of {self.candidates} candidate sets of bottlenecks\n{self.summary().to_string()}"
 
     def __repr__(self) -> str:
-        return f"<FairAllocations: {len(self)} of {self.candidates} candidate sets, dimension {self.dimension}>"
+        return (
+            f"<FairAllocations: {len(self)} of {self.candidates} candidate sets, dimension "
+            f"{self.dimension}>"
+        )
 
 
-def solutions(instance: Instance, *, solver: AnySolver = "highs", **options: Any) -> FairAllocations:
+def solutions(
+    instance: Instance, *, solver: AnySolver = "highs", **options: Any
+) -> FairAllocations:
     """Return all allocations without justified complaints (``fairlp.complaints.solutions``).
 
     Parameters
@@ -358,8 +383,8 @@ def solutions(instance: Instance, *, solver: AnySolver = "highs", **options: Any
 
     Notes
     -----
-    A tree over the resources decides which of the 2^R candidate sets are feasible, with at most one linear program a
-    node; about 2N + R more describe each set that is.
+    A tree over the resources decides which of the 2^R candidate sets are feasible, with at most one
+    linear program a node; about 2N + R more describe each set that is.
 
     Examples
     --------
@@ -384,10 +409,14 @@ def solutions(instance: Instance, *, solver: AnySolver = "highs", **options: Any
     labels = [tuple(names[one.bottlenecks]) for one in found]
     sets = tuple(_fair_set(requests, one, labels, names) for one in found)
     count = 2 ** len(candidates.contended)
-    return FairAllocations(instance, sets, count, candidates.programs, candidates.seconds, str(spelt(solver)))
+    return FairAllocations(
+        instance, sets, count, candidates.programs, candidates.seconds, str(spelt(solver))
+    )
 
 
-def _fair_set(requests: Requests, one: Polytope, labels: list[tuple[Any, ...]], names: np.ndarray) -> FairSet:
+def _fair_set(
+    requests: Requests, one: Polytope, labels: list[tuple[Any, ...]], names: np.ndarray
+) -> FairSet:
     users = requests.users.labels.rename("user")
     ranges = pd.DataFrame(
         {

@@ -10,7 +10,15 @@ import numpy as np
 
 from ...errors import NotConvergedError, NotDefinedError, SolverError
 from ...formulations import normalisers
-from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, weights, with_held_back
+from ...formulations.alpha_fair import (
+    DEFAULT,
+    alpha_fair,
+    better,
+    checked,
+    reference,
+    weights,
+    with_held_back,
+)
 from ...formulations.normalisers import dominant, tasks_at_level_1
 from ...formulations.region import have_limits, runnable_users
 from ...models.instances.instance import Instance
@@ -32,7 +40,8 @@ from . import proportional
 #: What α-fairness tends to.
 LIMIT = "drfh"
 
-# The mean level that α-fairness maximises, and what any prices prove of it: a bound in closed form, for every α.
+# The mean level that α-fairness maximises, and what any prices prove of it: a bound in closed form,
+# for every α.
 
 
 def power_mean(values: np.ndarray, weights: np.ndarray, exponent: float) -> float:
@@ -52,7 +61,11 @@ def power_mean(values: np.ndarray, weights: np.ndarray, exponent: float) -> floa
         top = float(off.max())
         # near 1 by small differences, elsewhere relative to the largest
         small = abs(off).max() < 1
-        log = np.log1p(weights @ np.expm1(off)) if small else top + np.log(weights @ np.exp(off - top))
+        log = (
+            np.log1p(weights @ np.expm1(off))
+            if small
+            else top + np.log(weights @ np.exp(off - top))
+        )
         return float(np.exp(middle + log / exponent))
 
 
@@ -63,11 +76,11 @@ class MeanLevelBound:
     Attributes
     ----------
     mean, bound : float
-        The mean level of those whom no task limit holds back, and what none can exceed; NaN where all are held back,
-        which is optimal.
+        The mean level of those whom no task limit holds back, and what none can exceed; NaN where
+        all are held back, which is optimal.
     conditions : float
-        Largest relative difference of what a user's level costs from what it is worth at these prices: 0 at the
-        optimum.
+        Largest relative difference of what a user's level costs from what it is worth at these
+        prices: 0 at the optimum.
     prices : ndarray, shape (K, R)
         What one more unit of each resource would add to the mean level, at the optimum.
     """
@@ -88,7 +101,11 @@ class MeanLevelBound:
 
 
 def proof(
-    instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: float, of_caps: np.ndarray | None = None
+    instance: Instance,
+    tasks: np.ndarray,
+    prices: np.ndarray,
+    alpha: float,
+    of_caps: np.ndarray | None = None,
 ) -> MeanLevelBound:
     """Return what prices of resources prove of tasks; O(NKR).
 
@@ -117,7 +134,8 @@ def proof(
     held = ends.start(phi, level, cost, alpha)
     while True:
         found = _of_others(phi, level, ends.at, cost, held, alpha, spent)
-        # what it costs is more than what its limit is worth, or less than what its guarantee is: one of the others
+        # what it costs is more than what its limit is worth, or less than what its guarantee is:
+        # one of the others
         dear = held & ends.full & ~ends.kept & (found.worth * (1 + NOISE) < cost * found.unit)
         dear |= held & ends.kept & ~ends.full & (found.worth > cost * found.unit * (1 + NOISE))
         if not dear.any():
@@ -128,7 +146,9 @@ def proof(
     off = 0.0
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", invalid="ignore"):
-            off = float(np.nan_to_num(abs(cost * found.unit / found.worth - 1.0), nan=0.0)[~held].max())
+            off = float(
+                np.nan_to_num(abs(cost * found.unit / found.worth - 1.0), nan=0.0)[~held].max()
+            )
     return MeanLevelBound(found.mean, found.bound, off, prices * found.unit)
 
 
@@ -150,7 +170,9 @@ class _Ends:
         kept = (least > 0) & (level <= least * (1 + NOISE))
         return cls(full, kept, np.where(full, most, least))
 
-    def start(self, phi: np.ndarray, level: np.ndarray, cost: np.ndarray, alpha: float) -> np.ndarray:
+    def start(
+        self, phi: np.ndarray, level: np.ndarray, cost: np.ndarray, alpha: float
+    ) -> np.ndarray:
         """Return who may be held at an end; where that is everybody, without whoever its guarantee is worth most to."""
         held = np.asarray(self.full | self.kept)
         just = self.kept & ~self.full
@@ -189,7 +211,9 @@ def _of_others(
     worth = part if alpha == 0 else np.zeros(len(phi))
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            worth = np.where(level > 0, part * np.exp(-alpha * (np.log(level) - np.log(mean))), np.inf)
+            worth = np.where(
+                level > 0, part * np.exp(-alpha * (np.log(level) - np.log(mean))), np.inf
+            )
     left = spent - float(cost[held] @ end[held])
     if mean == 0 and left <= LEVEL_ROUNDING * spent:
         left = 0.0
@@ -197,14 +221,18 @@ def _of_others(
     bound = left / index if index > 0 else np.inf
     if held.any():  # what those miss of their limits, beyond the rounding of sums
         missing = np.where(held, np.maximum(end * (1 - LEVEL_ROUNDING) - level, 0.0), 0.0)
-        short = missing > 0  # of whoever misses nothing, it may be beyond floats what more would be worth
+        short = (
+            missing > 0
+        )  # of whoever misses nothing, it may be beyond floats what more would be worth
         bound += float(worth[short] @ missing[short])
     return _Others(mean, bound, worth, mean / left if left > 0 else 1.0)
 
 
 #: Logarithm of the largest power that is computed with.
 _LARGEST_LOG = 600.0
-_SHUT_OUT = "what queues guarantee to others leaves some users nothing, whatever α; they have no term"
+_SHUT_OUT = (
+    "what queues guarantee to others leaves some users nothing, whatever α; they have no term"
+)
 
 
 @dataclass(frozen=True)
@@ -267,7 +295,11 @@ def _with_a_chance(instance: Instance) -> Instance:
     able = runnable_users(instance)
     totals = run(find(LIMIT), instance).totals.to_numpy()
     none = able & (totals <= AGREEMENT * instance.gamma().sum(axis=1))
-    return instance.derived(task_limits=np.where(none, 0.0, instance.task_limits)) if none.any() else instance
+    return (
+        instance.derived(task_limits=np.where(none, 0.0, instance.task_limits))
+        if none.any()
+        else instance
+    )
 
 
 def _further(found: Tasks) -> float:
@@ -278,17 +310,24 @@ def _further(found: Tasks) -> float:
 def _without_held_back(call: MethodCall, alpha: float) -> Tasks | None:
     """Return the outcome with other units for users whom task limits hold back; None where there are none.
 
-    What they are worth beside the others may be beyond a solver, and does not matter: they have all their tasks. Who
-    they are, and what level the others have, is taken from what α-fairness tends to.
+    What they are worth beside the others may be beyond a solver, and does not matter: they have all
+    their tasks. Who they are, and what level the others have, is taken from what α-fairness tends
+    to.
     """
     instance = call.instance
     if alpha <= 1 or not np.isfinite(instance.task_limits).any():
         return None
     fairest = run(find(LIMIT), instance)
-    totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), runnable_users(instance)
+    totals, level, able = (
+        fairest.totals.to_numpy(),
+        fairest.levels.to_numpy(),
+        runnable_users(instance),
+    )
     full = able & (totals >= instance.task_limits * (1 - NOISE))
     if full[able].all():  # nobody wants more, whatever α
-        return _with_proof(call, Tasks(fairest.tasks_array, prices=np.zeros(instance.capacities.shape)), alpha)
+        return _with_proof(
+            call, Tasks(fairest.tasks_array, prices=np.zeros(instance.capacities.shape)), alpha
+        )
     others = float(level[able & ~full].min())
     held = full & (level < others)
     if not held.any():
@@ -314,7 +353,9 @@ def _proportional(call: MethodCall) -> Tasks:
     return shared(replace(call, instance=instance))
 
 
-def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, float] | None = None) -> _Priced:
+def _through_solver(
+    call: MethodCall, alpha: float, held: tuple[np.ndarray, float] | None = None
+) -> _Priced:
     """Return the optimum of the model, on merged servers."""
     instance = call.instance
     _require_floats(instance, alpha)
@@ -323,8 +364,10 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
     solution = model.solve(solver=call.solver, **call.options)
     if solution.status.termination is Termination.UNKNOWN:
         raise NotConvergedError(
-            f"{solution.solver} did not solve {solution.program.name!r}: {solution.status}; try another solver "
-            "(solver='interior-point' or 'cvxpy:CLARABEL'), or weights and powers that are less apart"
+            f"{solution.solver} did not solve {solution.program.name!r}: {solution.status}; try "
+            "another solver "
+            "(solver='interior-point' or 'cvxpy:CLARABEL'), or weights and powers that are less "
+            "apart"
         )
     solution.require_optimal()
     values = np.asarray(model.evaluate("tasks", solution.require_point()))
@@ -355,7 +398,8 @@ def _require_floats(instance: Instance, alpha: float) -> None:
     apart = max(float(most.max()) / reference(instance), float(len(tasks_per_level)))
     if alpha * np.log(apart) > _LARGEST_LOG:
         raise NotConvergedError(
-            f"alpha-fairness stopped before it began: with alpha = {alpha:g} and levels that may be {apart:.3g} times "
+            f"alpha-fairness stopped before it began: with alpha = {alpha:g} and levels that may "
+            f"be {apart:.3g} times "
             "apart, powers are beyond floats; alpha='inf' is max-min fairness, which needs none"
         )
 
@@ -371,8 +415,13 @@ def _with_proof(call: MethodCall, found: Tasks, alpha: float) -> Tasks:
     instance = call.instance
     entitled_tasks = tasks_at_level_1(instance, call.mechanism.gamma(instance))
     if found.prices is None or not np.isfinite(found.prices).all():
-        words = "not proved: the solver gives no duals, so that no prices bound the mean level; certify() proves it"
-        return replace(found, tasks_per_level=entitled_tasks, gap=None, certificate=None, unproved=words)
+        words = (
+            "not proved: the solver gives no duals, so that no prices bound the mean level; "
+            "certify() proves it"
+        )
+        return replace(
+            found, tasks_per_level=entitled_tasks, gap=None, certificate=None, unproved=words
+        )
     of_caps = found.of_caps if isinstance(found, _Priced) else None
     shown = proof(instance, found.tasks, found.prices, alpha, of_caps)
     unproved = ""
@@ -380,7 +429,8 @@ def _with_proof(call: MethodCall, found: Tasks, alpha: float) -> Tasks:
         unproved = f"not proved: the mean level may be {shown.gap:.1e} of itself below its maximum"
     elif shown.conditions > max(NOISE, tolerance(call.solver) ** 0.5):
         unproved = (
-            "the mean level is proved, not every user's own: what some cost and what they are worth differ by "
+            "the mean level is proved, not every user's own: what some cost and what they are "
+            "worth differ by "
             f"{shown.conditions:.1e} of the latter, which floats cannot settle at alpha = {alpha:g}"
         )
     return replace(
@@ -403,7 +453,8 @@ def verdict(shown: MeanLevelBound, accepted: float) -> Proof:
     if np.isnan(shown.mean):
         return Proof(True, "optimal, proved (everybody has all its tasks)")
     words = (
-        f"mean level {shown.mean:.9g}, at most {shown.bound:.9g} by prices: gap {shown.gap:.1e}, optimality "
+        f"mean level {shown.mean:.9g}, at most {shown.bound:.9g} by prices: gap {shown.gap:.1e}, "
+        "optimality "
         f"conditions {shown.conditions:.1e}"
     )
     good = shown.gap <= accepted
@@ -413,7 +464,9 @@ def verdict(shown: MeanLevelBound, accepted: float) -> Proof:
 def prove(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether an allocation is α-fair, by prices of a linear program of its own; at ∞ as DRFH proves it."""
     if exact:
-        raise NotDefinedError("alpha-fair levels are not rational, so there is no exact certificate of them")
+        raise NotDefinedError(
+            "alpha-fair levels are not rational, so there is no exact certificate of them"
+        )
     missing = floors(allocation.instance) * (1 - VERIFIED) - allocation.totals.to_numpy()
     if (missing > 0).any():
         user = allocation.instance.users[int(missing.argmax())]
@@ -441,7 +494,9 @@ def judge_proportional(allocation: Allocation) -> Proof:
     for who, part in ((first, instance.derived(weights=np.where(e > 0, e, 1.0))), (last, of_left)):
         own = part.select_users(who).derived(entitlements=None)
         tasks_per_level = tasks_at_level_1(own, dominant(own))
-        one = replace(allocation, instance=own, tasks_array=tasks[who], tasks_per_level=tasks_per_level)
+        one = replace(
+            allocation, instance=own, tasks_array=tasks[who], tasks_per_level=tasks_per_level
+        )
         found.append(verdict(_shown(one, DEFAULT), VERIFIED))
     words = proportional.elsewhere(instance, tasks, rest)[1] if rest.size else ""
     return next((one for one in (*found, Proof(not words, words)) if not one), found[0])

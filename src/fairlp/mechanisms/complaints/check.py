@@ -35,7 +35,9 @@ from .path import BEGIN, END, by_integration, by_newton
 
 
 def check(
-    instance: Instance, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = AGREEMENT
+    instance: Instance,
+    allocation: Allocation | Mapping[Any, float] | Any,
+    tolerance: float = AGREEMENT,
 ) -> ComplaintCheck:
     """Return who may justifiably complain about an allocation, and what they are owed.
 
@@ -62,16 +64,18 @@ def check(
 
     Notes
     -----
-    A saturated resource justifies only the shares of those who use it. The paper's formula (2) differs for users
-    entitled to nothing: they would be content with any saturated resource. Its words ask for this,
-    and Pareto optimality does. O(NR).
+    A saturated resource justifies only the shares of those who use it. The paper's formula (2)
+    differs for users entitled to nothing: they would be content with any saturated resource. Its
+    words ask for this, and Pareto optimality does. O(NR).
     """
     require_instance(instance)
     find_defined("njc", instance)
     return check_complaints(Requests.of(instance), tasks_by_user(instance, allocation), tolerance)
 
 
-def best_value(instance: Instance, allocation: Allocation | Any, criterion: Criterion = UTILIZATION) -> float:
+def best_value(
+    instance: Instance, allocation: Allocation | Any, criterion: Criterion = UTILIZATION
+) -> float:
     """Return what an allocation is worth by a criterion of the ``njc`` methods ``milp`` and ``candidates``.
 
     Parameters
@@ -81,7 +85,8 @@ def best_value(instance: Instance, allocation: Allocation | Any, criterion: Crit
     allocation : Allocation, mapping, Series or array_like
         Tasks by user.
     criterion : str, int or mapping
-        As of :meth:`FairAllocations.best`: ``utilization``, ``least-served``, a user, or numbers by user.
+        As of :meth:`FairAllocations.best`: ``utilization``, ``least-served``, a user, or numbers by
+        user.
 
     Returns
     -------
@@ -104,7 +109,8 @@ class Trajectory:
     prices : DataFrame
         1/(c·(1 − usage)), rows by c: they tend to the prices of the Eisenberg–Gale program.
     level : Series
-        f(x) = −Σ log(1 − usage), over the resources and the dummy resources of users with a limit, by c.
+        f(x) = −Σ log(1 − usage), over the resources and the dummy resources of users with a limit,
+        by c.
     steps : int
         Evaluations of the differential equation, or Newton steps.
     """
@@ -121,7 +127,9 @@ class Trajectory:
         return self.granted.iloc[-1].rename("granted")
 
 
-def trajectory(instance: Instance, *, method: str = "ode", until: float = END, points: int = 200) -> Trajectory:
+def trajectory(
+    instance: Instance, *, method: str = "ode", until: float = END, points: int = 200
+) -> Trajectory:
     """Return the paper's trajectory: x[n]·∂f/∂x[n] = c·e[n], which ends at the Eisenberg–Gale optimum as c → ∞.
 
     Parameters
@@ -129,10 +137,11 @@ def trajectory(instance: Instance, *, method: str = "ode", until: float = END, p
     instance : Instance
         One server. Users entitled to nothing, or who ask for nothing, do not move (0 and 1).
     method : {"ode", "newton"}
-        Integrate the differential equation with SciPy, or follow the path by Newton's method (c doubles each time).
+        Integrate the differential equation with SciPy, or follow the path by Newton's method (c
+        doubles each time).
     until : float
-        Last c. Granted fractions are within about 1/c of their limit, within √(1/c) where a saturated resource has no
-        price; entitlements must be large beside 1/c.
+        Last c. Granted fractions are within about 1/c of their limit, within √(1/c) where a
+        saturated resource has no price; entitlements must be large beside 1/c.
     points : int
         Rows to keep, evenly in log c (``ode``).
 
@@ -190,8 +199,9 @@ class DrfComparison:
     Attributes
     ----------
     users : DataFrame
-        By user: tasks by ``njc`` and ``drf``, ``gain`` (tasks more by njc), ``njc_share`` and ``drf_share`` (dominant
-        shares), and ``complains``: whether the user may complain about DRF's allocation.
+        By user: tasks by ``njc`` and ``drf``, ``gain`` (tasks more by njc), ``njc_share`` and
+        ``drf_share`` (dominant shares), and ``complains``: whether the user may complain about
+        DRF's allocation.
     resources : DataFrame
         Fraction of each resource in use, by ``njc`` and ``drf``.
     complaints : ComplaintCheck
@@ -205,7 +215,11 @@ class DrfComparison:
     @property
     def gaining(self) -> tuple[Any, ...]:
         """Users who have more tasks by njc."""
-        return tuple(self.users.index[self.users["gain"] > AGREEMENT * self.users[["njc", "drf"]].max(axis=1)])
+        return tuple(
+            self.users.index[
+                self.users["gain"] > AGREEMENT * self.users[["njc", "drf"]].max(axis=1)
+            ]
+        )
 
     def __str__(self) -> str:
         return f"{self.users.to_string()}\n\n{self.resources.to_string()}\n\nDRF: {self.complaints}"
@@ -217,7 +231,8 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     Parameters
     ----------
     instance : Instance
-        One server. DRF takes the entitlements as weights, and users entitled to nothing afterwards, on what is left.
+        One server. DRF takes the entitlements as weights, and users entitled to nothing afterwards,
+        on what is left.
     **options
         Of ``allocate(instance, "njc", …)``: ``method``, ``criterion``, ``solver`` and its options.
 
@@ -253,7 +268,10 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
         },
         index=instance.users.labels.rename("user"),
     )
-    used = {"njc": ours @ instance.demands / instance.pool, "drf": other @ instance.demands / instance.pool}
+    used = {
+        "njc": ours @ instance.demands / instance.pool,
+        "drf": other @ instance.demands / instance.pool,
+    }
     resources = pd.DataFrame(used, index=instance.resources.labels.rename("resource"))
     return DrfComparison(users, resources, checked)
 
@@ -265,7 +283,9 @@ def _drf(requests: Requests) -> np.ndarray:
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # one request as one task, so that x is in the unit of the path: fractions of a request
         limits = np.where(part.limited, 1.0, np.inf)
-        pool = Instance.from_arrays(part.fractions, [left], weights=part.entitlements, task_limits=limits)
+        pool = Instance.from_arrays(
+            part.fractions, [left], weights=part.entitlements, task_limits=limits
+        )
         return run(row, pool).totals.to_numpy(), np.zeros(len(left))
 
     return requests.to_tasks(in_stages(requests, optimum, AGREEMENT)[0])

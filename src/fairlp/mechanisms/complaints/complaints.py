@@ -1,7 +1,7 @@
 """Who may justifiably complain about an allocation, and what proves a fair one (Dolev et al., 2012).
 
-Nobody may complain when every user has all it asked for, or at least its entitlement of a saturated resource that it
-uses.
+Nobody may complain when every user has all it asked for, or at least its entitlement of a saturated
+resource that it uses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ...models.programs.certificate import Proof, figure
 from ...models.programs.solution import Options, Solution, Termination
 from ...tolerances import AGREEMENT, SATURATED
 
-# Candidate sets of bottlenecks (Dolev et al., §5.2): which of the 2^R linear programs have a fair allocation.
+# Candidate sets of bottlenecks (Dolev et al., §5.2): which of the 2^R linear programs have a fair
+# allocation.
 
 #: More resources than this that could be saturated are not enumerated.
 MOST_RESOURCES = 20
@@ -69,15 +70,22 @@ class Candidates:
         count = len(self.contended)
         if count > MOST_RESOURCES:
             raise TooLargeError(
-                f"{count} resources could be saturated, which makes 2^{count} = {2**count:,} candidate sets of "
-                f"bottlenecks; they are enumerated up to {MOST_RESOURCES} resources (without that, method 'eg' gives a "
+                f"{count} resources could be saturated, which makes 2^{count} = {2**count:,} "
+                "candidate sets of "
+                f"bottlenecks; they are enumerated up to {MOST_RESOURCES} resources (without that, "
+                "method 'eg' gives a "
                 "fair allocation and 'milp' the best one)"
             )
         model = candidate(requests, np.zeros(len(requests.resources), dtype=bool), criterion)
         program = model.compile()
         chosen = find_backend(solver)
-        self._session = chosen.session(program, Options.from_keywords(solver, options or {}).tightened(chosen))
-        self._capacity, self._fairness = program.row_block("capacity").slice, program.row_block("fairness").slice
+        self._session = chosen.session(
+            program, Options.from_keywords(solver, options or {}).tightened(chosen)
+        )
+        self._capacity, self._fairness = (
+            program.row_block("capacity").slice,
+            program.row_block("fairness").slice,
+        )
         self._x = program.column_block("x").slice
         self._costs = program.c
 
@@ -89,7 +97,9 @@ class Candidates:
         size = len(self.requests.resources)
         best = -np.inf
 
-        def below(inside: np.ndarray, undecided: np.ndarray, last: Candidate | None) -> Iterator[Candidate]:
+        def below(
+            inside: np.ndarray, undecided: np.ndarray, last: Candidate | None
+        ) -> Iterator[Candidate]:
             nonlocal best
             node = self._node(inside, undecided, last)
             if node is None or (bounded and node.value <= best):
@@ -116,7 +126,9 @@ class Candidates:
         """Return the undecided resource that most is asked of."""
         return int(np.where(undecided, self._asked, -1.0).argmax())
 
-    def _node(self, inside: np.ndarray, undecided: np.ndarray, last: Candidate | None) -> Candidate | None:
+    def _node(
+        self, inside: np.ndarray, undecided: np.ndarray, last: Candidate | None
+    ) -> Candidate | None:
         """Return the optimum of the relaxation, or None where it is infeasible."""
         r = self.requests.fractions
         least = self.requests.thresholds(inside | undecided)
@@ -128,11 +140,17 @@ class Candidates:
             return None  # what nobody may have less of does not fit
         self.choose(inside, undecided)
         solution = self.maximize()
-        return None if solution is None else Candidate(inside, self.granted(solution), solution.objective)
+        return (
+            None
+            if solution is None
+            else Candidate(inside, self.granted(solution), solution.objective)
+        )
 
     def choose(self, bottlenecks: np.ndarray, undecided: np.ndarray | None = None) -> None:
         """Make the linear program that of a set of bottlenecks, or of a node of the tree (bool, shape (R,))."""
-        just = self.requests.thresholds(bottlenecks if undecided is None else bottlenecks | undecided)
+        just = self.requests.thresholds(
+            bottlenecks if undecided is None else bottlenecks | undecided
+        )
         low = np.where(bottlenecks, 1.0, -np.inf)
         rows = np.r_[self._capacity, self._fairness]
         upper = np.r_[np.ones(len(low)), np.full(len(just), np.inf)]
@@ -144,7 +162,8 @@ class Candidates:
         Raises
         ------
         SolverError
-            When the solver does neither solve it nor call it infeasible, or its answer does not satisfy the rows.
+            When the solver does neither solve it nor call it infeasible, or its answer does not
+            satisfy the rows.
         """
         costs = self._costs
         if worth is not None:
@@ -161,13 +180,18 @@ class Candidates:
             return None
         certificate = solution.require_optimal().verify()
         if not certificate.is_feasible:
-            raise SolverError(f"{solution.solver}: the answer for a candidate set cannot be certified: {certificate}")
+            raise SolverError(
+                f"{solution.solver}: the answer for a candidate set cannot be certified: "
+                f"{certificate}"
+            )
         self.gap = max(self.gap, certificate.gap or 0.0)
         return solution
 
     def granted(self, solution: Solution) -> np.ndarray:
         """Return x[n] of a solution, no less than what is just and no more than all. Shape (N,)."""
-        x = np.maximum(solution.require_point()[self._x], self._session.program.row_lower[self._fairness])
+        x = np.maximum(
+            solution.require_point()[self._x], self._session.program.row_lower[self._fairness]
+        )
         return np.asarray(np.where(self.requests.limited, np.minimum(x, 1.0), x))
 
     def best(self) -> Candidate:
@@ -176,7 +200,9 @@ class Candidates:
         for found in self.feasible(bounded=True):  # noqa: B007 - the last one is the best
             pass
         if found is None:  # one always exists (Theorem 1)
-            raise SolverError("no candidate set is feasible by the solver's arithmetic; method='eg' gives one")
+            raise SolverError(
+                "no candidate set is feasible by the solver's arithmetic; method='eg' gives one"
+            )
         return found
 
 
@@ -187,16 +213,19 @@ class ComplaintCheck(Proof):
     Attributes
     ----------
     table : DataFrame
-        By user: ``granted`` (x[n], fraction of the request), ``tasks``, ``entitlement`` (e[n]), ``bottleneck`` (the
-        saturated resource that it has most of; empty if it uses none), ``fraction`` (how much of that it has),
-        ``complains``, ``owed`` (tasks that would end the complaint: the entitlement on that bottleneck, or all that was
-        asked for) and ``room`` (tasks that fit into what is left: nobody would lose by them).
+        By user: ``granted`` (x[n], fraction of the request), ``tasks``, ``entitlement`` (e[n]),
+        ``bottleneck`` (the saturated resource that it has most of; empty if it uses none),
+        ``fraction`` (how much of that it has), ``complains``, ``owed`` (tasks that would end the
+        complaint: the entitlement on that bottleneck, or all that was asked for) and ``room``
+        (tasks that fit into what is left: nobody would lose by them).
     bottlenecks : tuple of str
         Saturated resources.
     violations : tuple of str
-        What makes the allocation infeasible, in words: a resource given out beyond its capacity, tasks beyond a limit.
+        What makes the allocation infeasible, in words: a resource given out beyond its capacity,
+        tasks beyond a limit.
     complaint : float
-        Largest shortfall, relative to what would end the complaint: 0 (nobody could ask for more) to 1.
+        Largest shortfall, relative to what would end the complaint: 0 (nobody could ask for more)
+        to 1.
     margin : float
         Minus the largest complaint, overuse or excess, relative; 0 where there is none.
     tolerance : float
@@ -219,17 +248,22 @@ class ComplaintCheck(Proof):
         return f"<ComplaintCheck: {self}>"
 
 
-def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = AGREEMENT) -> ComplaintCheck:
+def check_complaints(
+    requests: Requests, tasks: np.ndarray, tolerance: float = AGREEMENT
+) -> ComplaintCheck:
     """Return who may complain about tasks by user (shape (N,)); O(NR)."""
     tasks = np.asarray(tasks, dtype=float)
     if tasks.shape != requests.tasks.shape:
         raise InstanceError(
-            f"tasks have shape {tasks.shape}; expected {requests.tasks.shape}, one number for each user"
+            f"tasks have shape {tasks.shape}; expected {requests.tasks.shape}, one number for each "
+            "user"
         )
     wrong = ~np.isfinite(tasks) | (tasks < -tolerance * requests.tasks)
     if wrong.any():
         at = int(wrong.argmax())
-        raise InstanceError(f"tasks of user {requests.users[at]!r} are {tasks[at]:g}; expected a finite number >= 0")
+        raise InstanceError(
+            f"tasks of user {requests.users[at]!r} are {tasks[at]:g}; expected a finite number >= 0"
+        )
     x, r = requests.granted(tasks), requests.fractions
     usage = x @ r
     saturated = usage >= 1 - tolerance
@@ -253,20 +287,26 @@ def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = A
             "fraction": np.where(uses, mine[np.arange(len(x)), best], 0.0),
             "complains": complains,
             "owed": np.where(complains, short * requests.tasks, 0.0),
-            "room": np.where(requests.asking, np.minimum(np.where(uses, 0.0, room), left), 0.0) * requests.tasks,
+            "room": np.where(requests.asking, np.minimum(np.where(uses, 0.0, room), left), 0.0)
+            * requests.tasks,
         },
         index=requests.users.labels.rename("user"),
     )
-    violations = [f"{names[j]!r} is given out {usage[j]:.9g} times" for j in np.flatnonzero(usage > 1 + tolerance)]
+    violations = [
+        f"{names[j]!r} is given out {usage[j]:.9g} times"
+        for j in np.flatnonzero(usage > 1 + tolerance)
+    ]
     beyond = np.flatnonzero(requests.limited & (x > 1 + tolerance))
     violations += [
-        f"{requests.users[n]!r} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}" for n in beyond[:5]
+        f"{requests.users[n]!r} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}"
+        for n in beyond[:5]
     ]
     bottlenecks = tuple(names[saturated])
     complaint = float(relative(short, needed).max(initial=0.0))
     return ComplaintCheck(
         not violations and not bool(complains.any()),
-        f"{_in_words(violations, table[complains])} (bottlenecks: {', '.join(map(str, bottlenecks)) or 'none'})",
+        f"{_in_words(violations, table[complains])} (bottlenecks: "
+        f"{', '.join(map(str, bottlenecks)) or 'none'})",
         table=table,
         bottlenecks=bottlenecks,
         violations=tuple(violations),
@@ -287,7 +327,9 @@ def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
         return f"not feasible: {'; '.join(violations)}"
     if complaining.empty:
         return "no justified complaints"
-    words = "; ".join(f"{user!r} is owed {row.owed:.6g} tasks" for user, row in complaining.head(5).iterrows())
+    words = "; ".join(
+        f"{user!r} is owed {row.owed:.6g} tasks" for user, row in complaining.head(5).iterrows()
+    )
     return words + (f"; and {len(complaining) - 5} more users" if len(complaining) > 5 else "")
 
 
@@ -295,24 +337,28 @@ def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
 class FairCertificate(Proof):
     """What proves an allocation of ``njc``, or of ``ceei`` on one server, from the instance and the answer alone.
 
-    It holds where the allocation is fair and, where prices are there to prove it, the Eisenberg–Gale optimum.
+    It holds where the allocation is fair and, where prices are there to prove it, the
+    Eisenberg–Gale optimum.
 
     Attributes
     ----------
     bottlenecks : tuple of str
         Saturated resources (of one server).
     prices : Series or None
-        λ by resource at the Eisenberg–Gale optimum, of the whole capacity, where all entitlements together could pay 1;
-        the positive ones name the bottlenecks that it rests on. None where no prices are known.
+        λ by resource at the Eisenberg–Gale optimum, of the whole capacity, where all entitlements
+        together could pay 1; the positive ones name the bottlenecks that it rests on. None where no
+        prices are known.
     overuse : float
         Largest violation of a capacity or limit, relative.
     complaint : float
         Largest justified complaint, relative to what would end it (0: none).
     conditions : float or None
-        Largest violation of the optimality conditions of Σ e[n]·log x[n], with Σ e[n] = 1: overuse, what a user spends
-        against its entitlement, relative, and the value of what is left; None without prices.
+        Largest violation of the optimality conditions of Σ e[n]·log x[n], with Σ e[n] = 1: overuse,
+        what a user spends against its entitlement, relative, and the value of what is left; None
+        without prices.
     gap : float
-        Duality gap of Σ e[n]·log x[n], which bounds how far it is from the optimum; NaN without prices.
+        Duality gap of Σ e[n]·log x[n], which bounds how far it is from the optimum; NaN without
+        prices.
     tolerance : float
         Relative: of the complaint.
     """
@@ -339,7 +385,9 @@ def certify_fair(
         who = requests.asking & (requests.entitlements > 0)
         e, spent = requests.entitlements[who], (x * (requests.fractions @ prices))[who]
         more, less = np.maximum(spent - e, 0.0) / e, np.maximum(e - spent, 0.0) / e
-        unspent = np.where(requests.limited[who], less * np.maximum(1 - x[who], 0.0), less)  # a limit explains the rest
+        unspent = np.where(
+            requests.limited[who], less * np.maximum(1 - x[who], 0.0), less
+        )  # a limit explains the rest
         idle = float(prices @ abs(1 - usage))
         off = [overuse, more.max(initial=0.0), unspent.max(initial=0.0), idle, -prices.min()]
         conditions = float(np.max(off))  # of what is no number, no number
@@ -349,7 +397,8 @@ def certify_fair(
     named = None if prices is None else pd.Series(prices, index=index, name="price")
     return FairCertificate(
         holds,
-        f"bottlenecks {', '.join(map(str, check.bottlenecks)) or 'none'}; overuse {overuse:.1e}, complaint "
+        f"bottlenecks {', '.join(map(str, check.bottlenecks)) or 'none'}; overuse {overuse:.1e}, "
+        "complaint "
         f"{check.complaint:.1e}, optimality {figure(conditions)}, gap {figure(gap)}",
         np.nan if gap is None else gap,
         bottlenecks=check.bottlenecks,
@@ -364,7 +413,9 @@ def certify_fair(
 def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, who: np.ndarray) -> float:
     """Return dual minus primal value: D(λ) = Σ λ + Σ_n max over x ≤ 1 of e·log x − p·x."""
     e, p = requests.entitlements[who], requests.fractions[who] @ prices
-    with np.errstate(divide="ignore", invalid="ignore"):  # who pays nothing takes without end: no gap is finite
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # who pays nothing takes without end: no gap is finite
         best = np.where(p > 0, relative(e, p), np.inf)
         best = np.where(requests.limited[who], np.minimum(best, 1.0), best)
         # term by term: the values themselves may be large beside their difference

@@ -1,14 +1,16 @@
 """The Eisenberg–Gale program of one server, exactly: Newton's method on the prices of its resources.
 
-maximise Σ e[n]·log x[n] subject to Σ_n x[n]·r[n,j] ≤ 1 and, for users with a limit, x[n] ≤ 1. At prices λ ≥ 0 user n
-takes x[n] = min(1, e[n]/p[n]), p[n] = Σ_j λ[j]·r[n,j], so everything is a function of R prices:
+maximise Σ e[n]·log x[n] subject to Σ_n x[n]·r[n,j] ≤ 1 and, for users with a limit, x[n] ≤ 1. At
+prices λ ≥ 0 user n takes x[n] = min(1, e[n]/p[n]), p[n] = Σ_j λ[j]·r[n,j], so everything is a
+function of R prices:
 
 * **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by Newton steps while τ
-  falls. The users' part has a closed form at every τ, so a step costs O(NR·min(N, R)) and solves min(N, R) equations; a
-  line search on the smooth dual, which is convex, makes every step safe.
+  falls. The users' part has a closed form at every τ, so a step costs O(NR·min(N, R)) and solves
+  min(N, R) equations; a line search on the smooth dual, which is convex, makes every step safe.
 * **End.** Once τ shows which resources have a price, those are to be saturated: as many equations as prices, solved by
-  Newton to the last digit. A resource whose price turns negative leaves, one that is overused joins. What comes out is
-  judged by the optimality conditions; if they do not hold, τ falls further and the end is tried again.
+  Newton to the last digit. A resource whose price turns negative leaves, one that is overused
+  joins. What comes out is judged by the optimality conditions; if they do not hold, τ falls further
+  and the end is tried again.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from ...tolerances import MARKET, VERIFIED
 
 #: τ = 10^-k up to this k; the end is tried from the second on.
 _DECADES, _FIRST_END = 17, 4
-#: Newton steps at one τ, halvings of one step, sets of priced resources that one end tries, Newton steps of each.
+#: Newton steps at one τ, halvings of one step, sets of priced resources that one end tries, Newton
+#: steps of each.
 _STEPS, _HALVINGS, _SETS, _END_STEPS = 30, 40, 40, 30
-#: Decrease that a step must bring, as a part of what its slope promises; part of the way to the boundary that it goes;
-#: decrease at one τ, in τ, at which the next one begins; slope, of the first, at which a step of the end may end.
+#: Decrease that a step must bring, as a part of what its slope promises; part of the way to the
+#: boundary that it goes; decrease at one τ, in τ, at which the next one begins; slope, of the
+#: first, at which a step of the end may end.
 _ARMIJO, _BOUNDARY, _CENTRED, _FLAT = 0.01, 0.99, 0.1, 0.5
 
 
@@ -45,7 +49,8 @@ def eisenberg_gale(fractions: np.ndarray, entitlements: np.ndarray, limited: np.
     Parameters
     ----------
     fractions : ndarray, shape (N, R)
-        r[n,j] >= 0, what n takes of j at x[n] = 1, as a fraction of what there is; not all 0 for a user.
+        r[n,j] >= 0, what n takes of j at x[n] = 1, as a fraction of what there is; not all 0 for a
+        user.
     entitlements : ndarray, shape (N,)
         e[n] > 0, in any unit (they are divided by their sum).
     limited : ndarray of bool, shape (N,)
@@ -93,12 +98,16 @@ class _Problem:
                 return best, steps
         if best.residual > VERIFIED:
             raise NotConvergedError(
-                f"the Eisenberg–Gale program of {len(self.e)} users and {count} resources: the optimality "
-                f"conditions are off by {best.residual:.1e} after {steps} Newton steps; method='convex' is another way"
+                f"the Eisenberg–Gale program of {len(self.e)} users and {count} resources: the "
+                "optimality "
+                f"conditions are off by {best.residual:.1e} after {steps} Newton steps; "
+                "method='convex' is another way"
             )
         return best, steps
 
-    def _centre(self, price: np.ndarray, slack: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray, int]:
+    def _centre(
+        self, price: np.ndarray, slack: np.ndarray, tau: float
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """Minimise the smooth dual at τ, from a point near the minimum at a larger τ; slacks scale the steps."""
         value, x, curvature = self._smooth(price, tau)
         for step in range(_STEPS):
@@ -120,7 +129,9 @@ class _Problem:
                 return price, slack, step + 1
         return price, slack, _STEPS
 
-    def _solve_hessian(self, curvature: np.ndarray, own: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def _solve_hessian(
+        self, curvature: np.ndarray, own: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
         """Return (Σ_n curvature[n]·r[n]r[n]ᵀ + diag(own))⁻¹·right; of users and resources the more are eliminated."""
         if len(self.r) >= len(own):
             hessian = (self.r * curvature[:, None]).T @ self.r
@@ -133,14 +144,17 @@ class _Problem:
     def _smooth(self, price: np.ndarray, tau: float) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the smooth dual at prices > 0, what users take, and how much less they take of it as p rises.
 
-        With q = p/e, a user with a limit takes the root of x·q + τ·x/(1−x) = 1 (without one, x·q = 1).
+        With q = p/e, a user with a limit takes the root of x·q + τ·x/(1−x) = 1 (without one, x·q =
+        1).
         """
         with np.errstate(over="ignore"):  # infinitely dear for whom next to nothing is entitled
             q = (self.r @ price) / self.e
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             turn = tau + 1.0 - q
             root = np.sqrt(turn * turn + 4.0 * tau * q)
-            free = np.where(turn >= 0, 2.0 * tau / (turn + root), (root - turn) / (2.0 * q))  # 1 − x
+            free = np.where(
+                turn >= 0, 2.0 * tau / (turn + root), (root - turn) / (2.0 * q)
+            )  # 1 − x
             x = np.where(self.limited, 2.0 / (q + tau + 1.0 + root), 1.0 / q)
             barrier = np.where(self.limited, tau * np.log(free), 0.0)
             curvature = x * x / (self.e * np.where(self.limited, 1.0 + tau * (x / free) ** 2, 1.0))
@@ -180,12 +194,14 @@ class _Problem:
         best.steps = steps
         return best
 
-    def _saturate(self, price: np.ndarray, priced: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    def _saturate(
+        self, price: np.ndarray, priced: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """Solve Σ_n x[n]·r[n,j] = 1 for the priced resources by Newton on their prices; return prices, x and steps.
 
-        It minimises the dual, convex with kinks where users come to their limits: along each step its slope is brought
-        to nearly 0 or below. Of several solutions (prices need not be unique, what users take is) the one nearest to
-        the last is taken.
+        It minimises the dual, convex with kinks where users come to their limits: along each step
+        its slope is brought to nearly 0 or below. Of several solutions (prices need not be unique,
+        what users take is) the one nearest to the last is taken.
         """
         r = self.r[:, priced]
         own = price[priced]
@@ -202,13 +218,17 @@ class _Problem:
             if off @ move < 0:
                 p, change = r @ own, r @ move
                 falling = ~self.limited & (change < 0)
-                size = min(1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY)))
+                size = min(
+                    1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY))
+                )
                 low, high = 0.0, size
                 for _ in range(_HALVINGS):
                     x = self._take(r @ (own + size * move))
                     after = 1.0 - x @ r
                     slope = float(after @ move)
-                    if abs(slope) <= _FLAT * abs(float(off @ move)) or (size >= high and slope <= 0):
+                    if abs(slope) <= _FLAT * abs(float(off @ move)) or (
+                        size >= high and slope <= 0
+                    ):
                         break
                     low, high = (low, size) if slope > 0 else (size, high)
                     size = (low + high) / 2
@@ -228,14 +248,17 @@ class _Problem:
     def _past_a_kink(self, own: np.ndarray, r: np.ndarray, off: np.ndarray) -> np.ndarray | None:
         """Return prices of what is overused raised to where the next user has less than its limit; None without one.
 
-        Where next to nothing more is asked than there is, everybody may have its limit, and Newton no slope.
+        Where next to nothing more is asked than there is, everybody may have its limit, and Newton
+        no slope.
         """
         move = np.maximum(-off, 0.0)
         p, change = r @ own, r @ move
         full = self.limited & (change > 0) & (p <= self.e)
         if not full.any() or move.max() <= MARKET:
             return None
-        return np.asarray(own + float((((1 + MARKET) * self.e - p)[full] / change[full]).min()) * move)
+        return np.asarray(
+            own + float((((1 + MARKET) * self.e - p)[full] / change[full]).min()) * move
+        )
 
     def _take(self, p: np.ndarray) -> np.ndarray:
         """Return min(1, e/p), or e/p without a limit."""

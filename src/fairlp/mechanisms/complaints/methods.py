@@ -8,7 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from ...formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
+from ...formulations.complaints import (
+    UTILIZATION,
+    Criterion,
+    candidate,
+    coefficients,
+    eisenberg_gale,
+    selection,
+)
 from ...models.instances.requests import Requests
 from ...tolerances import AGREEMENT, CONVEX_POINT, NOISE
 from ..allocation import Allocation
@@ -25,7 +32,9 @@ def market(call: MethodCall) -> Tasks:
     """The Eisenberg–Gale optimum by Newton's method on prices."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = prices_by_newton.eisenberg_gale(part.fractions / left, part.entitlements, part.limited)
+        found = prices_by_newton.eisenberg_gale(
+            part.fractions / left, part.entitlements, part.limited
+        )
         return found.x, found.prices / left
 
     return _eisenberg_gale(call, optimum, AGREEMENT)
@@ -36,7 +45,9 @@ def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> Tasks:
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         fractions = part.fractions / left
-        end = follow(fractions, part.entitlements, part.limited, path.end_near_limit(part.entitlements))
+        end = follow(
+            fractions, part.entitlements, part.limited, path.end_near_limit(part.entitlements)
+        )
         x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
         return x, end.prices[-1] / left
 
@@ -59,10 +70,16 @@ def convex(call: MethodCall) -> Tasks:
         unproved = unproved or solution.unproved
         if solution.row_duals is None:
             return x, np.full(len(left), np.nan)
-        return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)
+        return x, np.maximum(
+            model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0
+        )
 
     found = _eisenberg_gale(call, optimum, CONVEX_POINT)
-    return replace(found, unproved=unproved and f"not proved: {unproved}") if found.certificate.holds else found
+    return (
+        replace(found, unproved=unproved and f"not proved: {unproved}")
+        if found.certificate.holds
+        else found
+    )
 
 
 def by_selection(call: MethodCall) -> Tasks:
@@ -71,7 +88,9 @@ def by_selection(call: MethodCall) -> Tasks:
     Its bottlenecks given, x is that of their linear program.
     """
     requests, criterion = _best_of(call)
-    solution = selection(requests, criterion).solve(solver=call.solver, **call.options).require_optimal()
+    solution = (
+        selection(requests, criterion).solve(solver=call.solver, **call.options).require_optimal()
+    )
     bottlenecks = solution.values["z"].to_numpy() > 0.5
     refined = candidate(requests, bottlenecks, criterion).solve(solver=call.solver, **call.options)
     x = refined.require_optimal().values["x"].to_numpy()
@@ -85,15 +104,19 @@ def by_candidates(call: MethodCall) -> Tasks:
     candidates = Candidates(requests, criterion, call.solver, call.options)
     x = np.where(requests.asking, candidates.best().x, 1.0)
     count = 2 ** len(candidates.contended)
-    note = f"{count} candidate sets of bottlenecks, decided by {candidates.programs} linear programs"
+    note = (
+        f"{count} candidate sets of bottlenecks, decided by {candidates.programs} linear programs"
+    )
     return _certified(call, requests, x, notes=(note,))
 
 
-def in_stages(requests: Requests, optimum: Optimum, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+def in_stages(
+    requests: Requests, optimum: Optimum, tolerance: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return x (N,) and prices (R,): users with an entitlement first, then the others share what that leaves.
 
-    Those entitled to nothing share it by their weights, which is where entitlements tend to that vanish alike; whoever
-    needs a resource that is used up gets nothing.
+    Those entitled to nothing share it by their weights, which is where entitlements tend to that
+    vanish alike; whoever needs a resource that is used up gets nothing.
     """
     x = np.where(requests.asking, 0.0, 1.0)
     prices = np.zeros(len(requests.resources))
@@ -152,7 +175,8 @@ def _certified(
     with call.phase("check"):
         certificate = certify_fair(requests, x, prices, tolerance)
     saturated = np.isin(
-        np.arange(len(requests.resources)), [list(requests.resources).index(b) for b in certificate.bottlenecks]
+        np.arange(len(requests.resources)),
+        [list(requests.resources).index(b) for b in certificate.bottlenecks],
     )
     return Tasks(
         requests.to_tasks(x)[:, None],

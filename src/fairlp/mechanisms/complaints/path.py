@@ -1,9 +1,9 @@
 """The trajectory of Dolev et al., §5.4, from nothing to a fair allocation: integrated, or followed by Newton.
 
-At the parameter c the point x(c) has x[n]·∂f/∂x[n] = c·e[n], where f(x) = −Σ_j log(1 − Σ_n x[n]·r[n,j]) over the
-resources and the dummy resource of every user with a limit. It is the central path of the Eisenberg–Gale program with
-barrier 1/c. Slacks s[j] = 1 − Σ_n x[n]·r[n,j] are variables beside x: they shrink like 1/c, and a difference from 1
-would lose their digits.
+At the parameter c the point x(c) has x[n]·∂f/∂x[n] = c·e[n], where f(x) = −Σ_j log(1 − Σ_n
+x[n]·r[n,j]) over the resources and the dummy resource of every user with a limit. It is the central
+path of the Eisenberg–Gale program with barrier 1/c. Slacks s[j] = 1 − Σ_n x[n]·r[n,j] are variables
+beside x: they shrink like 1/c, and a difference from 1 would lose their digits.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ import numpy as np
 from ...errors import NotConvergedError
 from ...tolerances import AGREEMENT, NOISE
 
-#: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed in log c.
+#: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed
+#: in log c.
 BEGIN, END = 10.0**-6, 10.0**13
-#: Factor of c from one Newton point to the next; corrections at one point; part of the way to the boundary.
+#: Factor of c from one Newton point to the next; corrections at one point; part of the way to the
+#: boundary.
 _FACTOR, _CORRECTIONS, _BOUNDARY = 2.0, 30, 0.9
 
 
 def end_near_limit(e: np.ndarray) -> float:
     """Return the c where granted fractions are within a third of `NOISE` of where the path ends.
 
-    Most are within 1/c there. But where a limit is met exactly by what the price gives, 1 − x and its price
-    1/(c·(1 − x)) vanish alike: 1 − x = 1/√(c·e[n]). The same holds for a resource given out in full without a price.
+    Most are within 1/c there. But where a limit is met exactly by what the price gives, 1 − x and
+    its price 1/(c·(1 − x)) vanish alike: 1 − x = 1/√(c·e[n]). The same holds for a resource given
+    out in full without a price.
     """
     return max(END, 10.0 / (NOISE**2 * float(e.min())))
 
@@ -58,10 +61,13 @@ class _Field:
         x = BEGIN * self.e / (self.r.sum(axis=1) + self.limited)
         return x, 1.0 - x @ self.r, 1.0 - x
 
-    def solve(self, x: np.ndarray, s: np.ndarray, y: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(
+        self, x: np.ndarray, s: np.ndarray, y: np.ndarray, right: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return dx and ds with J·dx = right, where J is the Jacobian of x[n]·∂f/∂x[n]; O(NR²).
 
-        J = D + diag(x)·r·S⁻²·rᵀ with a diagonal D, so R equations for w = S⁻²·rᵀ·dx are all there is to solve.
+        J = D + diag(x)·r·S⁻²·rᵀ with a diagonal D, so R equations for w = S⁻²·rᵀ·dx are all there
+        is to solve.
         """
         diagonal = self.r @ (1.0 / s) + np.where(self.limited, 1.0 / (y * y), 0.0)
         inner = (self.r * (x / diagonal)[:, None]).T @ self.r
@@ -74,7 +80,9 @@ class _Field:
         return np.asarray(x * (self.r @ (1.0 / s) + np.where(self.limited, 1.0 / y, 0.0)))
 
 
-def by_integration(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END, points: int = 200) -> Path:
+def by_integration(
+    r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END, points: int = 200
+) -> Path:
     """Integrate the differential equation with SciPy, in log c, for the logarithms of x, s and 1 − x.
 
     Parameters
@@ -96,7 +104,11 @@ def by_integration(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float
     count, resources = r.shape
 
     def slope(logarithm: float, state: np.ndarray) -> np.ndarray:
-        x, s, y = np.exp(state[:count]), np.exp(state[count : count + resources]), np.exp(state[count + resources :])
+        x, s, y = (
+            np.exp(state[:count]),
+            np.exp(state[count : count + resources]),
+            np.exp(state[count + resources :]),
+        )
         dx, ds = field.solve(x, s, y, np.exp(logarithm) * e)
         return np.concatenate([dx / x, ds / s, np.where(limited, -dx / y, 0.0)])
 
@@ -105,12 +117,22 @@ def by_integration(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float
     loose = np.full(len(begin), NOISE)
     loose[:count] = AGREEMENT
     found = solve_ivp(
-        slope, span, begin, method="DOP853", t_eval=np.linspace(*span, points), rtol=AGREEMENT, atol=loose
+        slope,
+        span,
+        begin,
+        method="DOP853",
+        t_eval=np.linspace(*span, points),
+        rtol=AGREEMENT,
+        atol=loose,
     )
     if not found.success:
-        raise NotConvergedError(f"the trajectory could not be followed to c = {end:.1e}: {found.message}")
+        raise NotConvergedError(
+            f"the trajectory could not be followed to c = {end:.1e}: {found.message}"
+        )
     states = np.exp(found.y.T)
-    return Path(np.exp(found.t), states[:, :count], states[:, count : count + resources], int(found.nfev))
+    return Path(
+        np.exp(found.t), states[:, :count], states[:, count : count + resources], int(found.nfev)
+    )
 
 
 def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END) -> Path:

@@ -40,7 +40,11 @@ def convex(call: MethodCall) -> Tasks:
     tasks = np.zeros(small.shape)
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
-    part = small if len(first) == len(e) else small.select_users(first).derived(entitlements=e[first] / e.sum())
+    part = (
+        small
+        if len(first) == len(e)
+        else small.select_users(first).derived(entitlements=e[first] / e.sum())
+    )
     tasks[first], prices, verdict, gap = _solve(part, call)
     rest = np.flatnonzero((e == 0) & runnable_users(small))
     unproved = ""
@@ -64,7 +68,8 @@ def _with_rest(
 ) -> tuple[np.ndarray, Proof, str]:
     """Return tasks with those of users entitled to nothing, whether they are proved, and what is not.
 
-    What the others leave depends on where their tasks are: they are placed anew while that leaves more to somebody.
+    What the others leave depends on where their tasks are: they are placed anew while that leaves
+    more to somebody.
     """
     for turn in range(_PLACEMENTS):
         tasks[rest], verdict = _of_left(instance, tasks, rest, call)
@@ -73,7 +78,9 @@ def _with_rest(
         if not words:
             return tasks, verdict, ""
         if turn < _PLACEMENTS - 1:
-            kept = np.divide(totals, better.sum(axis=1), out=np.zeros_like(totals), where=totals > 0)
+            kept = np.divide(
+                totals, better.sum(axis=1), out=np.zeros_like(totals), where=totals > 0
+            )
             tasks = within_capacity(instance, better * kept[:, None])
             tasks[rest] = 0.0
     return tasks, Proof(False, words), words
@@ -83,25 +90,32 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
     """Return tasks of which those of some users (positions) are most, and, where these gain, who could, in words."""
     totals = tasks.sum(axis=1)
     model = pareto(instance, totals)
-    better = np.asarray(model.evaluate("tasks", model.solve().require_optimal().require_point())).reshape(tasks.shape)
+    better = np.asarray(
+        model.evaluate("tasks", model.solve().require_optimal().require_point())
+    ).reshape(tasks.shape)
     gain, alone = better.sum(axis=1) - totals, instance.gamma().sum(axis=1)
     who = rest[int((gain[rest] / alone[rest]).argmax())]
     if gain[who] <= VERIFIED * alone[who]:
         return better, ""
     return better, (
-        f"not proved: users entitled to nothing share what others leave where these are; elsewhere, these would leave "
+        "not proved: users entitled to nothing share what others leave where these are; "
+        "elsewhere, these would leave "
         f"user {instance.users[int(who)]!r} {gain[who]:.3g} more tasks"
     )
 
 
-def left_by(instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted: float) -> np.ndarray:
+def left_by(
+    instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted: float
+) -> np.ndarray:
     """Return what the tasks of others leave of each server, 0 where that is at most this part of it; shape (K, R)."""
     capacity = instance.total_capacities
     left = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
     return np.asarray(np.where(left <= accepted * capacity, 0.0, left) / instance.counts[:, None])
 
 
-def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall) -> tuple[np.ndarray, Proof]:
+def _of_left(
+    instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall
+) -> tuple[np.ndarray, Proof]:
     """Return the tasks of users entitled to nothing, by their weights, of what the others leave where they are."""
     others = np.delete(np.arange(len(tasks)), rest)
     left = left_by(instance, tasks, others, accepted(call.solver))
@@ -115,7 +129,9 @@ def accepted(solver: str) -> float:
     return AGREEMENT if solver == INTERIOR else CONVEX_POINT
 
 
-def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray | None, Proof, float | None]:
+def _solve(
+    instance: Instance, call: MethodCall
+) -> tuple[np.ndarray, np.ndarray | None, Proof, float | None]:
     """Return tasks, prices by server and resource, whether the model's arrays prove them, and the duality gap.
 
     The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
@@ -123,7 +139,12 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     able = runnable_users(instance)
     tasks = np.zeros(instance.shape)
     if not able.any():
-        return tasks, np.zeros(instance.capacities.shape), Proof(True, "nobody can run anything"), 0.0
+        return (
+            tasks,
+            np.zeros(instance.capacities.shape),
+            Proof(True, "nobody can run anything"),
+            0.0,
+        )
     model = ceei(instance)
     solution = model.solve(solver=call.solver, **call.options).require_optimal()
     proof = solution.verify()
@@ -133,7 +154,8 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
         prices = prices_of(instance, model, solution.row_duals)
     measured = [np.inf if value is None else value for value in (proof.dual_residual, proof.gap)]
     words = (
-        f"overuse {proof.primal_residual:.1e}, optimality {figure(proof.dual_residual)}, gap {figure(proof.gap)}"
+        f"overuse {proof.primal_residual:.1e}, optimality {figure(proof.dual_residual)}, gap "
+        f"{figure(proof.gap)}"
         f"{'; ' * bool(solution.unproved)}{solution.unproved}"
     )
     holds = max(proof.primal_residual, *measured) <= accepted(call.solver)

@@ -26,7 +26,8 @@ from . import proportional as ceei
 from .alpha_fairness import mean_level_gap
 from .complaints import check_complaints
 
-# How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, optimality by linear programs.
+# How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, optimality by
+# linear programs.
 
 #: Candidate sets are enumerated for a check up to this many resources that could be saturated.
 MOST_RESOURCES = 12
@@ -43,7 +44,10 @@ def check_njc(check: Check) -> Compared:
     rows = {"eg": _fair_row(check, requests, exact, exact, "first-order condition", AGREEMENT)}
     x = requests.granted(exact.totals.to_numpy())
     first_order = _gain(better(requests, x), requests.entitlements[requests.asking].sum())
-    rows["eg"] |= {"agrees": rows["eg"]["agrees"] and first_order <= AGREEMENT, "difference": first_order}
+    rows["eg"] |= {
+        "agrees": rows["eg"]["agrees"] and first_order <= AGREEMENT,
+        "difference": first_order,
+    }
     for method in ("interior-point", "convex", "trajectory", "newton"):
         found = check.allocate(method=method, criterion=None)
         rows[method] = _fair_row(check, requests, found, exact, "eg", found.certificate.tolerance)
@@ -70,7 +74,8 @@ def check_ceei(check: Check) -> Compared:
     for method, found in runs.items():
         gain = _gain(better_tasks(check.instance, found.totals.to_numpy()), able.sum())
         row = agreement(check.instance, found, reference)
-        # an objective right to g is at tasks that are right to √(2g/e) only: Σ e·log x curves by e at each user
+        # an objective right to g is at tasks that are right to √(2g/e) only: Σ e·log x curves by e
+        # at each user
         close = row["difference"] <= max(CONVEX_POINT, 2 * np.sqrt(2 * gain / least))
         rows[method] = {
             **row,
@@ -93,7 +98,12 @@ def check_alpha_fair(check: Check) -> Compared:
         row = agreement(check.instance, found, reference)
         gap = mean_level_gap(found)
         good = gap <= CONVEX_POINT and found.residual <= CONVEX_POINT
-        rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
+        rows[method] = {
+            **row,
+            "agrees": bool(good),
+            "reference": "prices of a linear program",
+            "gap": gap,
+        }
     return rows
 
 
@@ -103,7 +113,12 @@ def _gain(model: Model, spent: float) -> float:
 
 
 def _fair_row(
-    check: Check, requests: Requests, found: Allocation, reference: Allocation, name: str, tolerance: float
+    check: Check,
+    requests: Requests,
+    found: Allocation,
+    reference: Allocation,
+    name: str,
+    tolerance: float,
 ) -> dict[str, Any]:
     """Return agreement with the Eisenberg–Gale optimum, and the largest complaint."""
     row = agreement(check.instance, found, reference)
@@ -113,10 +128,18 @@ def _fair_row(
 
 
 def _best_row(
-    check: Check, requests: Requests, found: Allocation, reference: Allocation, criterion: Any, name: str
+    check: Check,
+    requests: Requests,
+    found: Allocation,
+    reference: Allocation,
+    criterion: Any,
+    name: str,
 ) -> dict[str, Any]:
     """Return whether the value of a criterion is that of another method (or at least that of ``eg``)."""
-    ours, other = (value(requests, criterion, requests.granted(one.totals.to_numpy())) for one in (found, reference))
+    ours, other = (
+        value(requests, criterion, requests.granted(one.totals.to_numpy()))
+        for one in (found, reference)
+    )
     size = max(abs(ours), abs(other), np.finfo(float).tiny)
     short = (other - ours) / size
     apart = max(0.0, short) if name == "at least eg" else abs(short)
@@ -140,9 +163,15 @@ EISENBERG_GALE = Method(
 )
 INTERIOR_POINT = replace(by_interior_points(methods.convex), options=())
 CONVEX = Method("convex", methods.convex, options=(), cost="one convex program", solves=True)
-BEST_FAIR = Method("milp", methods.by_selection, cost="one integer program of R binaries", solves=True)
-CANDIDATES = Method("candidates", methods.by_candidates, cost="up to 2^R linear programs", solves=True)
-TRAJECTORY = Method("trajectory", methods.by_integration, options=(), cost="O(NR²) a step, hundreds of steps")
+BEST_FAIR = Method(
+    "milp", methods.by_selection, cost="one integer program of R binaries", solves=True
+)
+CANDIDATES = Method(
+    "candidates", methods.by_candidates, cost="up to 2^R linear programs", solves=True
+)
+TRAJECTORY = Method(
+    "trajectory", methods.by_integration, options=(), cost="O(NR²) a step, hundreds of steps"
+)
 NEWTON = Method("newton", methods.by_newton, options=(), cost="O(NR²) a step, hundreds of steps")
 
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")

@@ -28,7 +28,8 @@ class Nominal(NamedTuple):
     Attributes
     ----------
     floors : ndarray, shape (Q,)
-        Dominant shares of the pool that users whose quota is that of a queue have together at least.
+        Dominant shares of the pool that users whose quota is that of a queue have together at
+        least.
     told : tuple of str
         One sentence for each queue of whose quota something that its demand allows has no server.
     gap : float or None
@@ -66,7 +67,9 @@ def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
     first, answer = with_fewer_pairs(lanes.instance, share)
     at = np.unique(nearest_listing(queues)[queues.of])
     floors[at] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
-    return Nominal(floors, tuple(_told(instance, at, wanted, first.evaluate("used", answer.x))), answer.gap)
+    return Nominal(
+        floors, tuple(_told(instance, at, wanted, first.evaluate("used", answer.x))), answer.gap
+    )
 
 
 def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> list[str]:
@@ -79,9 +82,12 @@ def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.nd
         m = int(part[o].argmax())
         resource = str(instance.resources[int(quotas.resource[m])])
         pool = instance.pool[quotas.resource[m]]
-        amounts = of_whole(lacks[o, m] * pool, wanted[o, m] * pool, resource, instance.units.get(resource, ""))
+        amounts = of_whole(
+            lacks[o, m] * pool, wanted[o, m] * pool, resource, instance.units.get(resource, "")
+        )
         sentences.append(
-            f"{amounts} in the nominal quota of queue {instance.tree.paths[int(owners[o])]!r} have no node"
+            f"{amounts} in the nominal quota of queue {instance.tree.paths[int(owners[o])]!r} have "
+            "no node"
         )
     return sentences
 
@@ -130,5 +136,6 @@ def hidden_by_rounding(instance: Instance, totals: np.ndarray) -> str:
         return ""
     user = instance.users[int(least.argmax())]
     return (
-        f"not proved: rounding hides what user {user!r} gets, whose weight along the tree is that small beside others'"
+        f"not proved: rounding hides what user {user!r} gets, whose weight along the tree is that "
+        "small beside others'"
     )

@@ -1,9 +1,10 @@
 """What is done where floats cannot decide: the certificate of every program, then rationals, then "not proved".
 
-The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`): begin afresh,
-another method, floors that give way. Where rounding may have moved a level too far (by errors that grow from round to
-round, or beside a user who takes little), or no program was solved, the levels are settled in rationals; where
-rationals cannot, the answer says that it is not proved.
+The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`):
+begin afresh, another method, floors that give way. Where rounding may have moved a level too far
+(by errors that grow from round to round, or beside a user who takes little), or no program was
+solved, the levels are settled in rationals; where rationals cannot, the answer says that it is not
+proved.
 """
 
 from __future__ import annotations
@@ -35,17 +36,23 @@ def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Pr
     """Return the leximin of tasks over what is due at level 1, in rationals."""
     tasks_per_level = mechanism.tasks_per_level(instance)
     normaliser = (
-        mechanism.gamma if mechanism.at_level_1 is None else (lambda _: tasks_per_level / instance.user_weights)
+        mechanism.gamma
+        if mechanism.at_level_1 is None
+        else (lambda _: tasks_per_level / instance.user_weights)
     )
     rates = constant(rational(tasks_per_level)) if have_limits(instance) else None
     return exact_leximin(instance, in_tasks(normaliser, count), rates, count)
 
 
-def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool = False) -> tuple[Proof, np.ndarray]:
+def of_tree(
+    mechanism: Mechanism, instance: Instance, count: str, counted: bool = False
+) -> tuple[Proof, np.ndarray]:
     """Return the rounds along the tree, with rates in rationals."""
 
     def formulation(small: Instance) -> Model:
-        return max_min(small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count)
+        return max_min(
+            small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count
+        )
 
     return exact_leximin(instance, formulation, rational_rates(instance, counted), count)
 
@@ -54,12 +61,17 @@ def _are_far_apart(call: MethodCall) -> bool:
     """Whether beside the largest demand, capacity or weight (along the tree) the smallest may be a solver's noise."""
     mechanism, instance = call.mechanism, call.instance
     weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
-    positive = (numbers[numbers > 0] for numbers in (instance.demands, instance.capacities, instance.weights, weights))
+    positive = (
+        numbers[numbers > 0]
+        for numbers in (instance.demands, instance.capacities, instance.weights, weights)
+    )
     return any(numbers.size and numbers.min() < NOISE * numbers.max() for numbers in positive)
 
 
 def settled(
-    method: Callable[[MethodCall], Tasks], rationals: Rationals | None = of_leximin, counted: bool | None = None
+    method: Callable[[MethodCall], Tasks],
+    rationals: Rationals | None = of_leximin,
+    counted: bool | None = None,
 ) -> Callable[[MethodCall], Tasks]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open).
 
@@ -81,7 +93,10 @@ def settled(
             return _of_rationals(call, None, verdict, tasks)
         doubt = ""
         if outcome.uncertain > ACCEPTED:
-            doubt = f"not proved: by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
+            doubt = (
+                f"not proved: by rounding, levels may be off by {outcome.uncertain:.0e} of "
+                "themselves"
+            )
         elif rationals is not None and _are_far_apart(call):
             doubt = _doubt_of_prices(call, outcome, counted)
         if not doubt:
@@ -115,27 +130,41 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
     instance, none = call.instance, np.zeros((0, 0))
     pairs = int(merge_servers(instance)[0].runnable().sum())
     if pairs > MOST_EXACT:
-        return Proof(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
+        return Proof(
+            False, f"too large to be solved in rationals, {pairs} pairs of user and server"
+        ), none
     try:
         return rationals(call.mechanism, instance, count_of(call.parameters))
     except SolverNotAvailableError as error:
         return Proof(False, str(error)), none
 
 
-def _of_rationals(call: MethodCall, outcome: Tasks | None, verdict: Proof, tasks: np.ndarray) -> Tasks:
+def _of_rationals(
+    call: MethodCall, outcome: Tasks | None, verdict: Proof, tasks: np.ndarray
+) -> Tasks:
     """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
     instance, tasks_per_level = call.instance, call.mechanism.tasks_per_level(call.instance)
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     totals, there = np.minimum(levels * tasks_per_level, instance.task_limits), tasks.sum(axis=1)
-    tasks = tasks * np.divide(totals, there, out=np.zeros(len(tasks_per_level)), where=there > 0)[:, None]
+    tasks = (
+        tasks
+        * np.divide(totals, there, out=np.zeros(len(tasks_per_level)), where=there > 0)[:, None]
+    )
     if outcome is not None:
         own = np.divide(
-            outcome.tasks.sum(axis=1), tasks_per_level, out=np.zeros(len(tasks_per_level)), where=tasks_per_level > 0
+            outcome.tasks.sum(axis=1),
+            tasks_per_level,
+            out=np.zeros(len(tasks_per_level)),
+            where=tasks_per_level > 0,
         )
         off = float(differences(own, levels).max())
         if off <= AGREEMENT:
             return replace(outcome, tasks=tasks)
-    history = [(float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])]
+    history = [
+        (float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])
+    ]
     what = "had no answer" if outcome is None else f"were off by {off:.1e} of a level"
-    note = f"rounding decides so much here that floats {what}; the levels are those of exact rationals"
+    note = (
+        f"rounding decides so much here that floats {what}; the levels are those of exact rationals"
+    )
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))

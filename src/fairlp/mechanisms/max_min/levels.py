@@ -1,12 +1,13 @@
 """How levels rise along a tree of queues, once more from the definition: what proofs are made of.
 
-:mod:`fairlp.models.trees` says the same for the methods; a proof must not lean on what it proves, so it shares no code
-with them. Users are the leaves. A queue v has a level of its own, s[v]: a child of weight w is at the level w·s[v], and
-a user at a level takes that much dominant share. What stands below v takes ``taken[v,·]`` of the pool; v is at level l
-where the largest entry of that is l. The root's level is t.
+:mod:`fairlp.models.trees` says the same for the methods; a proof must not lean on what it proves,
+so it shares no code with them. Users are the leaves. A queue v has a level of its own, s[v]: a
+child of weight w is at the level w·s[v], and a user at a level takes that much dominant share. What
+stands below v takes ``taken[v,·]`` of the pool; v is at level l where the largest entry of that is
+l. The root's level is t.
 
-:class:`LevelTree` moves all levels along as t grows. :func:`filled` shares one pool by it, and :func:`guaranteed` says
-what the guarantees of queues come to.
+:class:`LevelTree` moves all levels along as t grows. :func:`filled` shares one pool by it, and
+:func:`guaranteed` says what the guarantees of queues come to.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ class LevelTree:
     """
 
     def __init__(
-        self, queues: Queues, weights: np.ndarray, shares: np.ndarray, tasks: np.ndarray, counted: bool = False
+        self,
+        queues: Queues,
+        weights: np.ndarray,
+        shares: np.ndarray,
+        tasks: np.ndarray,
+        counted: bool = False,
     ) -> None:
         self.counted = counted
         self.queue_of, self.parents = queues.of, queues.parents
@@ -51,7 +57,9 @@ class LevelTree:
         depths = queues.depths
         self.upward = [np.flatnonzero(depths == depth) for depth in range(int(depths.max()), 0, -1)]
         self.weighted_shares = shares * weights[:, None]
-        self.shares_of_a_task = np.divide(shares, tasks[:, None], out=np.zeros_like(shares), where=tasks[:, None] > 0)
+        self.shares_of_a_task = np.divide(
+            shares, tasks[:, None], out=np.zeros_like(shares), where=tasks[:, None] > 0
+        )
         self.tasks_per_level = weights * tasks
         self.restart(np.zeros(len(weights)))
 
@@ -83,10 +91,11 @@ class LevelTree:
     def pace(self, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return how fast levels and what is taken grow with t, and for how long they do.
 
-        A queue stands still while its level is above what its parent gives it (it waits: its satisfied users have
-        more). Where the level of a queue does not grow with s, because what is taken most grows no more, s rises alone
-        (it catches up), by its weight. Meanwhile s of its parent and all else below that stand still; so the parent's
-        level grows by what catches up, or the parent catches up, too.
+        A queue stands still while its level is above what its parent gives it (it waits: its
+        satisfied users have more). Where the level of a queue does not grow with s, because what is
+        taken most grows no more, s rises alone (it catches up), by its weight. Meanwhile s of its
+        parent and all else below that stand still; so the parent's level grows by what catches up,
+        or the parent catches up, too.
         """
         largest = self.taken.max(axis=1)
         binds = self.taken >= (largest * (1 - AGREEMENT))[:, None]
@@ -112,7 +121,9 @@ class LevelTree:
             stands[parents[catches_up]] = True
             growth[parents[catches_up]] = 0.0
             goes_on = catches_up | (rises & ~stands[parents])
-            np.add.at(growth, parents[goes_on], growth[nodes[goes_on]] * ratio[nodes[goes_on], None])
+            np.add.at(
+                growth, parents[goes_on], growth[nodes[goes_on]] * ratio[nodes[goes_on], None]
+            )
             alive[parents[alive[nodes]]] = True
 
         factor = np.ones(len(self.parents))
@@ -177,11 +188,17 @@ def filled(
             rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
             behind = rate > 0
             waits = behind & (asked < has * (1 - ROUNDING))
-            ends = np.concatenate([(has - asked)[waits] / rate[waits], (limits - asked)[behind] / rate[behind]])
+            ends = np.concatenate(
+                [(has - asked)[waits] / rate[waits], (limits - asked)[behind] / rate[behind]]
+            )
             rising = np.where(waits, 0.0, rate)
             speed = use @ rising
             rows = speed > 0
-            t = min(end, ends.min(initial=np.inf), ((room - use @ has)[rows] / speed[rows]).min(initial=np.inf))
+            t = min(
+                end,
+                ends.min(initial=np.inf),
+                ((room - use @ has)[rows] / speed[rows]).min(initial=np.inf),
+            )
             t = max(float(t), 0.0)
             tree.advance(level_speed, taken_speed, t)
             has = np.where(rising > 0, np.minimum(np.maximum(has, asked + rate * t), limits), has)
@@ -199,7 +216,8 @@ def filled(
 def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
     """Return the tasks that queues guarantee to each user: what their guarantees come to, each a pool of its own.
 
-    The deepest queues come first; what they guarantee, the users of a queue above them have already there.
+    The deepest queues come first; what they guarantee, the users of a queue above them have already
+    there.
 
     Parameters
     ----------
@@ -231,7 +249,9 @@ def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
     return least
 
 
-def rows_of_pool(needs: np.ndarray, pool: np.ndarray, queues: Queues) -> tuple[sparse.csr_array, np.ndarray]:
+def rows_of_pool(
+    needs: np.ndarray, pool: np.ndarray, queues: Queues
+) -> tuple[sparse.csr_array, np.ndarray]:
     """Return rows ``use @ tasks ≤ room`` of a pool's resources, then of the caps of queues.
 
     Parameters
@@ -246,4 +266,6 @@ def rows_of_pool(needs: np.ndarray, pool: np.ndarray, queues: Queues) -> tuple[s
     use = [sparse.csr_array(needs.T)]
     if capped.size:
         use.append(sparse.csr_array(queues.below[capped].multiply(needs.T[resources])))
-    return sparse.csr_array(sparse.vstack(use)), np.concatenate([pool, queues.caps[capped, resources]])
+    return sparse.csr_array(sparse.vstack(use)), np.concatenate(
+        [pool, queues.caps[capped, resources]]
+    )

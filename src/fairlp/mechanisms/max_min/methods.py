@@ -1,6 +1,7 @@
 """Methods of max-min fairness: rounds of a linear program, and rounds on one server without one.
 
-Where queues have guarantees and caps, or rates are those of a tree, the rounds are those along a tree.
+Where queues have guarantees and caps, or rates are those of a tree, the rounds are those along a
+tree.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, Outcome, Tasks, through
 from .rounds import edrf_rounds
 
-#: Entries of the capacity rows of a component, after merging, from which on interior points beat the simplex method
-#: (measured: ``benchmarks/shapes.py --grid``): of one with so many users and servers at least; of a thinner one; where
-#: weights differ by more than that factor, which brings rounds of small prices.
+#: Entries of the capacity rows of a component, after merging, from which on interior points beat
+#: the simplex method (measured: ``benchmarks/shapes.py --grid``): of one with so many users and
+#: servers at least; of a thinner one; where weights differ by more than that factor, which brings
+#: rounds of small prices.
 PAYS_FROM, WIDE, PAYS_FROM_IF_THIN, APART, PAYS_FROM_IF_APART = 4_500, 50, 12_000, 1e3, 40_000
 
 _NO_DUALS = (
-    "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
+    "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; "
+    "certify(exact=True), or a "
     "second solver, proves them"
 )
 #: Use beyond a capacity by at most so many times the rounding of a sum is rounding.
@@ -51,7 +54,11 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
     def method(call: MethodCall) -> Tasks:
         instance = call.instance
         tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
-        return Tasks(tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks))
+        return Tasks(
+            tasks,
+            rounds=rounds_table(instance, history, tasks),
+            uncertain=displaced(instance, tasks),
+        )
 
     return method
 
@@ -59,9 +66,10 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
 def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> float:
     """Return the largest part of its tasks by which rounding may change the tasks of a user.
 
-    On each server, rounding displaces what tasks use beyond the capacity, and the rounding of the sum of all that they
-    use (where prices tell what that is worth, ``priced``, just what is beyond it). In the worst case one user makes
-    room for that or gains it: the one that uses least of a resource.
+    On each server, rounding displaces what tasks use beyond the capacity, and the rounding of the
+    sum of all that they use (where prices tell what that is worth, ``priced``, just what is beyond
+    it). In the worst case one user makes room for that or gains it: the one that uses least of a
+    resource.
     """
     multiple = effort(instance)  # given rates scale what a task needs on a server
     with np.errstate(over="ignore", invalid="ignore"):
@@ -69,7 +77,9 @@ def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> fl
         used, has = taken.T @ instance.demands, taken.sum(axis=1)[:, None] * instance.demands
         room = instance.total_capacities
         over = np.divide(used - room, room, out=np.zeros(room.shape), where=used > room).max(axis=1)
-        moved = (np.where(over > _OF_SUMS * ROUNDING, over, 0.0) if priced else over + ROUNDING) @ used
+        moved = (
+            np.where(over > _OF_SUMS * ROUNDING, over, 0.0) if priced else over + ROUNDING
+        ) @ used
         return float(np.divide(moved, has, out=np.zeros(has.shape), where=has > 0).max(initial=0.0))
 
 
@@ -142,20 +152,26 @@ def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
         require_room(instance, first.has)
     totals, history = fill(rows, first)
     tasks = totals[:, None]
-    return Tasks(tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks))
+    return Tasks(
+        tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks)
+    )
 
 
 def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
     """Return where rounds along a tree begin: from the guarantees, which count or come before what is counted."""
     require_count(count)
-    return first_segment(rates, floors(instance), instance.task_limits, runnable_users(instance), count)
+    return first_segment(
+        rates, floors(instance), instance.task_limits, runnable_users(instance), count
+    )
 
 
 def unplaced(instance: Instance, kept: np.ndarray | None = None) -> np.ndarray:
     """Return the guaranteed tasks of each user (``kept``) that have no place, at least; 0 within rounding."""
     kept = floors(instance) if kept is None else kept
     model = shortfall(merge_servers(instance)[0], kept)
-    missing = np.asarray(model.evaluate("missing", model.solve().require_optimal().require_point())).ravel()
+    missing = np.asarray(
+        model.evaluate("missing", model.solve().require_optimal().require_point())
+    ).ravel()
     return np.where(missing > AGREEMENT * np.maximum(kept, 1.0), missing, 0.0)
 
 
@@ -169,11 +185,16 @@ def require_room(instance: Instance, kept: np.ndarray) -> None:
     amounts = missing[:, None] * instance.demands
     r = int((amounts.sum(axis=0) / instance.pool).argmax())
     n, resource = int(amounts[:, r].argmax()), instance.resources[r]
-    v = max((v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0), key=lambda v: int(queues.depths[v]))
+    v = max(
+        (v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0),
+        key=lambda v: int(queues.depths[v]),
+    )
     raise InstanceError(
         f"the guarantees of queues cannot all be kept: queue {queues.paths[v]!r} is guaranteed "
-        f"{queues.guarantees[v, r]:g} {resource!r}, and {amounts[:, r].sum():g} of {resource!r} have no place on the "
-        f"servers where its users (such as {instance.users[n]!r}) may run, beside the other guarantees and caps; lower "
+        f"{queues.guarantees[v, r]:g} {resource!r}, and {amounts[:, r].sum():g} of {resource!r} "
+        "have no place on the "
+        f"servers where its users (such as {instance.users[n]!r}) may run, beside the other "
+        "guarantees and caps; lower "
         "a guarantee, raise a cap, or add servers"
     )
 
@@ -181,7 +202,9 @@ def require_room(instance: Instance, kept: np.ndarray) -> None:
 def separate_lp(call: MethodCall) -> Tasks:
     """Run DRF's linear program on each server alone (identical servers once)."""
     instance = call.instance
-    merged, servers = merge_servers(instance) if call.merge else (instance, identity(len(instance.servers)))
+    merged, servers = (
+        merge_servers(instance) if call.merge else (instance, identity(len(instance.servers)))
+    )
     runnable, limits = merged.gamma() > 0, separate_limits(merged)
     tasks, prices = np.zeros(runnable.shape), np.zeros(merged.capacities.shape)
     found = LeximinResult(tasks, np.zeros(0))
@@ -208,7 +231,8 @@ def separate_lp(call: MethodCall) -> Tasks:
 def pays(instance: Instance) -> bool:
     """Whether the interior-point method beats HiGHS on the instance: by its size and the spread of its weights.
 
-    Users with weights that are small beside others' have small prices, about which a round of their own decides.
+    Users with weights that are small beside others' have small prices, about which a round of their
+    own decides.
     """
     nonzeros = int(instance.runnable().sum(axis=1) @ (instance.demands > 0).sum(axis=1))
     if len(instance.servers) == 1 or nonzeros < PAYS_FROM:
@@ -222,13 +246,17 @@ def pays(instance: Instance) -> bool:
 def features(instance: Instance) -> tuple[int, int, float]:
     """Return what the choice depends on, after merging.
 
-    That is, of the largest component that has several servers, entries of the capacity rows and the smaller one of the
-    numbers of users and servers; and the largest weight as a multiple of the smallest.
+    That is, of the largest component that has several servers, entries of the capacity rows and the
+    smaller one of the numbers of users and servers; and the largest weight as a multiple of the
+    smallest.
     """
     small, _ = merge_users(merge_servers(instance)[0])
     runs, needs = small.runnable(), (small.demands > 0).sum(axis=1)
     sizes = [
-        (int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]), min(len(users), len(servers)))
+        (
+            int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]),
+            min(len(users), len(servers)),
+        )
         for users, servers in components(small)
         if len(servers) > 1
     ]
@@ -246,10 +274,14 @@ def by_interior_points(method: Callable[[MethodCall], Outcome]) -> Method:
     )
 
 
-def _one_server(instance: Instance, server: int, users: np.ndarray, resources: np.ndarray) -> Instance:
+def _one_server(
+    instance: Instance, server: int, users: np.ndarray, resources: np.ndarray
+) -> Instance:
     """Return one row of servers as one server, with some users, who may all run there, and some resources."""
     multiple = effort(instance, slice(server, server + 1))
-    needs = instance.demands[users] if multiple is None else instance.demands[users] * multiple[users]
+    needs = (
+        instance.demands[users] if multiple is None else instance.demands[users] * multiple[users]
+    )
     return instance.select_users(users).derived(
         demands=needs[:, resources],
         resources=Index("r", instance.resources.labels[resources], "resource"),
@@ -284,13 +316,16 @@ def _notes(result: LeximinResult) -> Iterable[str]:
     if result.merged != result.before:
         (users, servers), (all_users, all_servers) = result.merged, result.before
         yield (
-            f"solved with {users} users and {servers} servers instead of {all_users} and {all_servers}: "
+            f"solved with {users} users and {servers} servers instead of {all_users} and "
+            f"{all_servers}: "
             "identical servers and proportional users were merged, which is exact"
         )
     if result.relaxed > 0:
         yield (
-            "rounding decides here: levels of later rounds were found with the earlier ones lowered by "
-            f"{result.relaxed:g} of themselves, so the last users' levels depend on digits that the data may not have"
+            "rounding decides here: levels of later rounds were found with the earlier ones "
+            "lowered by "
+            f"{result.relaxed:g} of themselves, so the last users' levels depend on digits that "
+            "the data may not have"
         )
 
 
@@ -301,6 +336,9 @@ def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.
     """
     labels = instance.users.labels
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - AGREEMENT)
-    rows = [(level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]])) for level, frozen in history]
+    rows = [
+        (level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]]))
+        for level, frozen in history
+    ]
     columns = ["level", "frozen", "users", "satisfied"]
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")

@@ -1,19 +1,19 @@
 """Is a max-min allocation the leximin of its mechanism? Proved from the numbers of the instance alone.
 
-Nothing that made the allocation is asked: no rounds, and no solver's word. Of the allocation count its tasks, and
-prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
+Nothing that made the allocation is asked: no rounds, and no solver's word. Of the allocation count
+its tasks, and prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
 
 * low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least
   that a task of n costs,
 * V = Σ p·c + Σ q·L: all that there is, at these prices,
 
-Σ_n low[n]·y[n] ≤ V for the tasks y of every feasible allocation (weak duality). So where users have floors f, user n
-can have no more than f[n] + (V − Σ low·f) / low[n] tasks.
+Σ_n low[n]·y[n] ≤ V for the tasks y of every feasible allocation (weak duality). So where users have
+floors f, user n can have no more than f[n] + (V − Σ low·f) / low[n] tasks.
 
-The proof follows the mechanism's definition: levels rise from t = 0 on (:class:`.levels.LevelTree`), and a user stops
-where it asks for what the allocation gives it. There it has all its tasks, or prices show that it cannot be raised
-while all others have what they ask for by then. That the others can be raised the allocation itself shows, which is
-feasible.
+The proof follows the mechanism's definition: levels rise from t = 0 on
+(:class:`.levels.LevelTree`), and a user stops where it asks for what the allocation gives it. There
+it has all its tasks, or prices show that it cannot be raised while all others have what they ask
+for by then. That the others can be raised the allocation itself shows, which is feasible.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class PricedRegion:
     value : list of float
         What all that there is costs, at each of them.
     pool : sparse array, shape (M, N)
-        What a task takes of each resource of the whole cluster, and of each cap; ``room`` is what there is, (M,).
+        What a task takes of each resource of the whole cluster, and of each cap; ``room`` is what
+        there is, (M,).
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -67,7 +68,9 @@ class PricedRegion:
         demands, capacities = instance.demands, instance.total_capacities
         users = len(demands)
         self.runs = instance.runnable()
-        self.able = self.runs.any(axis=1) & (instance.task_limits > 0) & ~instance.tree.barred(demands)
+        self.able = (
+            self.runs.any(axis=1) & (instance.task_limits > 0) & ~instance.tree.barred(demands)
+        )
         self.effort = effort(instance)
         lightest = np.ones(users)
         if self.effort is not None:
@@ -114,7 +117,8 @@ class PricedRegion:
     def excess(self, floors: np.ndarray, users: np.ndarray) -> np.ndarray:
         """Return by how many tasks users may exceed their floors while all have theirs, at most, by the best prices.
 
-        Shape (N,); infinite where no prices say anything, and for users who are not asked for (bool, shape (N,)).
+        Shape (N,); infinite where no prices say anything, and for users who are not asked for
+        (bool, shape (N,)).
         """
         excess = np.full(len(floors), np.inf)
         columns = np.flatnonzero(users)
@@ -135,7 +139,9 @@ class PricedRegion:
 def _tasks_for(amount: np.ndarray | float, prices: np.ndarray) -> np.ndarray:
     """Return how many tasks an amount pays for; infinitely many where they cost nothing."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.divide(amount, prices, out=np.full(prices.shape, np.inf), where=prices > 0))
+        return np.asarray(
+            np.divide(amount, prices, out=np.full(prices.shape, np.inf), where=prices > 0)
+        )
 
 
 class Replay:
@@ -154,7 +160,12 @@ class Replay:
     """
 
     def __init__(
-        self, region: PricedRegion, tree: LevelTree, totals: np.ndarray, count: str, search: PriceSearch | None
+        self,
+        region: PricedRegion,
+        tree: LevelTree,
+        totals: np.ndarray,
+        count: str,
+        search: PriceSearch | None,
     ) -> None:
         self.region, self.tree, self.totals, self.search = region, tree, totals, search
         instance = region.instance
@@ -189,7 +200,9 @@ class Replay:
             full = waiting & (totals >= self.limits * (1 - AGREEMENT))
             blocked = self.blocked(floors, arrived & ~full, waiting & ~full)
 
-            in_place = tree.is_flat or (tree.counted and not blocked.any() and self.asks_for_limits(full))
+            in_place = tree.is_flat or (
+                tree.counted and not blocked.any() and self.asks_for_limits(full)
+            )
             if not (full | blocked).any():
                 self.require(arrived, "not optimal", "goes on rising there", totals)
             active &= ~(full | blocked)
@@ -217,7 +230,9 @@ class Replay:
         t = max(float(min(end, arrivals.min(initial=np.inf))), 0.0)
         if not np.isfinite(t):
             user = self.region.instance.users[int(active.argmax())]
-            raise NotProvedError(f"not proved: the level of user {user!r} stands still, and nothing ends the round")
+            raise NotProvedError(
+                f"not proved: the level of user {user!r} stands still, and nothing ends the round"
+            )
         tree.advance(level_speed, taken_speed, t)
         asked = self.zero + tree.asked()
         floors = np.where(active, np.minimum(np.maximum(has, asked), np.maximum(totals, has)), has)
@@ -231,15 +246,18 @@ class Replay:
     def blocked(self, floors: np.ndarray, arrived: np.ndarray, waiting: np.ndarray) -> np.ndarray:
         """Return who cannot be raised above the floors, of those who have no more, each proved.
 
-        With constant rates all who arrived must be. Where rates depend on who is active, users may wait at what they
-        have until levels that began anew reach it; each is proved to be blocked, or raised by a point.
+        With constant rates all who arrived must be. Where rates depend on who is active, users may
+        wait at what they have until levels that began anew reach it; each is proved to be blocked,
+        or raised by a point.
         """
         excess = self.region.excess(floors, waiting)
         proved = waiting & (excess <= AUDIT * self.alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved
         while undecided.any():
             if self.search is None:
-                self.require(undecided, "not proved", "prices allow it up to {:.12g}", floors + excess)
+                self.require(
+                    undecided, "not proved", "prices allow it up to {:.12g}", floors + excess
+                )
                 break
             point = self.search(floors, undecided)
             raised = undecided & (point > floors + AUDIT * self.alone)
@@ -247,7 +265,10 @@ class Replay:
             proved = waiting & (excess <= AUDIT * self.alone)
             if self.tree.is_flat:
                 self.require(
-                    raised & ~proved, "not optimal", "can have {:.12g} while all others keep their levels", point
+                    raised & ~proved,
+                    "not optimal",
+                    "can have {:.12g} while all others keep their levels",
+                    point,
                 )
             left = undecided & ~raised & ~proved
             if not raised.any():
@@ -264,7 +285,9 @@ class Replay:
         user = int(np.where(unproved, (tasks - self.totals) / self.alone, -np.inf).argmax())
         label = self.region.instance.users[user]
         reason = reason.format(tasks[user])
-        raise NotProvedError(f"{verdict}: user {label!r} has {self.totals[user]:.12g} tasks, and {reason}")
+        raise NotProvedError(
+            f"{verdict}: user {label!r} has {self.totals[user]:.12g} tasks, and {reason}"
+        )
 
 
 class PriceSearch:
@@ -276,7 +299,9 @@ class PriceSearch:
     def __init__(self, mechanism: Mechanism, region: PricedRegion, count: str) -> None:
         self.region = region
         self.small, self.servers = merge_servers(region.instance)
-        self.formulation = partial(mechanism.formulation, count=count) if mechanism.formulation else None
+        self.formulation = (
+            partial(mechanism.formulation, count=count) if mechanism.formulation else None
+        )
         self.tasks_per_level = mechanism.tasks_per_level(region.instance)
 
     @cached_property
@@ -324,7 +349,9 @@ class PriceSearch:
         tasks = tasks[:, self.servers.of] * self.servers.factor
         totals = np.asarray(tasks.sum(axis=1))
         if self.region.violation(tasks) > ACCEPTED or (totals < floors * (1 - ACCEPTED)).any():
-            raise NotProvedError("not proved: the mechanism's model allows what the instance does not")
+            raise NotProvedError(
+                "not proved: the mechanism's model allows what the instance does not"
+            )
         return totals
 
 
@@ -334,7 +361,9 @@ def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -
         return LevelTree.flat(mechanism.tasks_per_level(instance))
     part = instance.demands / instance.pool
     dominant = part.max(axis=1)
-    return LevelTree(instance.queues, instance.user_weights, part / dominant[:, None], 1.0 / dominant, counted)
+    return LevelTree(
+        instance.queues, instance.user_weights, part / dominant[:, None], 1.0 / dominant, counted
+    )
 
 
 def prove_rounds(
@@ -359,7 +388,8 @@ def prove_rounds(
     count : {"total", "borrowed"}
         Whether the level counts what queues guarantee.
     counted : bool, optional
-        Along a tree: whether satisfied users count for their queues; None for a mechanism without a tree.
+        Along a tree: whether satisfied users count for their queues; None for a mechanism without a
+        tree.
     may_solve : bool
         Whether programs may look for more prices.
 
@@ -370,13 +400,16 @@ def prove_rounds(
 
     Notes
     -----
-    O(J·N·K·R) for J prices, and O(J·N) for each stop; a linear program where the prices leave a round open.
+    O(J·N·K·R) for J prices, and O(J·N) for each stop; a linear program where the prices leave a
+    round open.
     """
     region = PricedRegion(instance)
     violation = region.violation(tasks)
     if violation > AGREEMENT:
         return Proof(
-            False, f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}", violation
+            False,
+            f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}",
+            violation,
         )
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
@@ -390,20 +423,30 @@ def prove_rounds(
         return Proof(False, str(error))
     if lack > LEAST_PROVED:
         reason = (
-            f"by prices, user {instance.users[user]!r} may lack {lack:.1e} of its tasks, which are few beside others'"
+            f"by prices, user {instance.users[user]!r} may lack {lack:.1e} of its tasks, which are "
+            "few beside others'"
         )
         return Proof(False, f"not proved: {reason}", lack)
-    return Proof(True, f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}", lack)
+    return Proof(
+        True,
+        f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}",
+        lack,
+    )
 
 
 #: More eligible pairs of user and server than this are not solved in rationals unasked.
 MOST_EXACT = 300
-#: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that has them.
+#: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that
+#: has them.
 Rationals = Callable[[Mechanism, Instance, str], tuple[Proof, np.ndarray]]
 
 
 def by_rounds(
-    allocation: Allocation, exact: bool = False, *, rationals: Rationals, counted: bool | None = None
+    allocation: Allocation,
+    exact: bool = False,
+    *,
+    rationals: Rationals,
+    counted: bool | None = None,
 ) -> Proof:
     """Return whether a max-min allocation is the leximin of its mechanism; by prices, and in rationals where asked.
 
@@ -415,18 +458,24 @@ def by_rounds(
     rationals : callable
         How.
     counted : bool, optional
-        Along a tree: whether satisfied users count for their queues; None for a mechanism without a tree.
+        Along a tree: whether satisfied users count for their queues; None for a mechanism without a
+        tree.
     """
     mechanism, instance = find(allocation.mechanism), allocation.instance
     count = str(allocation.parameters.get("count") or "total")
     prices, tasks = allocation.round_prices, allocation.tasks_array
-    # rationals share nothing with the programs of an instance without queues; with them they share rates and guarantees
+    # rationals share nothing with the programs of an instance without queues; with them they share
+    # rates and guarantees
     apart = counted is None and not instance.tree.has_limits
     if exact and apart:
         return _in_rationals(mechanism, allocation, count, rationals)
     proof = prove_rounds(mechanism, instance, tasks, prices, count=count, counted=counted)
     if exact:
-        return _in_rationals(mechanism, allocation, count, rationals) if np.isfinite(proof.gap) else proof
+        return (
+            _in_rationals(mechanism, allocation, count, rationals)
+            if np.isfinite(proof.gap)
+            else proof
+        )
     if proof.gap <= ACCEPTED or not apart:
         return proof
     # beside a user who takes little, rounding is much
@@ -434,7 +483,9 @@ def by_rounds(
     return proof if pairs > MOST_EXACT else _in_rationals(mechanism, allocation, count, rationals)
 
 
-def _in_rationals(mechanism: Mechanism, allocation: Allocation, count: str, rationals: Rationals) -> Proof:
+def _in_rationals(
+    mechanism: Mechanism, allocation: Allocation, count: str, rationals: Rationals
+) -> Proof:
     """Return whether the levels of an allocation are those that rationals give."""
     instance = allocation.instance
     verdict, _ = rationals(mechanism, instance, count)
@@ -443,11 +494,15 @@ def _in_rationals(mechanism: Mechanism, allocation: Allocation, count: str, rati
     right = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     levels = quotients(allocation.totals.to_numpy(), mechanism.tasks_per_level(instance))
     errors = differences(levels, right)
-    if instance.tree.guarantees.any():  # what each comes to is rounded to a float, and leaves room to others
+    if (
+        instance.tree.guarantees.any()
+    ):  # what each comes to is rounded to a float, and leaves room to others
         room = len(levels) * ROUNDING * instance.gamma().sum(axis=1)
         errors[abs(levels - right) * mechanism.tasks_per_level(instance) <= room] = 0.0
     names = [f"user {user!r}" for user in instance.users]
-    return replace(verdict, exact=_claimed(verdict.exact, levels)).compared("optimal", names, levels, right, errors)
+    return replace(verdict, exact=_claimed(verdict.exact, levels)).compared(
+        "optimal", names, levels, right, errors
+    )
 
 
 def _claimed(proof: ExactProof | str, levels: np.ndarray) -> ExactProof | str:
@@ -455,4 +510,6 @@ def _claimed(proof: ExactProof | str, levels: np.ndarray) -> ExactProof | str:
     if isinstance(proof, str):
         return proof
     proved = zip(proof.levels, levels.tolist(), strict=True)
-    return replace(proof, levels=tuple(replace(level, claimed=claimed) for level, claimed in proved))
+    return replace(
+        proof, levels=tuple(replace(level, claimed=claimed) for level, claimed in proved)
+    )

@@ -1,6 +1,7 @@
 """Progressive filling of one server without a linear program: EDRF's rounds (Parkes et al.), with task limits.
 
-Everyone's level rises together until a resource is saturated; its demanders keep their level and the others go on.
+Everyone's level rises together until a resource is saturated; its demanders keep their level and
+the others go on.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, Histo
     levels = np.zeros(len(rate))
     who = np.flatnonzero(instance.runnable()[:, 0] & (instance.task_limits > 0))
     total = instance.capacities[0] * instance.counts[0]
-    levels[who], history = fill_at_constant_rates(_needs(instance, who, 0), total, rate[who], instance.task_limits[who])
+    levels[who], history = fill_at_constant_rates(
+        _needs(instance, who, 0), total, rate[who], instance.task_limits[who]
+    )
     return (levels * rate)[:, None], [(level, who[frozen]) for level, frozen in history]
 
 
@@ -43,7 +46,8 @@ def closed_form_applies(instance: Instance) -> bool:
 def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
     """Return DRF on each server separately (naive DRF): tasks (N×K), and no common rounds.
 
-    Identical servers are filled once. A task limit is divided over the user's servers in proportion to γ[n,i].
+    Identical servers are filled once. A task limit is divided over the user's servers in proportion
+    to γ[n,i].
     """
     merged, servers = merge_servers(instance)
     alone, limits = merged.gamma(), separate_limits(merged)
@@ -52,7 +56,9 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
         who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
         own = merged.user_weights[who] * alone[who, i]
         total = merged.capacities[i] * merged.counts[i]
-        tasks[who, i] = fill_at_constant_rates(_needs(merged, who, i), total, own, limits[who, i])[0] * own
+        tasks[who, i] = (
+            fill_at_constant_rates(_needs(merged, who, i), total, own, limits[who, i])[0] * own
+        )
     return tasks[:, servers.of] * servers.factor, []
 
 

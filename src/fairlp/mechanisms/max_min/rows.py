@@ -50,8 +50,12 @@ CLOSED_FORM = Method(
     needs="one server, all demands positive, no task limits",
     cost="O(NR)",
 )
-SEPARATE = Method("rounds", settled(combinatorial(rounds.separate_servers), None), cost="O(KNR(R + log N))")
-SEPARATE_LP = Method("lp", settled(separate_lp, None), cost="one LP a round and server", solves=True)
+SEPARATE = Method(
+    "rounds", settled(combinatorial(rounds.separate_servers), None), cost="O(KNR(R + log N))"
+)
+SEPARATE_LP = Method(
+    "lp", settled(separate_lp, None), cost="one LP a round and server", solves=True
+)
 
 TREE_LP = Method("lp", settled(along_tree, of_tree, False), cost="a few LPs a round", solves=True)
 TREE_ROUNDS = Method(
@@ -73,9 +77,19 @@ COUNT = ("count",)
 #: A row of a mechanism whose levels are proved in rationals.
 _proved_row = partial(Mechanism, options=COUNT, prove=partial(by_rounds, rationals=of_leximin))
 
-_FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
+_FAIR = (
+    "Pareto-optimal",
+    "envy-free",
+    "strategy-proof",
+    "bottleneck",
+    "global bottleneck",
+    "single-resource",
+)
 _PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
-_LEAVES, _QUEUES = f"hierarchical share guarantee if {_PLAIN}", f"queue share guarantee if {_PLAIN} (ours)"
+_LEAVES, _QUEUES = (
+    f"hierarchical share guarantee if {_PLAIN}",
+    f"queue share guarantee if {_PLAIN} (ours)",
+)
 _NO_LIMITS = "all run on one server and no queue has a guarantee or a cap"
 _KEPT = ("caps kept (ours)", "guarantees kept (ours)")
 _ALONE = "population-monotonic if all demands are positive"
@@ -121,7 +135,14 @@ ROWS = (
         max_min.drfh,
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
-        ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
+        (
+            "envy-free",
+            "Pareto-optimal",
+            "strategy-proof",
+            "global bottleneck",
+            "single-resource",
+            _ALONE,
+        ),
         (NO_RATES,),
     ),
     _proved_row(
@@ -161,7 +182,10 @@ ROWS = (
         gavel.gavel,
         normalisers.containerized,
         (Method("lp", solve_model, cost="one LP a round", solves=True),),
-        ("Pareto-optimal", "sharing incentive if an equal part keeps no job busy for more than all its time"),
+        (
+            "Pareto-optimal",
+            "sharing incentive if an equal part keeps no job busy for more than all its time",
+        ),
         (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         validate=compare_methods,
         prove=prove,
@@ -203,7 +227,14 @@ ROWS = (
         "Kueue, KEP-1714",
         kueue.formulation,
         normalisers.dominant,
-        (Method("lp", kueue.share_quotas, cost="a few LPs a round; a round for each queue at most", solves=True),),
+        (
+            Method(
+                "lp",
+                kueue.share_quotas,
+                cost="a few LPs a round; a round for each queue at most",
+                solves=True,
+            ),
+        ),
         ("Pareto-optimal if no resource has several flavors (ours)", "caps kept (ours)"),
         (NO_RATES, ONE_WEIGHT, QUOTAS),
         along_tree=True,

@@ -1,20 +1,23 @@
 """Algorithm I of Khamse-Ashari et al. (ICC 2017, Table II): a PS-DSF allocation by moving tasks to the lowest levels.
 
-A server raises its lowest levels S* by z*, on what is free and what the highest holders n_r of the saturated resources
-release, or by the part β of both that leaves the holders at or above the raised. As printed the pseudocode needs this:
+A server raises its lowest levels S* by z*, on what is free and what the highest holders n_r of the
+saturated resources release, or by the part β of both that leaves the holders at or above the
+raised. As printed the pseudocode needs this:
 
 * A user n_r that is chosen for two resources releases its tasks once; f_i would count them twice otherwise, and the
   server give out more than it has.
 * The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails where N_i has no holder
-  left (all went with an earlier bottleneck, at a level at most S*), and Update-Allocation then has no n_r.
+  left (all went with an earlier bottleneck, at a level at most S*), and Update-Allocation then has
+  no n_r.
 * R* is empty where nothing that the lowest need is saturated: nobody releases anything and β = 1.
 * z* is the minimum over the resources that the lowest demand (D* > 0).
 * Any β in (0, 1] with a property will do; here it is the largest.
 * Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED`` of what anyone
-  would use of it alone is left (or rounding): left over, it would give nobody a gain that could be seen.
+  would use of it alone is left (or rounding): left over, it would give nobody a gain that could be
+  seen.
 
-Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its limit leaves N_i. A
-server that finds a user beyond its limit lets those tasks go first.
+Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its
+limit leaves N_i. A server that finds a user beyond its limit lets those tasks go first.
 """
 
 from __future__ import annotations
@@ -52,16 +55,22 @@ def separate_start(market: PerServerMarket) -> np.ndarray:
             limits = np.full(len(who), np.inf)
             finite = np.isfinite(market.limits[who])
             limits[finite] = (market.limits[who] * share)[finite]
-            tasks[who, i] = fill_server(market.demands[i], market.capacity[i], market.rate[i], nothing, limits).tasks
+            tasks[who, i] = fill_server(
+                market.demands[i], market.capacity[i], market.rate[i], nothing, limits
+            ).tasks
     return tasks
 
 
-def server_procedure(market: PerServerMarket, server: int, here: np.ndarray, totals: np.ndarray) -> Procedure:
+def server_procedure(
+    market: PerServerMarket, server: int, here: np.ndarray, totals: np.ndarray
+) -> Procedure:
     """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
     demands, capacity, rate = market.demands[server], market.capacity[server], market.rate[server]
     limits = market.limits[market.users[server]]
     base = totals - here
-    here = np.minimum(here, np.maximum(limits - base, 0.0))  # totals that were late may have let a limit be passed
+    here = np.minimum(
+        here, np.maximum(limits - base, 0.0)
+    )  # totals that were late may have let a limit be passed
     going = np.ones(len(here), dtype=bool)
     needs = demands > 0
     alone = demands * market.gamma[market.users[server], server][:, None]
@@ -86,14 +95,20 @@ def server_procedure(market: PerServerMarket, server: int, here: np.ndarray, tot
         if blocked.any():
             going &= ~needs[:, candidates[blocked]].any(axis=1)
             continue
-        givers = np.unique(np.where(holds, level[:, None], -np.inf).argmax(axis=0)) if candidates.size else candidates
+        givers = (
+            np.unique(np.where(holds, level[:, None], -np.inf).argmax(axis=0))
+            if candidates.size
+            else candidates
+        )
         free = np.maximum(capacity - used, 0.0) + here[givers] @ demands[givers]
         growth = rate[low] @ demands[low]
         rise = float(np.min(free[growth > 0] / growth[growth > 0]))
         rise = min(rise, float(((limits[low] - total[low]) / rate[low]).min()))
         part = 1.0
         if givers.size:
-            part = min(1.0, float(((level[givers] - lowest) / (rise + here[givers] / rate[givers])).min()))
+            part = min(
+                1.0, float(((level[givers] - lowest) / (rise + here[givers] / rate[givers])).min())
+            )
         here[low] += part * rise * rate[low]
         here[givers] *= 1 - part
         updates += 1
@@ -114,7 +129,8 @@ def algorithm_1(
 
     Notes
     -----
-    The paper leaves convergence open. The rounds say how much a sweep changed, and how many updates it took.
+    The paper leaves convergence open. The rounds say how much a sweep changed, and how many updates
+    it took.
     """
     tasks = separate_start(market) if start is None else start.copy()
     sweeps = []

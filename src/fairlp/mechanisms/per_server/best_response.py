@@ -1,9 +1,10 @@
 """Per-server dominant share fairness (PS-DSF): servers fill by water-filling, one after the other, until none moves.
 
-Each sweep is a best response of every server. Sweeps alone converge, but slowly where users and servers exchange tasks
-around cycles; between sweeps the linear system of the current support is solved and its cycles are emptied
-(:class:`Support`), which ends most instances after twenty sweeps at the last digit. Where
-that makes no progress, the last sweep is sometimes extended until something is empty.
+Each sweep is a best response of every server. Sweeps alone converge, but slowly where users and
+servers exchange tasks around cycles; between sweeps the linear system of the current support is
+solved and its cycles are emptied (:class:`Support`), which ends most instances after twenty sweeps
+at the last digit. Where that makes no progress, the last sweep is sometimes extended until
+something is empty.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from ...models.instances.problem import largest_first, quotients
 from ...tolerances import SETTLED
 from .market import NO_GROUP, Filled, PerServerMarket
 
-# The support of a PS-DSF allocation as a linear system, solved between the sweeps of best responses.
+# The support of a PS-DSF allocation as a linear system, solved between the sweeps of best
+# responses.
 
 #: Pivots at one visit: enough to empty most cycles, few beside the cost of the sweeps they save.
 MOST_PIVOTS = 400
@@ -31,14 +33,16 @@ class Support:
     Attributes
     ----------
     user, server, group : ndarray of int, shape (E,)
-        ``group`` is NO_GROUP where the user got all that was left of its tasks: there it is not the level that counts.
+        ``group`` is NO_GROUP where the user got all that was left of its tasks: there it is not the
+        level that counts.
     tasks : ndarray, shape (E,)
     alone : ndarray, shape (E,)
         γ[n,i].
     rate : ndarray, shape (E,)
         γ[n,i]·φ[n].
     row, column, need : ndarray
-        Coordinates of what edge ``column`` needs of the resource of group ``row``: all edges on a group's server count.
+        Coordinates of what edge ``column`` needs of the resource of group ``row``: all edges on a
+        group's server count.
     capacity : ndarray, shape (G,)
     limits : ndarray, shape (N,)
         Task limits of all users; one who reaches its limit leaves its groups for the ground.
@@ -69,7 +73,9 @@ class Support:
             here = np.flatnonzero(tasks[who, i] > 0)
             users.append(who[here])
             servers.append(np.full(len(here), i))
-            groups.append(np.where(one.group[here] == NO_GROUP, NO_GROUP, one.group[here] + n_groups))
+            groups.append(
+                np.where(one.group[here] == NO_GROUP, NO_GROUP, one.group[here] + n_groups)
+            )
             amounts.append(tasks[who[here], i])
             rates.append(market.rate[i][here])
             for number, resource in enumerate(one.resource):
@@ -107,7 +113,11 @@ class Support:
             return
         new = np.cumsum(keep) - 1
         there = keep[self.column]
-        self.row, self.column, self.need = self.row[there], new[self.column[there]], self.need[there]
+        self.row, self.column, self.need = (
+            self.row[there],
+            new[self.column[there]],
+            self.need[there],
+        )
         for name in ("user", "server", "group", "tasks", "alone", "rate"):
             setattr(self, name, getattr(self, name)[keep])
 
@@ -129,7 +139,8 @@ class Support:
         others = system.others
         if not others.size:
             return False
-        # by how much the level of the user of an outside edge exceeds its group's: fixed by the forest's ratios
+        # by how much the level of the user of an outside edge exceeds its group's: fixed by the
+        # forest's ratios
         ratio = totals[system.user[others]] / (self.rate[others] * levels[system.group[others]])
         wanted = self.tasks.copy()
         if (ratio >= 1).any():
@@ -149,9 +160,10 @@ class Support:
     def _ties(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Return edges to the ground to try, one for each user that has all its tasks, and edges to leave out.
 
-        Such a user may be able to trade its tasks around servers that are short of one resource. Then the equations are
-        singular, and sweeps move it, a little each time, from where its level counts to where it does not: next it
-        leaves the former, next it is not tied, and last nobody is.
+        Such a user may be able to trade its tasks around servers that are short of one resource.
+        Then the equations are singular, and sweeps move it, a little each time, from where its
+        level counts to where it does not: next it leaves the former, next it is not tied, and last
+        nobody is.
         """
         edges = np.flatnonzero(self.group == NO_GROUP)
         order = edges[largest_first((self.tasks / self.alone)[edges])]
@@ -164,8 +176,12 @@ class Support:
         among = np.isin(self.column, ties)
         tie, there = self.column[among], self.row[among]
         around = part[self.user[tie]] == part[len(self.limits) + there]
-        level = np.flatnonzero((self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]]))
-        mass = np.bincount(self.user[level], (self.tasks / self.alone)[level], minlength=len(self.limits))
+        level = np.flatnonzero(
+            (self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]])
+        )
+        mass = np.bincount(
+            self.user[level], (self.tasks / self.alone)[level], minlength=len(self.limits)
+        )
         users = np.unique(self.user[level])
         users = users[np.argsort(mass[users], kind="stable")]
         count = 1
@@ -249,16 +265,23 @@ class _ForestSystem:
         tied = ~level[inside]
         of_user = sp.csr_matrix((np.ones(size), (each, member[inside])), shape=(size, n_users))
         rate = np.where(tied, 0.0, -support.rate[inside])
-        of_group = sp.csr_matrix((rate, (each, np.where(tied, 0, group[inside]))), shape=(size, n_groups))
+        of_group = sp.csr_matrix(
+            (rate, (each, np.where(tied, 0, group[inside]))), shape=(size, n_groups)
+        )
         position = np.full(len(support.capacity), -1)
         position[groups] = np.arange(n_groups)
         rows = position[support.row]
         counted = rows >= 0
         usage = sp.csr_matrix(
-            (support.need[counted], (rows[counted], support.column[counted])), shape=(n_groups, n_edges)
+            (support.need[counted], (rows[counted], support.column[counted])),
+            shape=(n_groups, n_edges),
         )
         matrix = sp.bmat(
-            [[None, of_user, of_group], [of_user.T, -sp.identity(n_users), None], [usage[:, inside], None, None]],
+            [
+                [None, of_user, of_group],
+                [of_user.T, -sp.identity(n_users), None],
+                [usage[:, inside], None, None],
+            ],
             format="csc",
         )
         try:
@@ -267,7 +290,9 @@ class _ForestSystem:
             return None
         others = np.flatnonzero(outside & level)
         limit = np.where(tied, support.limits[support.user[inside]], 0.0)
-        return cls(support, inside, others, out, member, group, limit, n_users, factor, usage, groups)
+        return cls(
+            support, inside, others, out, member, group, limit, n_users, factor, usage, groups
+        )
 
     def solve(self, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return tasks of all edges (those outside the forest as given), totals and levels; None when not finite."""
@@ -301,7 +326,9 @@ def _spanning_forest(
     rank = np.empty(len(weight))
     rank[heaviest] = np.arange(1, len(weight) + 1)
     size = n_users + n_groups
-    tree = minimum_spanning_tree(sp.coo_matrix((rank, (user, n_users + group)), shape=(size, size)).tocsr())
+    tree = minimum_spanning_tree(
+        sp.coo_matrix((rank, (user, n_users + group)), shape=(size, size)).tocsr()
+    )
     return np.asarray(heaviest[tree.data.astype(np.int64) - 1])
 
 
@@ -327,7 +354,11 @@ class SettledSweeps:
 
 
 def best_response(
-    market: PerServerMarket, *, start: np.ndarray | None = None, pivoting: bool = True, most_sweeps: int = MOST_SWEEPS
+    market: PerServerMarket,
+    *,
+    start: np.ndarray | None = None,
+    pivoting: bool = True,
+    most_sweeps: int = MOST_SWEEPS,
 ) -> SettledSweeps:
     """Return a PS-DSF allocation: a point at which no server's best response moves anything.
 
@@ -342,8 +373,8 @@ def best_response(
 
     Notes
     -----
-    Under time division the totals are unique. Under resource division there may be several fixed points; this is the
-    one that is reached from an empty cluster when servers fill in their order.
+    Under time division the totals are unique. Under resource division there may be several fixed
+    points; this is the one that is reached from an empty cluster when servers fill in their order.
     """
     n_users, n_servers = market.shape
     tasks = np.zeros((n_users, n_servers)) if start is None else start.copy()
@@ -352,7 +383,9 @@ def best_response(
     for number in range(most_sweeps):
         forward = failures % 2 == 0  # the other way round breaks a dance of two states
         before = tasks.copy() if pivoting else tasks
-        change, filled = market.sweep(tasks, range(n_servers) if forward else range(n_servers - 1, -1, -1))
+        change, filled = market.sweep(
+            tasks, range(n_servers) if forward else range(n_servers - 1, -1, -1)
+        )
         sweeps.append((change, 0))
         if change <= SETTLED:
             return SettledSweeps(tasks, sweeps)
@@ -379,7 +412,8 @@ def best_response(
 def _drift(market: PerServerMarket, tasks: np.ndarray, step: np.ndarray) -> None:
     """Go on, in place, as the last sweep went, until an edge that takes part is empty.
 
-    Where a user's tasks move from server to server a little in each sweep, this does hundreds of them at once.
+    Where a user's tasks move from server to server a little in each sweep, this does hundreds of
+    them at once.
     """
     part = quotients(abs(step), market.gamma)
     falls = (step < 0) & (part >= DRIFTING * part.max())

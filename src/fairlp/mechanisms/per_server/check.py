@@ -40,8 +40,9 @@ class FixedPoint(Proof):
     infeasibility : float
         Largest violation of a capacity, task limit or placement, relative.
     gains : DataFrame
-        Who could gain: user, server, gain (tasks), fraction (of what it could run alone there), level, and ``from``:
-        the users who would give way, highest level first. Empty when the allocation holds.
+        Who could gain: user, server, gain (tasks), fraction (of what it could run alone there),
+        level, and ``from``: the users who would give way, highest level first. Empty when the
+        allocation holds.
     """
 
     violation: float
@@ -71,7 +72,9 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         fraction = gain / market.gamma[who, i]
         violation = max(violation, float(fraction.max()))
         could = np.flatnonzero(fraction > AGREEMENT).tolist()
-        found += [(float(fraction[k]), int(who[k]), i, float(gain[k]), float(level[k])) for k in could]
+        found += [
+            (float(fraction[k]), int(who[k]), i, float(gain[k]), float(level[k])) for k in could
+        ]
     found.sort(key=lambda one: (-one[0], one[1], one[2]))
     labels = np.fromiter(instance.users, dtype=object, count=len(instance.users))
     rows = [
@@ -92,7 +95,11 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     elif found:
         first = rows[0]
         others = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-        taken = f" from {', '.join(repr(user) for user in first['from'])}" if first["from"] else " of what is free"
+        taken = (
+            f" from {', '.join(repr(user) for user in first['from'])}"
+            if first["from"]
+            else " of what is free"
+        )
         words = (
             f"no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
             f"{first['server']!r}{taken}{others}"
@@ -115,7 +122,9 @@ def judge(allocation: Allocation, division: Division) -> FixedPoint:
     if division == "rdm" or not verdict.holds or not limits_bind(instance):
         return verdict
     proof = prove_market(instance, tasks.sum(axis=1))
-    return replace(verdict, holds=proof.holds, message=f"{verdict.message}; {proof.message}", gap=proof.gap)
+    return replace(
+        verdict, holds=proof.holds, message=f"{verdict.message}; {proof.message}", gap=proof.gap
+    )
 
 
 def _gains(
@@ -133,7 +142,12 @@ def _gains(
 
 
 def _givers(
-    market: PerServerMarket, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float
+    market: PerServerMarket,
+    tasks: np.ndarray,
+    totals: np.ndarray,
+    user: int,
+    server: int,
+    level: float,
 ) -> np.ndarray:
     """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
     who = market.users[server]
@@ -158,7 +172,9 @@ def _infeasibility(market: PerServerMarket, tasks: np.ndarray, totals: np.ndarra
     return max(0.0, *(float(part.max(initial=0.0)) for part in (*beyond, -tasks / scale)))
 
 
-def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm") -> FixedPoint:
+def check(
+    instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm"
+) -> FixedPoint:
     """Return whether an allocation is PS-DSF (Definition 5), or who could gain, on which server, how much, from whom.
 
     Parameters
@@ -182,7 +198,9 @@ def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, divis
     return fixed_point(instance, tasks_of(instance, allocation), division)
 
 
-def could_gain(instance: Instance, allocation: Allocation | Any, user: object, division: Division = "rdm") -> Model:
+def could_gain(
+    instance: Instance, allocation: Allocation | Any, user: object, division: Division = "rdm"
+) -> Model:
     """Return Definition 5 for one user as a linear program, to read, solve with any solver, or export.
 
     Its optimum is the most tasks that the user could have if only users of higher level gave way.

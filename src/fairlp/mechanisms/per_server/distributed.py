@@ -1,8 +1,9 @@
 """PS-DSF without a centre: every server acts at its own times on what it has and on everyone's totals as it knows them.
 
-The distributed version of Khamse-Ashari et al. (ICC 2017, §III-D), as a simulation of clocks and messages. A server
-acts once a period, at a phase of its own, from its own tasks and capacities and one number for each user: the tasks of
-that user elsewhere, by the messages that have arrived. What it changes, it tells; the message takes its time.
+The distributed version of Khamse-Ashari et al. (ICC 2017, §III-D), as a simulation of clocks and
+messages. A server acts once a period, at a phase of its own, from its own tasks and capacities and
+one number for each user: the tasks of that user elsewhere, by the messages that have arrived. What
+it changes, it tells; the message takes its time.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from ..table import find_defined
 from .algorithm_1 import separate_start, server_procedure
 from .market import PerServerMarket
 
-# When servers act on their own, and how long their messages take: the options of distributed PS-DSF.
+# When servers act on their own, and how long their messages take: the options of distributed
+# PS-DSF.
 
-#: Messages take between this part of the delay and as much more than it, in random order of arrival.
+#: Messages take between this part of the delay and as much more than it, in random order of
+#: arrival.
 SPREAD = 0.5
 PROCEDURES: tuple[str, ...] = ("best-response", "algorithm-1")
 #: Names of the options that say what clocks there are.
@@ -84,7 +87,9 @@ def clocks_of(parameters: Mapping[str, Any]) -> Clocks:
         raise UnsupportedError(f"damping={damping:g}; expected a number in (0, 1]")
     if jitter >= 1:
         raise UnsupportedError(f"jitter={jitter:g}; expected a fraction of the period, in [0, 1)")
-    return Clocks(period, jitter, delay, damping, procedure, int(given.get("clock_seed", Clocks.seed)))
+    return Clocks(
+        period, jitter, delay, damping, procedure, int(given.get("clock_seed", Clocks.seed))
+    )
 
 
 def positive(name: str, value: Any, zero: bool = False) -> float:
@@ -94,7 +99,9 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise UnsupportedError(f"{name}={value!r}; expected a finite number {'≥' if zero else '>'} 0")
+        raise UnsupportedError(
+            f"{name}={value!r}; expected a finite number {'≥' if zero else '>'} 0"
+        )
     return number
 
 
@@ -122,7 +129,9 @@ class Network:
         When a server last changed anything, or a user came or left.
     """
 
-    def __init__(self, market: PerServerMarket, clocks: Clocks, start: np.ndarray | None = None) -> None:
+    def __init__(
+        self, market: PerServerMarket, clocks: Clocks, start: np.ndarray | None = None
+    ) -> None:
         self.market = replace(market, limits=market.limits.copy())
         self.clocks = clocks
         self.tasks = np.zeros(market.shape) if start is None else start.copy()
@@ -160,8 +169,8 @@ class Network:
     def distance(self) -> float:
         """Return the most that any server's best response to what really runs would move, as a part of γ[n,i].
 
-        It is 0 at a fixed point and small near one. (Definition 5's gain is not: a user whose level is lower by a hair
-        could take everything from the other.)
+        It is 0 at a fixed point and small near one. (Definition 5's gain is not: a user whose level
+        is lower by a hair could take everything from the other.)
         """
         totals = self.tasks.sum(axis=1)
         largest = 0.0
@@ -212,7 +221,8 @@ class Network:
         heapq.heappush(self._queue, (time, self._sent, server, message))
 
 
-# Users who come and go: servers keep PS-DSF up, beside mechanisms solved anew (``fairlp.per_server.track``).
+# Users who come and go: servers keep PS-DSF up, beside mechanisms solved anew
+# (``fairlp.per_server.track``).
 
 #: One interval of absence, or several: [from, to) in seconds.
 Absence = tuple[float, float] | Sequence[tuple[float, float]]
@@ -226,13 +236,16 @@ class Tracking:
     ----------
     instance : Instance
     utilization : DataFrame
-        Fraction of capacity in use. Index ``time`` in seconds; columns (mechanism, server, resource).
+        Fraction of capacity in use. Index ``time`` in seconds; columns (mechanism, server,
+        resource).
     tasks : DataFrame
         Index ``time``; columns (mechanism, user).
     distance : Series
-        The most that any server's best response would still move, as a part of what the user could run there alone.
+        The most that any server's best response would still move, as a part of what the user could
+        run there alone.
     changes : DataFrame
-        Who came or went: time, user, event, and ``seconds`` until the distance stayed within ``near``.
+        Who came or went: time, user, event, and ``seconds`` until the distance stayed within
+        ``near``.
     actions : DataFrame
         Every turn of a server: time, server, change.
     near : float
@@ -266,9 +279,9 @@ class Tracking:
         """
         times = self.utilization.index
         means = self.utilization[(times >= start) & (times < stop)].mean()
-        return pd.DataFrame({mechanism: means[mechanism] for mechanism in self.mechanisms}).rename_axis(
-            columns="mechanism"
-        )
+        return pd.DataFrame(
+            {mechanism: means[mechanism] for mechanism in self.mechanisms}
+        ).rename_axis(columns="mechanism")
 
 
 def track(
@@ -288,19 +301,22 @@ def track(
     ----------
     instance : Instance
     away : mapping
-        User → interval ``(from, to)``, or several, in seconds, when it is not there: ``(0, 40)`` for one who comes
-        after 40 s, ``(100, 250)`` for one who is away in between. Its tasks end at once when it goes.
+        User → interval ``(from, to)``, or several, in seconds, when it is not there: ``(0, 40)``
+        for one who comes after 40 s, ``(100, 250)`` for one who is away in between. Its tasks end
+        at once when it goes.
     until : float
         Seconds to simulate. It begins with DRF on each server by itself.
     step : float
         Seconds between samples.
     division : {"rdm", "tdm"}
     beside : sequence of str
-        Mechanisms that are solved anew for the users who are there (their optimum changes only with the users).
+        Mechanisms that are solved anew for the users who are there (their optimum changes only with
+        the users).
     near : float
         ``changes`` says how long it took until no server would move more than this part of γ[n,i].
     **clocks
-        ``period``, ``jitter``, ``delay``, ``damping``, ``procedure``, ``clock_seed`` as of method ``distributed``.
+        ``period``, ``jitter``, ``delay``, ``damping``, ``procedure``, ``clock_seed`` as of method
+        ``distributed``.
 
     Returns
     -------
@@ -330,7 +346,9 @@ def track(
     there = np.ones(len(instance.users), dtype=bool)
     there[[user for time, user, enters in events if time == 0 and not enters]] = False
     present = instance.derived(task_limits=np.where(there, market.limits, 0.0))
-    network = Network(market, clocks_of(clocks), separate_start(PerServerMarket.of(present, division)))
+    network = Network(
+        market, clocks_of(clocks), separate_start(PerServerMarket.of(present, division))
+    )
     for absent in np.flatnonzero(~there).tolist():
         network.leave(absent)
     moments = (np.arange(int(until / step) + 1) * step).tolist()
@@ -400,7 +418,9 @@ def _follow(
     return samples, distances, actions
 
 
-def _events(instance: Instance, away: Mapping[Any, Absence], until: float) -> list[tuple[float, int, bool]]:
+def _events(
+    instance: Instance, away: Mapping[Any, Absence], until: float
+) -> list[tuple[float, int, bool]]:
     """Return who comes (True) or goes (False) when, in order of time, checked."""
     users = list(instance.users)
     events = []
@@ -409,12 +429,18 @@ def _events(instance: Instance, away: Mapping[Any, Absence], until: float) -> li
         try:
             intervals = np.asarray(given, dtype=float).reshape(-1, 2)
         except (TypeError, ValueError):
-            raise InstanceError(f"user {user!r} is away {given!r}; expected (from, to), or a list of such") from None
+            raise InstanceError(
+                f"user {user!r} is away {given!r}; expected (from, to), or a list of such"
+            ) from None
         ends = intervals.ravel()
         if not (np.diff(ends) > 0).all() or not ends[0] >= 0:
-            raise InstanceError(f"user {user!r} is away {given!r}; expected rising times >= 0, (from, to) each")
+            raise InstanceError(
+                f"user {user!r} is away {given!r}; expected rising times >= 0, (from, to) each"
+            )
         position = users.index(user)
-        events += [(float(time), position, bool(k % 2)) for k, time in enumerate(ends) if time <= until]
+        events += [
+            (float(time), position, bool(k % 2)) for k, time in enumerate(ends) if time <= until
+        ]
     return sorted(events)
 
 
@@ -436,7 +462,9 @@ def _solved(instance: Instance, there: np.ndarray, mechanism: Mechanism) -> _Run
 def _totals(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> pd.DataFrame:
     users = list(instance.users)
     frames = {
-        name: pd.DataFrame([now[name].tasks.sum(axis=1) for now in samples], index=times, columns=users)
+        name: pd.DataFrame(
+            [now[name].tasks.sum(axis=1) for now in samples], index=times, columns=users
+        )
         for name in samples[0]
     }
     return pd.concat(frames, axis="columns", names=["mechanism", "user"])
@@ -448,7 +476,9 @@ def _utilization(instance: Instance, samples: list[Sample], times: pd.Index[Any]
     capacity = instance.total_capacities
     frames = {}
     for name in samples[0]:
-        used = np.einsum("tni,nr->tir", np.stack([now[name].work for now in samples]), instance.demands)
+        used = np.einsum(
+            "tni,nr->tir", np.stack([now[name].work for now in samples]), instance.demands
+        )
         part = np.divide(used, capacity, out=np.full_like(used, np.nan), where=capacity > 0)
         frames[name] = pd.DataFrame(part.reshape(len(times), -1), index=times, columns=columns)
     return pd.concat(frames, axis="columns", names=["mechanism", "server", "resource"])

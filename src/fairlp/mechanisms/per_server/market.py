@@ -28,7 +28,8 @@ class Filled:
     tasks : ndarray, shape (n,)
         Tasks of each user here.
     group : ndarray of int, shape (n,)
-        The round in which a saturated resource froze the user; NO_GROUP for one who is at its limit.
+        The round in which a saturated resource froze the user; NO_GROUP for one who is at its
+        limit.
     resource : list of int
         The resource that was saturated, for each round.
     """
@@ -57,8 +58,9 @@ def fill_server(
 
     Notes
     -----
-    What is in use is piecewise linear in the common level and bends where a user starts or reaches its limit: one sort
-    and two cumulative sums give the level at which a resource is saturated. At most R rounds, O(n·(R + log n)) each.
+    What is in use is piecewise linear in the common level and bends where a user starts or reaches
+    its limit: one sort and two cumulative sums give the level at which a resource is saturated. At
+    most R rounds, O(n·(R + log n)) each.
 
     Examples
     --------
@@ -87,7 +89,8 @@ def fill_server(
         frozen = (demands[going][:, saturated] > 0).any(axis=1) | full
         if not frozen.any():
             raise NotConvergedError(
-                "levels of the users of a server cannot be told apart: their weights or demands span more than floats "
+                "levels of the users of a server cannot be told apart: their weights or demands "
+                "span more than floats "
                 f"hold (tasks at level 1 from {rate.min():.3g} to {rate.max():.3g}); scale them"
             )
         here = going[frozen]
@@ -135,7 +138,9 @@ def _saturation(
 
 def fitting(free: np.ndarray, demands: np.ndarray) -> np.ndarray:
     """Return how many tasks fit into what is free, by user and resource; infinitely many where a task needs none."""
-    return np.asarray(np.divide(free, demands, out=np.full(demands.shape, np.inf), where=demands > 0))
+    return np.asarray(
+        np.divide(free, demands, out=np.full(demands.shape, np.inf), where=demands > 0)
+    )
 
 
 @dataclass
@@ -145,14 +150,16 @@ class PerServerMarket:
     Attributes
     ----------
     division : {"rdm", "tdm"}
-        What a server divides: its resources, Σ_n x[n,i]·d[n,r] ≤ c[i,r], or its time, Σ_n x[n,i]/γ[n,i] ≤ 1.
+        What a server divides: its resources, Σ_n x[n,i]·d[n,r] ≤ c[i,r], or its time, Σ_n
+        x[n,i]/γ[n,i] ≤ 1.
     gamma : ndarray, shape (N, K)
         Tasks that n could run alone on i; 0 where it cannot.
     weights, limits : ndarray, shape (N,)
     users : list of ndarray
         For each server, the users who can run there.
     demands, capacity, rate : list of ndarray
-        For each server: what one task of each of its users needs, (n, R); what there is, (R,); γ·φ, (n,).
+        For each server: what one task of each of its users needs, (n, R); what there is, (R,); γ·φ,
+        (n,).
     """
 
     division: Division
@@ -168,8 +175,8 @@ class PerServerMarket:
     def of(cls, instance: Instance, division: Division) -> PerServerMarket:
         """Return the market of an instance; O(N·K·R).
 
-        Where rates γ are given, amounts are scaled so that running alone gives exactly γ tasks: a coprocessor makes a
-        task of its user lighter on that server.
+        Where rates γ are given, amounts are scaled so that running alone gives exactly γ tasks: a
+        coprocessor makes a task of its user lighter on that server.
         """
         gamma = np.where((instance.task_limits > 0)[:, None], instance.gamma(), 0.0)
         total = instance.total_capacities
@@ -181,7 +188,10 @@ class PerServerMarket:
         else:
             demands = [instance.demands[who] for who in users]
             if multiple is not None:
-                demands = [d * multiple[who, i][:, None] for i, (who, d) in enumerate(zip(users, demands, strict=True))]
+                demands = [
+                    d * multiple[who, i][:, None]
+                    for i, (who, d) in enumerate(zip(users, demands, strict=True))
+                ]
             capacity = list(total)
         weights = instance.user_weights
         rate = [gamma[who, i] * weights[who] for i, who in enumerate(users)]
@@ -196,7 +206,9 @@ class PerServerMarket:
         """Return the filling of one server, given its own tasks and everyone's totals as it knows them."""
         base = np.maximum(totals - here, 0.0)
         most = np.maximum(self.limits[self.users[server]] - base, 0.0)
-        return fill_server(self.demands[server], self.capacity[server], self.rate[server], base, most)
+        return fill_server(
+            self.demands[server], self.capacity[server], self.rate[server], base, most
+        )
 
     def sweep(self, tasks: np.ndarray, order: Iterable[int]) -> tuple[float, list[Filled | None]]:
         """Let every server respond once, in place; return the largest change of x[n,i]/γ[n,i] and the fillings."""

@@ -22,7 +22,16 @@ from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, AUDIT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
-from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
+from ..mechanism import (
+    NO_QUEUE_LIMITS,
+    ONE_WEIGHT,
+    Division,
+    Mechanism,
+    Method,
+    MethodCall,
+    Outcome,
+    Tasks,
+)
 from ..validation import Check, Compared, agreement, in_floats
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, SettledSweeps, best_response
@@ -52,9 +61,11 @@ def sweeps(call: MethodCall, *, settle: Callable[..., SettledSweeps], counted: s
     return _certified(call, partial(_from_market, run=run, division=call.mechanism.division))
 
 
-#: With task limits, fixed points under resource division that are looked at for one that is Pareto-optimal.
+#: With task limits, fixed points under resource division that are looked at for one that is
+#: Pareto-optimal.
 MOST_FIXED_POINTS = 4
-#: More pairs of user and server than this are not put before a linear program that tells what is Pareto-optimal.
+#: More pairs of user and server than this are not put before a linear program that tells what is
+#: Pareto-optimal.
 MOST_PARETO = 2000
 
 
@@ -66,8 +77,9 @@ def _from_market(
 ) -> tuple[np.ndarray, pd.DataFrame]:
     """Run sweeps; where task limits bind, from the market's optimum, and on to a Pareto-optimal fixed point if any.
 
-    Under time division the market's optimum is a fixed point, and Pareto-optimal. Under resource division sweeps begin
-    anew where they left something that users could gain: at the point that gives it to them, and last at no tasks.
+    Under time division the market's optimum is a fixed point, and Pareto-optimal. Under resource
+    division sweeps begin anew where they left something that users could gain: at the point that
+    gives it to them, and last at no tasks.
     """
     start = market_start(small)
     if start is None or division == "tdm":
@@ -112,7 +124,9 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
     """
     pairs = np.count_nonzero(instance.gamma())
     if pairs > MOST_PARETO:
-        raise TooLargeError(f"{pairs} pairs of user and server, and above {MOST_PARETO} it is not asked")
+        raise TooLargeError(
+            f"{pairs} pairs of user and server, and above {MOST_PARETO} it is not asked"
+        )
     totals, alone = tasks.sum(axis=1), instance.gamma().sum(axis=1)
     model = pareto(instance, totals)
     solution = model.solve().require_optimal()
@@ -138,11 +152,17 @@ def distributed(call: MethodCall) -> Outcome:
         actions, samples = simulate(network, small, seconds)
         if not network.settled:
             verdict = fixed_point(small, network.tasks, division)
-            last = max((action.change for action in actions if action.time > seconds - clocks.longest), default=0.0)
+            last = max(
+                (action.change for action in actions if action.time > seconds - clocks.longest),
+                default=0.0,
+            )
             raise NotConvergedError(
-                f"{call.mechanism.name} by distributed servers has not settled after {seconds:g} simulated seconds "
-                f"({len(actions)} actions): in the last {clocks.longest:.3g} one still moved {last:.3g} of what a user "
-                f"could run alone on a server. {verdict}. Give a smaller damping (it was {clocks.damping:.3g}), a "
+                f"{call.mechanism.name} by distributed servers has not settled after {seconds:g} "
+                "simulated seconds "
+                f"({len(actions)} actions): in the last {clocks.longest:.3g} one still moved "
+                f"{last:.3g} of what a user "
+                f"could run alone on a server. {verdict}. Give a smaller damping (it was "
+                f"{clocks.damping:.3g}), a "
                 "smaller delay, or more seconds"
             )
         return network.tasks, _actions(small, actions, samples)
@@ -150,7 +170,9 @@ def distributed(call: MethodCall) -> Outcome:
     return _certified(call, run)
 
 
-def simulate(network: Network, instance: Instance, until: float) -> tuple[list[Action], pd.DataFrame]:
+def simulate(
+    network: Network, instance: Instance, until: float
+) -> tuple[list[Action], pd.DataFrame]:
     """Let a network run until it has settled or time is up; return its actions, and violation and distance by time."""
     actions: list[Action] = []
     samples: list[tuple[float, float, float]] = []
@@ -165,7 +187,9 @@ def simulate(network: Network, instance: Instance, until: float) -> tuple[list[A
         due = max(due + network.clocks.period, due * SAMPLED)
         actions += network.run(min(due, until))
     sample()
-    return actions, pd.DataFrame(samples, columns=["time", "violation", "distance"]).set_index("time")
+    return actions, pd.DataFrame(samples, columns=["time", "violation", "distance"]).set_index(
+        "time"
+    )
 
 
 def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -> pd.DataFrame:
@@ -187,22 +211,29 @@ def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -
 def convex(call: MethodCall) -> Outcome:
     """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
 
-    The solver's point is right to the square root of its accuracy only; best responses from there go to the last digit.
+    The solver's point is right to the square root of its accuracy only; best responses from there
+    go to the last digit.
     """
-    return _certified(call, lambda small: _ended(call, small, _point(call, small, formulations.psdsf_tdm(small))))
+    return _certified(
+        call, lambda small: _ended(call, small, _point(call, small, formulations.psdsf_tdm(small)))
+    )
 
 
 def interior_point(call: MethodCall) -> Outcome:
     """Time division as a market by our own interior-point method, ended by best responses."""
-    return _certified(call, lambda small: _ended(call, small, time_market(small, call.options.get("device")).tasks))
+    return _certified(
+        call,
+        lambda small: _ended(call, small, time_market(small, call.options.get("device")).tasks),
+    )
 
 
 def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outcome:
     """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
 
-    The solver's point is right to its tolerance; best responses from there end at the last digit, and the certificate
-    tells whether that is a fixed point. So where a solver calls the program infeasible, which always has a solution, it
-    is asked again with tolerances that leave it more room.
+    The solver's point is right to its tolerance; best responses from there end at the last digit,
+    and the certificate tells whether that is a fixed point. So where a solver calls the program
+    infeasible, which always has a solution, it is asked again with tolerances that leave it more
+    room.
     """
 
     def point(small: Instance) -> np.ndarray:
@@ -223,23 +254,30 @@ def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -
     """Return the tasks of a model's optimum."""
     solution = model.solve(solver=call.solver, **(options | call.options)).require_optimal()
     assert solution.x is not None
-    tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(instance.users), -1)
+    tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(
+        len(instance.users), -1
+    )
     return np.asarray(np.maximum(tasks, 0.0))
 
 
 def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
     """Return where best responses end that begin at these tasks."""
     market = PerServerMarket.of(instance, call.mechanism.division)
-    return _converged(call, instance, best_response(market, start=start, most_sweeps=_most_sweeps(call))), None
+    return _converged(
+        call, instance, best_response(market, start=start, most_sweeps=_most_sweeps(call))
+    ), None
 
 
-def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]) -> Outcome:
+def _certified(
+    call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]
+) -> Outcome:
     """Merge identical servers, run, split, and certify; raise when the certificate does not hold.
 
-    A fixed point of the merged servers, split in proportion, is one of the separate servers: every level on a server is
-    multiplied by the same number, and each copy is short of the same resources. The converse holds under time division.
-    It fails under resource division, where copies may be short of different resources: with two servers (3, 3), tasks
-    (1, 2) and (2, 1), each user alone on one server is a fixed point (3/2 tasks each), and merged there is only 2, 2.
+    A fixed point of the merged servers, split in proportion, is one of the separate servers: every
+    level on a server is multiplied by the same number, and each copy is short of the same
+    resources. The converse holds under time division. It fails under resource division, where
+    copies may be short of different resources: with two servers (3, 3), tasks (1, 2) and (2, 1),
+    each user alone on one server is a fixed point (3/2 tasks each), and merged there is only 2, 2.
     """
     instance = call.instance
     with call.phase("build"):
@@ -251,12 +289,14 @@ def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.
         of_limits = _doubt_of_limits(small, found, call.mechanism.division)
     if not certificate.holds:
         raise NotConvergedError(
-            f"{call.mechanism.name} by {call.method.name} ended where its certificate fails: {certificate}"
+            f"{call.mechanism.name} by {call.method.name} ended where its certificate fails: "
+            f"{certificate}"
         )
     notes: tuple[str, ...] = ()
     if servers.merges:
         notes = (
-            f"found with {len(servers)} servers instead of {len(instance.servers)}: identical servers were merged, "
+            f"found with {len(servers)} servers instead of {len(instance.servers)}: identical "
+            "servers were merged, "
             "which keeps a fixed point a fixed point",
         )
     tdm = call.mechanism.division == "tdm"
@@ -279,14 +319,18 @@ def _doubt_of_limits(instance: Instance, tasks: np.ndarray, division: Division) 
     try:
         better = _pareto_better(instance, tasks)
     except FairlpError as error:
-        return f"task limits bind, and whether this fixed point is Pareto-optimal is not known: {error}"
+        return (
+            "task limits bind, and whether this fixed point is Pareto-optimal is not known: "
+            f"{error}"
+        )
     if better is None:
         return ""
     gain = better.sum(axis=1) - tasks.sum(axis=1)
     alone = instance.gamma().sum(axis=1)
     user = int(quotients(gain, alone).argmax())
     return (
-        f"task limits bind, and this fixed point is not Pareto-optimal: user {instance.users[user]!r} could have "
+        "task limits bind, and this fixed point is not Pareto-optimal: user "
+        f"{instance.users[user]!r} could have "
         f"{gain[user]:.6g} more tasks, and nobody less"
     )
 
@@ -305,16 +349,18 @@ def _converged(call: MethodCall, instance: Instance, settled: SettledSweeps) -> 
     if verdict.holds and change <= AGREEMENT:
         return settled.tasks
     raise NotConvergedError(
-        f"{call.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "
-        f"{change:.3g} of what a user could run alone on a server. {verdict}. Allow more with most_sweeps, or use "
+        f"{call.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one "
+        "still moved "
+        f"{change:.3g} of what a user could run alone on a server. {verdict}. Allow more with "
+        "most_sweeps, or use "
         "method='milp' (small instances)"
     )
 
 
 # How ``validate`` checks PS-DSF: every method against Definition 5 by linear programs.
 
-#: More pairs of user and server than this are not put before an integer program for a check, nor before methods that
-#: may take thousands of sweeps.
+#: More pairs of user and server than this are not put before an integer program for a check, nor
+#: before methods that may take thousands of sweeps.
 LARGEST = {"milp": 40, "sweeps": 2000, "algorithm-1": 2000, "distributed": 2000}
 #: More users than this are not asked by a linear program each whether they could gain.
 MOST_PROGRAMS = 50
@@ -323,20 +369,27 @@ MOST_PROGRAMS = 50
 def validate_methods(check: Check) -> Compared:
     """Compare every method's totals with the best response's, and each certificate with Definition 5 by LPs.
 
-    Under resource division there may be several fixed points, so that methods agree when each is one.
+    Under resource division there may be several fixed points, so that methods agree when each is
+    one.
     """
     division = check.mechanism.division
     reference = check.allocate(method="best-response")
     rows = {}
     pairs = np.count_nonzero(check.instance.gamma())
-    exact = [method.name for method in check.mechanism.methods if method.is_exact_for(check.instance)]
+    exact = [
+        method.name for method in check.mechanism.methods if method.is_exact_for(check.instance)
+    ]
     for method in exact:
         if pairs > LARGEST.get(method, np.inf):
             continue
         found = check.allocate(method=method)
         row = agreement(check.instance, found, reference)
         gain = _largest_gain(check, found, division)
-        rows[method] = {**row, "agrees": gain <= AGREEMENT and (row["agrees"] or division == "rdm"), "gain": gain}
+        rows[method] = {
+            **row,
+            "agrees": gain <= AGREEMENT and (row["agrees"] or division == "rdm"),
+            "gain": gain,
+        }
     return rows
 
 
@@ -357,10 +410,17 @@ def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
 _SWEEPS = ("most_sweeps",)
 _CLOCKS = (*CLOCK_OPTIONS, "seconds")
 
-BEST_RESPONSE = Method("best-response", with_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, tens of sweeps")
-SWEEPS = Method("sweeps", without_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, thousands of sweeps")
+BEST_RESPONSE = Method(
+    "best-response", with_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, tens of sweeps"
+)
+SWEEPS = Method(
+    "sweeps", without_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, thousands of sweeps"
+)
 ALGORITHM_1 = Method(
-    "algorithm-1", by_algorithm_1, options=_SWEEPS, cost="Algorithm I; as many sweeps, twice the time of each"
+    "algorithm-1",
+    by_algorithm_1,
+    options=_SWEEPS,
+    cost="Algorithm I; as many sweeps, twice the time of each",
 )
 DISTRIBUTED = Method(
     "distributed",
@@ -378,7 +438,9 @@ def _without_limits(instance: Instance) -> bool:
     return bool(np.isinf(instance.task_limits).all())
 
 
-def _milp(formulation: Callable[[Instance], Model], applies: Callable[[Instance], bool] | None = None) -> Method:
+def _milp(
+    formulation: Callable[[Instance], Model], applies: Callable[[Instance], bool] | None = None
+) -> Method:
     """Return the method of a formulation whose binaries choose the bottlenecks."""
     return Method(
         "milp",

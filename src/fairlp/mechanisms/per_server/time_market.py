@@ -1,8 +1,8 @@
 """The market of time behind PS-DSF under time division: its optimum, and what its prices prove of other tasks.
 
-Maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits. Without limits its optimality
-conditions are PS-DSF under time division (formulations/per_server.py). With limits its optimum is one of several
-fixed points, the one that wastes nothing (docs/results.md).
+Maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits. Without limits its
+optimality conditions are PS-DSF under time division (formulations/per_server.py). With limits its
+optimum is one of several fixed points, the one that wastes nothing (docs/results.md).
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def time_market(instance: Instance, device: str | None = None) -> TimeMarket:
 def market_gap(instance: Instance, totals: np.ndarray, prices: np.ndarray) -> float:
     """Return by how much Σ φ[n]·log totals[n] may be below the market's maximum, per weight, as prices tell.
 
-    Any prices p ≥ 0 prove what they prove, by weak duality: the maximum is at most Σ p + Σ_n max over x ≤ limit[n] of
-    φ[n]·log x − x·min_i p[i]/γ[n,i]. O(NK).
+    Any prices p ≥ 0 prove what they prove, by weak duality: the maximum is at most Σ p + Σ_n max
+    over x ≤ limit[n] of φ[n]·log x − x·min_i p[i]/γ[n,i]. O(NK).
     """
     gamma, limits, weights = instance.gamma(), instance.task_limits, instance.user_weights
     users = (gamma > 0).any(axis=1) & (limits > 0)
@@ -95,7 +95,9 @@ def market_gap(instance: Instance, totals: np.ndarray, prices: np.ndarray) -> fl
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         cost = np.where(gamma > 0, prices / gamma, np.inf).min(axis=1)
         most = np.minimum(limits, np.where(cost > 0, weights / cost, np.inf))
-        value = float(prices.sum() + (weights * np.log(most / totals) - cost * most).sum()) / float(weights.sum())
+        value = float(prices.sum() + (weights * np.log(most / totals) - cost * most).sum()) / float(
+            weights.sum()
+        )
     return abs(value) if np.isfinite(value) else np.inf
 
 
@@ -110,7 +112,8 @@ def prove_market(instance: Instance, totals: np.ndarray) -> Proof:
         return Proof(True, f"the market's optimum within {gap:.1e}", gap)
     return Proof(
         False,
-        f"not proved: with task limits PS-DSF under time division is the market's optimum, and the mean of log tasks "
+        "not proved: with task limits PS-DSF under time division is the market's optimum, and the "
+        "mean of log tasks "
         f"may be {gap:.1e} below it",
         gap,
     )

@@ -19,9 +19,9 @@ from .filling import Pool
 def summary(instance: Instance) -> pd.DataFrame:
     """Return each user's share per task, its tasks in one whole cycle, and in the basic subcycle.
 
-    A cycle ends where all shares meet again, at the least common multiple of the shares per task: user n runs
-    lcm(ds)/ds[n] tasks in it. The basic subcycle is the part in which the user of the largest share ds* runs one task:
-    floor(ds*/ds[n]) of user n.
+    A cycle ends where all shares meet again, at the least common multiple of the shares per task:
+    user n runs lcm(ds)/ds[n] tasks in it. The basic subcycle is the part in which the user of the
+    largest share ds* runs one task: floor(ds*/ds[n]) of user n.
 
     Parameters
     ----------
@@ -31,8 +31,9 @@ def summary(instance: Instance) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by user: ``share`` (weighted dominant share of one task), ``cycle``, ``basic_subcycle`` (Python
-        integers, which have no bound; 0 for a user who cannot run a task).
+        Indexed by user: ``share`` (weighted dominant share of one task), ``cycle``,
+        ``basic_subcycle`` (Python integers, which have no bound; 0 for a user who cannot run a
+        task).
 
     Raises
     ------
@@ -83,8 +84,8 @@ def higher_order(instance: Instance) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by order: ``turns`` (k), ``largest`` (share per task of its largest user), ``tasks`` (user → whole
-        tasks) and ``left`` (resource → amount that is left after it).
+        Indexed by order: ``turns`` (k), ``largest`` (share per task of its largest user), ``tasks``
+        (user → whole tasks) and ``left`` (resource → amount that is left after it).
     """
     users, resources = list(instance.users), list(instance.resources)
     total = np.zeros(len(users))
@@ -96,7 +97,10 @@ def higher_order(instance: Instance) -> pd.DataFrame:
             {
                 "turns": float(cycle.turns),
                 "largest": float(cycle.largest),
-                "tasks": {users[n]: int(t) for n, t in sorted(zip(cycle.users.tolist(), cycle.tasks, strict=True))},
+                "tasks": {
+                    users[n]: int(t)
+                    for n, t in sorted(zip(cycle.users.tolist(), cycle.tasks, strict=True))
+                },
                 "left": dict(zip(resources, left.tolist(), strict=True)),
             }
         )

@@ -1,9 +1,10 @@
 """Progressive filling with whole tasks, exact, without the loop over tasks.
 
-Picks are served in a fixed order (:class:`~fairlp.mechanisms.whole_tasks.filling.Keys`) and a user is out when its task
-does not fit. As long as everything fits, the picks below a level can be counted instead of served: find a level where
-all still fits and one where it does not, jump to the first, narrow the gap, and serve the few picks between them in
-order, by cumulative sums. What remains are users whose task still fits; they go on from there.
+Picks are served in a fixed order (:class:`~fairlp.mechanisms.whole_tasks.filling.Keys`) and a user
+is out when its task does not fit. As long as everything fits, the picks below a level can be
+counted instead of served: find a level where all still fits and one where it does not, jump to the
+first, narrow the gap, and serve the few picks between them in order, by cumulative sums. What
+remains are users whose task still fits; they go on from there.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from ...tolerances import LEVEL_ROUNDING, QUOTIENT_ROUNDING
 
 # Dominant shares as exact rationals, and the order in which progressive filling serves users.
 
-#: Picks that are put in order together: enough to share the cost of an array operation, few enough to sort quickly.
+#: Picks that are put in order together: enough to share the cost of an array operation, few enough
+#: to sort quickly.
 WINDOW: Final = 4096
 
 TIES: tuple[str, ...] = ("larger", "smaller", "index")
@@ -80,14 +82,22 @@ class Pool:
 
     def take(self, users: np.ndarray) -> Pool:
         """Return the data of these users only."""
-        return Pool(self.demands[users], self.capacity, self.top[users], self.bottom[users], self.limits[users])
+        return Pool(
+            self.demands[users],
+            self.capacity,
+            self.top[users],
+            self.bottom[users],
+            self.limits[users],
+        )
 
     def per_task(self) -> np.ndarray:
         """Return the weighted dominant share of one task, correctly rounded."""
         return quotient(self.top, self.bottom)
 
 
-def _whole_columns(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _whole_columns(
+    demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Scale each resource to whole numbers and add the servers up, exactly.
 
     Python integers for all where one number needs them, or sums could pass 2⁵³.
@@ -95,8 +105,13 @@ def _whole_columns(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarr
     plain = all((table == np.floor(table)).all() for table in (demands, capacities))
     need, there = (demands, capacities) if plain else whole_table(demands, capacities)
     total = _total(there, counts)
-    # a window of picks (filling.py) adds at most a few tasks of each user to what is in use before it is checked
-    reach = float(total.max()) + 4.0 * float(need.sum(axis=0).max()) + WINDOW * max(float(need.max()), 1.0)
+    # a window of picks (filling.py) adds at most a few tasks of each user to what is in use before
+    # it is checked
+    reach = (
+        float(total.max())
+        + 4.0 * float(need.sum(axis=0).max())
+        + WINDOW * max(float(need.max()), 1.0)
+    )
     if need.dtype != object and reach >= LARGEST_WHOLE:
         if plain:  # whole floats, some perhaps beyond 2⁵³: shortest decimals then
             need, there = whole_table(demands, capacities)
@@ -172,9 +187,13 @@ class Keys:
         reached = level * self.rate
         count = np.ceil(reached) - self.offset
         close = abs(reached - np.rint(reached)) <= QUOTIENT_ROUNDING * np.maximum(reached, 1.0)
-        doubtful = np.flatnonzero(close & (reached < LARGEST_WHOLE))  # of more picks, one more is no other float
+        doubtful = np.flatnonzero(
+            close & (reached < LARGEST_WHOLE)
+        )  # of more picks, one more is no other float
         if doubtful.size:
-            count[doubtful] = self._settled(doubtful, np.rint(reached[doubtful]) - self.offset, level)
+            count[doubtful] = self._settled(
+                doubtful, np.rint(reached[doubtful]) - self.offset, level
+            )
         return np.asarray(np.maximum(count, 0.0))
 
     def _settled(self, users: np.ndarray, count: np.ndarray, level: float) -> np.ndarray:
@@ -201,7 +220,9 @@ class Keys:
         found[where] = self._settle_ties(users, picks, found[where], group[where])
         return found
 
-    def _settle_ties(self, users: np.ndarray, picks: np.ndarray, tied: np.ndarray, group: np.ndarray) -> np.ndarray:
+    def _settle_ties(
+        self, users: np.ndarray, picks: np.ndarray, tied: np.ndarray, group: np.ndarray
+    ) -> np.ndarray:
         """Return the tied positions in their right order; ``group`` ascends and tells which rounded keys are equal."""
         who = users[tied]
         share = quotient(self.top[who], self.bottom[who])
@@ -213,12 +234,16 @@ class Keys:
         wrong = together & ~same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
         if sign:
             a, b = self.top[who], self.bottom[who]
-            wrong |= together & (share[1:] == share[:-1]) & ~same_quotient(a[1:], b[1:], a[:-1], b[:-1])
+            wrong |= (
+                together & (share[1:] == share[:-1]) & ~same_quotient(a[1:], b[1:], a[:-1], b[:-1])
+            )
         for one in np.unique(group[1:][wrong]):  # rounding hid a difference: rationals decide
             begin, end = np.searchsorted(group, [one, one + 1])
             tied[begin:end] = sorted(
                 tied[begin:end].tolist(),
-                key=lambda position: self._rational(int(users[position]), int(picks[position]), sign),
+                key=lambda position: self._rational(
+                    int(users[position]), int(picks[position]), sign
+                ),
             )
         return tied
 
@@ -247,12 +272,14 @@ class Filling:
     ----------
     pool : Pool
     offset : int
-        0: the smallest share before the task is served next (DRF); 1: the smallest share after it (sequential minmax).
+        0: the smallest share before the task is served next (DRF); 1: the smallest share after it
+        (sequential minmax).
     ties : {"larger", "smaller", "index"}
-        Among equal shares, who comes first: the larger share per task (the worked example of Ghodsi et al. needs it),
-        the smaller, or the first in order. What is still equal goes by order.
+        Among equal shares, who comes first: the larger share per task (the worked example of Ghodsi
+        et al. needs it), the smaller, or the first in order. What is still equal goes by order.
     rule : {"exclude", "stop"}
-        When the chosen user's task does not fit: drop that user and go on, or end (Ghodsi et al., Algorithm 1).
+        When the chosen user's task does not fit: drop that user and go on, or end (Ghodsi et al.,
+        Algorithm 1).
     tasks : ndarray of float, shape (N,)
         Whole numbers.
 
@@ -296,7 +323,8 @@ class Filling:
     def pass_by_pass(self) -> np.ndarray:
         """Serve one task to each user in ascending share, pass after pass, until nothing fits; return the tasks.
 
-        The repair of precomputed DRF (Metin, §5). Passes in which everything fits are made in one step.
+        The repair of precomputed DRF (Metin, §5). Passes in which everything fits are made in one
+        step.
         """
         everyone = np.arange(len(self.tasks))
         keys = self._keys(everyone)
@@ -304,7 +332,10 @@ class Filling:
             who = everyone[going]
             room = (self.pool.limits - self.tasks)[who].min()
             once = self.pool.usage(going.astype(float))
-            passes = min(room, *((left // need) for left, need in zip(self.left, once, strict=True) if need > 0))
+            passes = min(
+                room,
+                *((left // need) for left, need in zip(self.left, once, strict=True) if need > 0),
+            )
             if passes >= 1:
                 self.tasks[who] += float(passes)
                 self.left = self.pool.capacity - self.pool.usage(self.tasks)
@@ -323,7 +354,9 @@ class Filling:
                 going &= np.asarray(part.demands[:, r] <= left, dtype=bool)
         return np.asarray(going)
 
-    def _advance(self, part: Pool, keys: Keys, current: np.ndarray, going: np.ndarray, level: float) -> float:
+    def _advance(
+        self, part: Pool, keys: Keys, current: np.ndarray, going: np.ndarray, level: float
+    ) -> float:
         """Jump as far as everything fits, serve the picks after that in order, and return the level reached."""
         now = self.tasks[current]
         limits = np.where(going, part.limits, now)
@@ -367,12 +400,19 @@ class Filling:
         return high
 
     def _bracket(
-        self, part: Pool, keys: Keys, now: np.ndarray, limits: np.ndarray, going: np.ndarray, level: float
+        self,
+        part: Pool,
+        keys: Keys,
+        now: np.ndarray,
+        limits: np.ndarray,
+        going: np.ndarray,
+        level: float,
     ) -> tuple[float, float]:
         """Return a level where all should fit (a guess, checked later) and one where it cannot, or enough lies below.
 
-        The picks below s number between s/ds − offset and s/ds + 1 − offset (at most the limit), so that fluid levels
-        for these two requests bracket the level where the first task does not fit.
+        The picks below s number between s/ds − offset and s/ds + 1 − offset (at most the limit), so
+        that fluid levels for these two requests bracket the level where the first task does not
+        fit.
         """
         rate = np.where(going, keys.rate, 0.0)
         demands = part.demands.astype(float) if part.demands.dtype == object else part.demands
@@ -391,7 +431,9 @@ class Filling:
         high = max(high * (1 + LEVEL_ROUNDING), enough, float(np.nextafter(soonest, np.inf)))
         return max(low * (1 - LEVEL_ROUNDING), level), high
 
-    def _serve(self, part: Pool, keys: Keys, current: np.ndarray, tasks: np.ndarray, more: np.ndarray) -> None:
+    def _serve(
+        self, part: Pool, keys: Keys, current: np.ndarray, tasks: np.ndarray, more: np.ndarray
+    ) -> None:
         """Serve these picks (``more`` of each user, from pick number ``tasks`` on) in order."""
         who = np.flatnonzero(more)
         users = np.repeat(who, more[who])
@@ -448,7 +490,11 @@ def _limited(
     """Return the fluid level when requests rate·level + extra end at the limits: Newton's method, from below."""
     satisfied = np.zeros(len(rate), dtype=bool)
     while True:
-        reached = going & (rate * level + extra >= limits) if np.isfinite(level) else going & np.isfinite(limits)
+        reached = (
+            going & (rate * level + extra >= limits)
+            if np.isfinite(level)
+            else going & np.isfinite(limits)
+        )
         if not (reached & ~satisfied).any():
             return level
         satisfied |= reached
@@ -458,7 +504,12 @@ def _limited(
 
 
 def _between(
-    low: float, high: float, used_low: np.ndarray, used_high: np.ndarray, left: np.ndarray, side: int
+    low: float,
+    high: float,
+    used_low: np.ndarray,
+    used_high: np.ndarray,
+    left: np.ndarray,
+    side: int,
 ) -> float:
     """Return where to look next: usage interpolated, then beyond it on the other side of the last probe."""
     over = np.asarray(used_high > left, dtype=bool)

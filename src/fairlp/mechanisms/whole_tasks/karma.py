@@ -12,22 +12,29 @@ from ...errors import InstanceError, TooLargeError
 from ...models.instances.problem import LARGEST_WHOLE, whole_tasks_alone
 from ..mechanism import MethodCall, Tasks
 
-#: The part α of its fair share that a user can always have, and the credits that it begins with, unless told otherwise.
+#: The part α of its fair share that a user can always have, and the credits that it begins with,
+#: unless told otherwise.
 ALPHA, CREDITS = 0.5, 10**12
 
 
 def karma(call: MethodCall) -> Tasks:
     """Share one quantum (Vuppalapati et al., OSDI 2023, Algorithm 1), the picks of its loop all at once.
 
-    Of S slices, each of n users is guaranteed ⌊α·S/n⌋; the rest is shared. In every quantum a user gets the number of
-    shared slices over n, rounded down, in credits. A user donates what it does not demand of its guarantee, and borrows
-    what it demands beyond, for a credit a slice. The borrower with most credits takes the next slice. Donated slices go
-    first, and the donor with fewest credits earns the credit. Equal credits: in the order of the users.
+    Of S slices, each of n users is guaranteed ⌊α·S/n⌋; the rest is shared. In every quantum a user
+    gets the number of shared slices over n, rounded down, in credits. A user donates what it does
+    not demand of its guarantee, and borrows what it demands beyond, for a credit a slice. The
+    borrower with most credits takes the next slice. Donated slices go first, and the donor with
+    fewest credits earns the credit. Equal credits: in the order of the users.
     """
     instance = call.instance
-    slices, count = int(whole_tasks_alone(instance.demands[:1], instance.pool)[0]), len(instance.users)
+    slices, count = (
+        int(whole_tasks_alone(instance.demands[:1], instance.pool)[0]),
+        len(instance.users),
+    )
     if slices * count >= LARGEST_WHOLE:
-        raise TooLargeError(f"{slices:.3g} slices for {count} users are not counted exactly; give larger tasks")
+        raise TooLargeError(
+            f"{slices:.3g} slices for {count} users are not counted exactly; give larger tasks"
+        )
     guaranteed = int(_alpha(call) * slices // count)
     shared = slices - count * guaranteed
     before, notes = _credits(call)
@@ -37,16 +44,21 @@ def karma(call: MethodCall) -> Tasks:
     donated, wanted = guaranteed - own, np.minimum(demand - own, credits)
     given = int(donated.sum())
     lent = min(int(wanted.sum()), given + shared)
-    borrowed, earned = highest_first(credits, wanted, lent), highest_first(-credits, donated, min(lent, given))
-    state = pd.Series(credits - borrowed + earned, instance.users.labels.rename("user"), name="credits")
+    borrowed, earned = (
+        highest_first(credits, wanted, lent),
+        highest_first(-credits, donated, min(lent, given)),
+    )
+    state = pd.Series(
+        credits - borrowed + earned, instance.users.labels.rename("user"), name="credits"
+    )
     return Tasks((own + borrowed).astype(float)[:, None], state=state, notes=notes)
 
 
 def highest_first(numbers: np.ndarray, most: np.ndarray, amount: int) -> np.ndarray:
     """Return how often each is picked when the one with the highest number is picked next, and its number falls by one.
 
-    Equal numbers are picked in their order; each at most ``most`` times, all together ``amount`` times. O(N log C) for
-    numbers that are up to C apart.
+    Equal numbers are picked in their order; each at most ``most`` times, all together ``amount``
+    times. O(N log C) for numbers that are up to C apart.
 
     >>> highest_first(np.array([9, 7, 7]), np.array([5, 5, 5]), 4)
     array([3, 1, 0])
@@ -67,16 +79,23 @@ def highest_first(numbers: np.ndarray, most: np.ndarray, amount: int) -> np.ndar
 def _alpha(call: MethodCall) -> Fraction:
     alpha = call.parameters.get("alpha", ALPHA)
     if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 <= float(alpha) <= 1:
-        raise InstanceError(f"alpha is {alpha!r}; expected the guaranteed part of the fair share, from 0 to 1")
+        raise InstanceError(
+            f"alpha is {alpha!r}; expected the guaranteed part of the fair share, from 0 to 1"
+        )
     return Fraction(str(alpha))
 
 
 def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the credits of the users, and who joined or left: who joins has the average of the others."""
-    first, state, users = call.parameters.get("credits", CREDITS), call.state, call.instance.users.labels
+    first, state, users = (
+        call.parameters.get("credits", CREDITS),
+        call.state,
+        call.instance.users.labels,
+    )
     if not isinstance(first, Integral) or isinstance(first, bool) or not 0 <= int(first) <= CREDITS:
         raise InstanceError(
-            f"credits is {first!r}; expected the credits at the beginning, whole, from 0 to {CREDITS:g}"
+            f"credits is {first!r}; expected the credits at the beginning, whole, from 0 to "
+            f"{CREDITS:g}"
         )
     if state is None:
         return np.full(len(users), int(first), dtype=np.int64), ()
@@ -84,7 +103,8 @@ def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
     if wrong.any():
         user = wrong.index[wrong][0]
         raise InstanceError(
-            f"the state gives user {user!r} {state[user]:g} credits; expected whole numbers, 0 to 2**53"
+            f"the state gives user {user!r} {state[user]:g} credits; expected whole numbers, 0 to "
+            "2**53"
         )
     average = sum(map(int, state.tolist())) // len(state)
     credits = state.reindex(users, fill_value=average).to_numpy().astype(np.int64)
@@ -92,4 +112,6 @@ def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
         f"joined and have the average of {average} credits": users.difference(state.index),
         "left, and their credits with them": state.index.difference(users),
     }
-    return credits, tuple(f"users {', '.join(map(repr, who))} {what}" for what, who in told.items() if len(who))
+    return credits, tuple(
+        f"users {', '.join(map(repr, who))} {what}" for what, who in told.items() if len(who)
+    )

@@ -1,8 +1,8 @@
 """The leximin optimum with whole tasks, as a few integer programs: the exact yardstick for discrete heuristics.
 
-Levels are found from the smallest up. With tasks divided, whoever cannot be raised is frozen; with whole tasks several
-sets of users could be, so that a round settles a *level* and *how many* users stay at or below it, and later rounds may
-still choose who they are.
+Levels are found from the smallest up. With tasks divided, whoever cannot be raised is frozen; with
+whole tasks several sets of users could be, so that a round settles a *level* and *how many* users
+stay at or below it, and later rounds may still choose who they are.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ def discrete_leximin(
 ) -> DiscreteLeximin:
     """Return the whole tasks whose sorted weighted dominant shares are lexicographically largest.
 
-    Two integer programs a level: the smallest share above the levels settled so far, and the most users above it. Both
-    answers are whole numbers of tasks, from which levels follow as exact rationals; what the solver says of a level is
-    not used. If the second program shows the first answer not to be the best (levels closer than the solver's
-    tolerance), the level is raised and the second one repeated.
+    Two integer programs a level: the smallest share above the levels settled so far, and the most
+    users above it. Both answers are whole numbers of tasks, from which levels follow as exact
+    rationals; what the solver says of a level is not used. If the second program shows the first
+    answer not to be the best (levels closer than the solver's tolerance), the level is raised and
+    the second one repeated.
 
     Parameters
     ----------
@@ -116,7 +117,8 @@ class IntegerCapacity:
         self.part = 10 * self.part if self.part else FEASIBILITY
         if self.part > VERIFIED:
             raise SolverError(
-                f"{solver} gave whole tasks that break a capacity by rounding; scale the data, or use another solver"
+                f"{solver} gave whole tasks that break a capacity by rounding; scale the data, or "
+                "use another solver"
             )
         self.most = np.where(over, np.minimum(self.most, self.all * (1 - self.part)), self.most)
 
@@ -125,4 +127,7 @@ class IntegerCapacity:
         """What is not proved: whether there is something better among tasks that leave next to nothing free."""
         if not self.part:
             return ""
-        return f"not proved: whole tasks that leave less than {self.part:.0e} of a resource free were not all looked at"
+        return (
+            f"not proved: whole tasks that leave less than {self.part:.0e} of a resource free were "
+            "not all looked at"
+        )

@@ -22,9 +22,19 @@ from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
 from .on_tree import FreeCapacity, never
-from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place, require_few_tasks
+from .placement import (
+    SLOTS,
+    SYSTEM,
+    UNITS,
+    Pick,
+    note_on_slots,
+    pick_by_pick,
+    place,
+    require_few_tasks,
+)
 
-# A naive tree of shares, to compare hierarchical DRF with: from the root down to the child of the lowest share.
+# A naive tree of shares, to compare hierarchical DRF with: from the root down to the child of the
+# lowest share.
 
 
 class NaiveTree:
@@ -74,7 +84,11 @@ class NaiveTree:
 
     def _next(self, v: int) -> int | None:
         """Return whose task is next below a queue: of its lowest child that has a user whose task fits."""
-        users = [(self.tasks[n] * max(self.shares[n]) / self.weights[n], 0, n) for n in self.inside[v] if self._can(n)]
+        users = [
+            (self.tasks[n] * max(self.shares[n]) / self.weights[n], 0, n)
+            for n in self.inside[v]
+            if self._can(n)
+        ]
         queues = [(max(self.used[u]) / self.own[u], 1, u) for u in self.below[v]]
         for _, is_queue, at in sorted(users + queues):
             found = self._next(at) if is_queue else at
@@ -107,7 +121,9 @@ def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF (sequential minmax with ``offset=1``) without the loop over tasks."""
     given = _parameters(call, rule="exclude", ties="larger")
     pool = _pool(call)
-    return _shared(call, pool, Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run())
+    return _shared(
+        call, pool, Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run()
+    )
 
 
 def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
@@ -123,7 +139,8 @@ def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> 
     """Progressive filling along the tree of queues."""
     given = _parameters(call, ties="larger")
     return Tasks(
-        run(call.instance, given["ties"])[:, None], notes=_note_on(call.instance, sorted(never(call.instance)))
+        run(call.instance, given["ties"])[:, None],
+        notes=_note_on(call.instance, sorted(never(call.instance))),
     )
 
 
@@ -131,7 +148,9 @@ def naive_tree(call: MethodCall) -> Tasks:
     """Serve the child of the lowest share from the root down; then let tasks end, and offer their room again."""
     turnover = call.parameters.get("turnover", TURNOVER)
     if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
-        raise InstanceError(f"turnover={turnover!r}; expected how often everybody's tasks end, a whole number >= 0")
+        raise InstanceError(
+            f"turnover={turnover!r}; expected how often everybody's tasks end, a whole number >= 0"
+        )
     notes = _note_on(call.instance, sorted(never(call.instance)))
     require_few_tasks(call.instance, "h-drf-discrete")
     tasks, settled = naive(call.instance, turnover)
@@ -140,13 +159,17 @@ def naive_tree(call: MethodCall) -> Tasks:
     return Tasks(tasks[:, None], notes=notes)
 
 
-def precomputed_drf(call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, bool], np.ndarray]) -> Tasks:
+def precomputed_drf(
+    call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, bool], np.ndarray]
+) -> Tasks:
     """Precomputed DRF: the tasks of its cycles, divided or in whole, and what may repair those that are left out."""
     given = _parameters(call, divisible=False, repair="none", higher_order=False, ties="larger")
     given["repair"] = given["repair"] or "none"
     _one_of("repair", given["repair"], REPAIRS)
     if given["divisible"] and (given["repair"] != "none" or given["higher_order"]):
-        raise UnknownNameError("divisible=True leaves nothing to repair; leave out repair and higher_order")
+        raise UnknownNameError(
+            "divisible=True leaves nothing to repair; leave out repair and higher_order"
+        )
     pool = _pool(call)
     tasks = tasks_of(call, pool, given["divisible"])
     if given["higher_order"]:
@@ -157,7 +180,9 @@ def precomputed_drf(call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, b
     return _shared(call, pool, tasks)
 
 
-def _tasks(whole: Callable[[Pool], np.ndarray], call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
+def _tasks(
+    whole: Callable[[Pool], np.ndarray], call: MethodCall, pool: Pool, divisible: bool
+) -> np.ndarray:
     return precomputed.divisible(pool) if divisible else whole(pool)
 
 
@@ -170,7 +195,9 @@ def by_lp(call: MethodCall) -> Tasks:
         model = formulation(call.instance)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
         words = solution.unproved
-        tasks = np.asarray(model.evaluate("tasks", solution.require_point()), dtype=float).reshape(-1)
+        tasks = np.asarray(model.evaluate("tasks", solution.require_point()), dtype=float).reshape(
+            -1
+        )
         if not divisible:
             tasks = np.floor(tasks * (1 + AGREEMENT))
         return np.asarray(np.minimum(tasks, pool.limits))
@@ -187,7 +214,9 @@ def leximin_milp(call: MethodCall) -> Tasks:
     pool = _pool(call)
     result = discrete_leximin(call.instance, pool, solver=call.solver, options=call.options)
     rows = [(float(level), staying) for level, staying in result.levels]
-    frame = pd.DataFrame(rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1))
+    frame = pd.DataFrame(
+        rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1)
+    )
     found = _shared(call, pool, result.tasks)
     return replace(found, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
@@ -199,13 +228,16 @@ def placed(call: MethodCall, *, policy: str) -> Tasks:
     _one_of("ties", ties, TIES)
     _one_of("unit", unit, tuple(UNITS))
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
-        raise InstanceError(f"slots={slots!r}; expected the number of slots of the largest server, at least 1")
+        raise InstanceError(
+            f"slots={slots!r}; expected the number of slots of the largest server, at least 1"
+        )
     short = call.instance.oversized()
     notes: tuple[str, ...] = ()
     if len(short):
         notes = (
             f"the task of user {short.index[0]!r} fits no single server where it may run"
-            f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get nothing",
+            f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get "
+            "nothing",
         )
     if policy == "slots" and (said := note_on_slots(call.instance, slots)):
         notes = (*notes, said)
@@ -232,7 +264,10 @@ def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
         return ()
     others = f" (and {len(never) - 1} more users)" if len(never) > 1 else ""
     first = instance.users[never[0]]
-    return (f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops nobody",)
+    return (
+        f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops "
+        "nobody",
+    )
 
 
 def _trace(instance: Instance, picks: list[Pick]) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 """Progressive filling along a tree of queues with whole tasks: the next task goes to the lowest active user.
 
-A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. Whoever's next task does
-not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of the others are those of the
-tree without it.
+A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. Whoever's next
+task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of
+the others are those of the tree without it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from ...models.trees.rates import (
 )
 from ...tolerances import LEVEL_ROUNDING
 
-#: How users of equal level are told apart: by the larger or smaller share of one task, or by their order alone.
+#: How users of equal level are told apart: by the larger or smaller share of one task, or by their
+#: order alone.
 SIGNS = {"larger": -1, "smaller": 1, "index": 0}
 #: Level within a queue, what tells equal levels apart, and the user.
 Pick = tuple[Fraction, Fraction, int]
@@ -46,14 +47,17 @@ class FreeCapacity:
         require_countable(instance)
         self.left = exact_pool(instance, decimal)
         self.needs: list[list[tuple[int, Fraction]]] = [
-            [(r, decimal(d)) for r, d in enumerate(row) if d > 0] for row in instance.demands.tolist()
+            [(r, decimal(d)) for r, d in enumerate(row) if d > 0]
+            for row in instance.demands.tolist()
         ]
         queues = instance.tree
         for v, r in np.argwhere(queues.capped).tolist():
             self.left.append(decimal(float(queues.caps[v, r])))
             for n in queues.below[[v]].indices.tolist():
                 if instance.demands[n, r] > 0:
-                    self.needs[n].append((len(self.left) - 1, decimal(float(instance.demands[n, r]))))
+                    self.needs[n].append(
+                        (len(self.left) - 1, decimal(float(instance.demands[n, r])))
+                    )
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -104,18 +108,23 @@ def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
 def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> np.ndarray:
     """Return whole tasks by user, one after the other, where the tasks of satisfied users count for their queues.
 
-    The next task goes to the user whose tasks are all that it asks for at the lowest level of the root, on the way of
-    ``h-drf-counted``. The way begins anew when a user leaves. With ``at_once``, tasks that surely fit are counted
-    first, and only the others are served one by one. A user who leaves costs O(N·kinks), a task that is served
-    O(log N + kinks), in rationals.
+    The next task goes to the user whose tasks are all that it asks for at the lowest level of the
+    root, on the way of ``h-drf-counted``. The way begins anew when a user leaves. With ``at_once``,
+    tasks that surely fit are counted first, and only the others are served one by one. A user who
+    leaves costs O(N·kinks), a task that is served O(log N + kinks), in rationals.
     """
     room, _, limits, active = _begin(instance)
-    rates, tasks = rational_rates(instance, counted=True, number=decimal), np.array([Fraction(0)] * len(limits))
+    rates, tasks = (
+        rational_rates(instance, counted=True, number=decimal),
+        np.array([Fraction(0)] * len(limits)),
+    )
     satisfied, sign = tasks * 0, SIGNS[ties]
     while active:
         way = _Way(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
         for _, asked, _, pace in way if at_once else ():
-            if not _in_bulk(room, {n: pace.rate[n] for n in active}, limits, tasks, asked, float(pace.end)):
+            if not _in_bulk(
+                room, {n: pace.rate[n] for n in active}, limits, tasks, asked, float(pace.end)
+            ):
                 break
         heap = [(*way.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
@@ -171,8 +180,8 @@ class _Way:
 def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     """Return the same: tasks below a level that surely fit are counted at once, the last ones come from heaps.
 
-    Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A pick costs
-    O(log N + log Q), somebody who leaves O(Q) and the vectors on its way up.
+    Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A
+    pick costs O(log N + log Q), somebody who leaves O(Q) and the vectors on its way up.
     """
     room, _, limits, active = _begin(instance)
     tree, tasks, sign = ExactTree(instance, active, decimal), [0] * len(limits), SIGNS[ties]
@@ -188,7 +197,10 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
                 heaps[tree.of[n]].append((tasks[n] * tree.unit[n], sign * tree.unit[n], n))
             for heap in heaps.values():
                 heapq.heapify(heap)
-        lowest = [(heap[0][0] / factor[q], heap[0][1] / factor[q], heap[0][2], q) for q, heap in heaps.items()]
+        lowest = [
+            (heap[0][0] / factor[q], heap[0][1] / factor[q], heap[0][2], q)
+            for q, heap in heaps.items()
+        ]
         heapq.heapify(lowest)
         picks = 0
         while True:
@@ -213,15 +225,22 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
 
 
 def _in_bulk(
-    room: FreeCapacity, rate: dict[int, Any], limits: list[float], tasks: Any, asked: np.ndarray, end: float = np.inf
+    room: FreeCapacity,
+    rate: dict[int, Any],
+    limits: list[float],
+    tasks: Any,
+    asked: np.ndarray,
+    end: float = np.inf,
 ) -> bool:
     """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
 
-    Bisection in floats finds the level. ``asked`` is what users ask for at level 0. Return whether the level is the
-    ``end``.
+    Bisection in floats finds the level. ``asked`` is what users ask for at level 0. Return whether
+    the level is the ``end``.
     """
     users = list(rate)
-    speed, has, limit = (np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits))
+    speed, has, limit = (
+        np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits)
+    )
     begun = asked[users].astype(float)
     use = room.matrix[users]
     left = np.array([float(amount) for amount in room.left]) * (1 - LEVEL_ROUNDING)
@@ -262,4 +281,8 @@ def _begin(instance: Instance) -> tuple[FreeCapacity, ExactRates, list[float], s
 def never(instance: Instance) -> Set[int]:
     """Return who could not run one whole task even alone."""
     room = FreeCapacity(instance)
-    return {n for n, limit in enumerate(instance.task_limits.tolist()) if limit >= 1 and not room.fits(n)}
+    return {
+        n
+        for n, limit in enumerate(instance.task_limits.tolist())
+        if limit >= 1 and not room.fits(n)
+    }

@@ -1,8 +1,9 @@
 """Whole tasks on real servers: whose task is next, and on which server it goes (Wang, Li and Liang, §V-B).
 
-The next task is that of the user with the smallest weighted global dominant share (for slots: the fewest slots per
-weight) among those whose task still fits somewhere. First-Fit takes the first server that fits, Best-Fit the one whose
-free capacity looks most like the task, Slots the first with a free slot.
+The next task is that of the user with the smallest weighted global dominant share (for slots: the
+fewest slots per weight) among those whose task still fits somewhere. First-Fit takes the first
+server that fits, Best-Fit the one whose free capacity looks most like the task, Slots the first
+with a free slot.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from .filling import Filling, Pool
 
 # Progressive filling one task at a time, as Ghodsi et al. print it: a heap of exact shares.
 
-#: A common denominator of all shares is used up to this many bits; beyond, each share is a fraction of its own.
+#: A common denominator of all shares is used up to this many bits; beyond, each share is a fraction
+#: of its own.
 _LONGEST_DENOMINATOR = 4096
 
 
@@ -39,7 +41,12 @@ class Pick:
 
 
 def pick_by_pick(
-    pool: Pool, *, rule: str = "exclude", ties: str = "larger", offset: int = 0, trace: list[Pick] | None = None
+    pool: Pool,
+    *,
+    rule: str = "exclude",
+    ties: str = "larger",
+    offset: int = 0,
+    trace: list[Pick] | None = None,
 ) -> np.ndarray:
     """Return whole tasks by user: each goes to the smallest share until nothing fits (or, by ``stop``, one does not).
 
@@ -174,13 +181,15 @@ class Servers:
     ) -> Servers:
         """Return servers of whole-number capacities, rows of identical ones one by one, with nothing on them.
 
-        The largest server (largest amount of each resource) holds ``slots`` slots of equal parts, every server as many
-        as fit. ``unit`` is one of ``UNITS``.
+        The largest server (largest amount of each resource) holds ``slots`` slots of equal parts,
+        every server as many as fit. ``unit`` is one of ``UNITS``.
         """
         if counts.sum(dtype=float) > MOST_SERVERS:
             raise TooLargeError(
-                f"there are {counts.sum(dtype=float):,.0f} servers, and whole tasks are placed one by one; expected at "
-                f"most {MOST_SERVERS:,} (a mechanism of divisible tasks, such as drfh, takes any number)"
+                f"there are {counts.sum(dtype=float):,.0f} servers, and whole tasks are placed one "
+                "by one; expected at "
+                f"most {MOST_SERVERS:,} (a mechanism of divisible tasks, such as drfh, takes any "
+                "number)"
             )
         row = np.repeat(np.arange(len(counts)), counts)
         cut, largest = None, capacities.max(axis=0)
@@ -208,9 +217,10 @@ class Servers:
     def shape_distance(self, user: int, where: np.ndarray) -> np.ndarray:
         """Return H(n, i) = ‖d[n]/d[n,r₀] − c̄[i]/c̄[i,r₀]‖₁ (eq. 9) on the servers ``where`` the task fits.
 
-        r₀ is the first resource that the user demands (the paper's is the first): there the free amount is positive.
-        Demand and free capacity are shares of the whole system, as in the paper (§III-A), unless another unit is asked
-        for; with two resources the unit changes nothing, with more it does.
+        r₀ is the first resource that the user demands (the paper's is the first): there the free
+        amount is positive. Demand and free capacity are shares of the whole system, as in the paper
+        (§III-A), unless another unit is asked for; with two resources the unit changes nothing,
+        with more it does.
         """
         demand = self.demands[user].astype(float)
         first = int(np.flatnonzero(demand)[0])
@@ -231,7 +241,8 @@ def _steps(distance: np.ndarray) -> np.ndarray:
 class BestFit:
     """The server whose free capacity is most like the task, the first among equals.
 
-    Distances of all users to all servers are kept (where memory allows); a placement changes those of one server.
+    Distances of all users to all servers are kept (where memory allows); a placement changes those
+    of one server.
     """
 
     def __init__(self, servers: Servers) -> None:
@@ -252,7 +263,9 @@ class BestFit:
         """Return the best server for the user's task, −1 where none fits."""
         if self.table is None:
             where = np.flatnonzero(self.servers.fits(user))
-            return int(where[self.servers.shape_distance(user, where).argmin()]) if where.size else -1
+            return (
+                int(where[self.servers.shape_distance(user, where).argmin()]) if where.size else -1
+            )
         server = int(self.table[user].argmin())
         return server if self.table[user, server] < np.inf else -1
 
@@ -308,7 +321,10 @@ def note_on_slots(instance: Instance, slots: int) -> str:
         more = f" (and {rows.size - 1} more)" if rows.size > 1 else ""
         who = f"server {first!r}{more} has no slot, so that nothing runs there"
     part = f"1/{slots} of the largest amount of each resource"
-    return f"{who}: a slot is {part}, which is more of some resource than there is; more slots are smaller"
+    return (
+        f"{who}: a slot is {part}, which is more of some resource than there is; more slots are "
+        "smaller"
+    )
 
 
 def require_few_tasks(instance: Instance, otherwise: str) -> None:
@@ -318,7 +334,8 @@ def require_few_tasks(instance: Instance, otherwise: str) -> None:
     tasks = Filling(Pool.of(instance.derived(task_limits=most))).run().sum()
     if tasks > MOST_TASKS:
         raise TooLargeError(
-            f"some {tasks:,.0f} tasks would be served one by one; expected at most {MOST_TASKS:,} (give larger tasks, "
+            f"some {tasks:,.0f} tasks would be served one by one; expected at most {MOST_TASKS:,} "
+            "(give larger tasks, "
             f"or take {otherwise}, which counts them)"
         )
 
@@ -341,8 +358,9 @@ def place(
 
     Notes
     -----
-    One array operation over the servers for each task: O(tasks·(S·R + log N)) for S single servers. Where many tasks go
-    to the same servers, by ``first-fit`` and ``slots``, they are counted: then O(N) tasks for each user and server.
+    One array operation over the servers for each task: O(tasks·(S·R + log N)) for S single servers.
+    Where many tasks go to the same servers, by ``first-fit`` and ``slots``, they are counted: then
+    O(N) tasks for each user and server.
 
     Examples
     --------
@@ -381,7 +399,9 @@ def place(
                 tasks[one, servers.row[at]] += count
                 had[one] += count
             heap = [
-                (int(had[one]) * shares[one], sign * shares[one], one) for one in who.tolist() if had[one] < limits[one]
+                (int(had[one]) * shares[one], sign * shares[one], one)
+                for one in who.tolist()
+                if had[one] < limits[one]
             ]
             heapq.heapify(heap)
             continue
@@ -394,7 +414,12 @@ def place(
 
 
 def _counted(
-    servers: Servers, who: np.ndarray, where: np.ndarray, shares: Any, had: np.ndarray, limits: np.ndarray
+    servers: Servers,
+    who: np.ndarray,
+    where: np.ndarray,
+    shares: Any,
+    had: np.ndarray,
+    limits: np.ndarray,
 ) -> list[int]:
     """Return how many tasks each user is served next, all on the server that fits it first now.
 
@@ -406,19 +431,27 @@ def _counted(
 
     def fit(more: np.ndarray) -> bool:
         used = np.zeros((len(spots), demands.shape[1]), dtype=demands.dtype)
-        np.add.at(used, at, demands * (integers(more) if demands.dtype == object else more)[:, None])
+        np.add.at(
+            used, at, demands * (integers(more) if demands.dtype == object else more)[:, None]
+        )
         slots = servers.slots is None or (np.bincount(at, more) <= servers.slots[spots]).all()
         return bool(slots and (used <= servers.free[spots]).all())
 
     def below(number: int) -> np.ndarray:
         """Tasks of shares below so many units."""
-        reached = [min(float(-(-(number * unit) // shares[n])), limit) for n, limit in zip(who, limits, strict=True)]
+        reached = [
+            min(float(-(-(number * unit) // shares[n])), limit)
+            for n, limit in zip(who, limits, strict=True)
+        ]
         return np.asarray(np.maximum(reached - had, 0.0))
 
     with np.errstate(divide="ignore", invalid="ignore"):
         most = np.where(demands > 0, free.astype(float) / demands.astype(float), np.inf).min(axis=1)
     low = min(int(count) * shares[n] for n, count in zip(who, had, strict=True)) // unit
-    high = max(int(count) * shares[n] for n, count in zip(who, had + most + 1, strict=True)) // unit + 1
+    high = (
+        max(int(count) * shares[n] for n, count in zip(who, had + most + 1, strict=True)) // unit
+        + 1
+    )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fit(below(middle)) else (low, middle)
@@ -427,8 +460,12 @@ def _counted(
 
 def _shares(instance: Instance, policy: str) -> Any:
     """Return what one task adds to each user's share, comparable exactly: of the pool, or of slots."""
-    pool = Pool.of(instance.derived(eligible=EVERYWHERE, task_limits=np.full(len(instance.users), np.inf)))
+    pool = Pool.of(
+        instance.derived(eligible=EVERYWHERE, task_limits=np.full(len(instance.users), np.inf))
+    )
     if policy == "slots":  # one slot a task: 1/φ[n]
         users = len(instance.users)
-        pool = Pool(pool.demands, pool.capacity, np.ones(users), whole(instance.user_weights), pool.limits)
+        pool = Pool(
+            pool.demands, pool.capacity, np.ones(users), whole(instance.user_weights), pool.limits
+        )
     return comparable(pool)

@@ -1,8 +1,8 @@
 """Precomputed DRF (Metin): how often the cycle of progressive filling fits, and whole tasks from that, in one pass.
 
-Serving by dominant share is cyclic: while the user of the largest share per task ds* runs one task, user n runs
-ds*/ds[n]. A cycle needs Σ_n (ds*/ds[n])·d[n,r] of resource r, so k = min_r c[r]/Σ_n (ds*/ds[n])·d[n,r] cycles fit and
-user n gets floor(k·ds*/ds[n]) tasks.
+Serving by dominant share is cyclic: while the user of the largest share per task ds* runs one task,
+user n runs ds*/ds[n]. A cycle needs Σ_n (ds*/ds[n])·d[n,r] of resource r, so k = min_r c[r]/Σ_n
+(ds*/ds[n])·d[n,r] cycles fit and user n gets floor(k·ds*/ds[n]) tasks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class FluidLevel:
         growth = self.rate @ demands
         self._doubt = QUOTIENT_ROUNDING * max(len(share), 1)  # rounding of a sum of N terms
         with np.errstate(divide="ignore"):
-            self._levels = np.where(growth > 0, self.left.astype(float) / np.where(growth > 0, growth, 1.0), np.inf)
+            self._levels = np.where(
+                growth > 0, self.left.astype(float) / np.where(growth > 0, growth, 1.0), np.inf
+            )
         self.value = float(self._levels.min(initial=np.inf))
         self._exact: Fraction | None = None
 
@@ -54,7 +56,9 @@ class FluidLevel:
         share = quotient(top, bottom)
         reached = quotients(self.value, share)
         count = np.floor(reached)
-        doubtful = np.flatnonzero(abs(reached - np.rint(reached)) <= self._doubt * np.maximum(reached, 1.0))
+        doubtful = np.flatnonzero(
+            abs(reached - np.rint(reached)) <= self._doubt * np.maximum(reached, 1.0)
+        )
         doubtful = doubtful[share[doubtful] > 0]
         if doubtful.size:
             level = self.exact
@@ -143,8 +147,9 @@ class Cycle:
 def higher_order_cycles(pool: Pool) -> list[Cycle]:
     """Return the first cycle and those that fit after it (Metin, §6.1): drop the largest shares until k ≥ 1 again.
 
-    The first is Algorithm 1. Each later one is Algorithm 1 for the users who are left on what is left; tasks are added
-    up over cycles. Fair cycles do not add up to a fair whole (the paper warns of it); capacities are kept.
+    The first is Algorithm 1. Each later one is Algorithm 1 for the users who are left on what is
+    left; tasks are added up over cycles. Fair cycles do not add up to a fair whole (the paper warns
+    of it); capacities are kept.
     """
     cycles: list[Cycle] = []
     users = np.flatnonzero(pool.able)
@@ -170,7 +175,9 @@ def higher_order_cycles(pool: Pool) -> list[Cycle]:
 def _by_share(pool: Pool, users: np.ndarray) -> np.ndarray:
     """Return the order of users by ascending share per task, exactly."""
     part = pool.take(users)
-    return Keys(part.top, part.bottom, 1, "index").order(np.arange(len(users)), np.zeros(len(users)))
+    return Keys(part.top, part.bottom, 1, "index").order(
+        np.arange(len(users)), np.zeros(len(users))
+    )
 
 
 def repaired(pool: Pool, tasks: np.ndarray, how: str, ties: str) -> np.ndarray:

@@ -22,9 +22,13 @@ from ..own import compare_methods
 from . import karma, methods, on_tree
 from .validation import check_filling, check_milp, check_placement, check_precomputed
 
-FAST = Method("fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes")
+FAST = Method(
+    "fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes"
+)
 LOOP = Method("loop", methods.loop_filling, cost="O(R + log N) a task")
-FAST_MINMAX = Method("fast", partial(methods.fast_filling, offset=1), options=("ties",), cost=FAST.cost)
+FAST_MINMAX = Method(
+    "fast", partial(methods.fast_filling, offset=1), options=("ties",), cost=FAST.cost
+)
 LOOP_MINMAX = Method("loop", partial(methods.loop_filling, offset=1), cost=LOOP.cost)
 EXACT = Method("exact", methods.exact_floors, cost="O(NR)")
 FLOATING = Method("floating-point", methods.floating_point, cost="O(NR)")
@@ -35,7 +39,12 @@ _WANG = "Wang, Li and Liang, INFOCOM 2014"
 
 
 def _placement(
-    policy: str, name: str, title: str, source: str, options: tuple[str, ...] = ("ties",), maximal: bool = True
+    policy: str,
+    name: str,
+    title: str,
+    source: str,
+    options: tuple[str, ...] = ("ties",),
+    maximal: bool = True,
 ) -> Mechanism:
     """Return the row of a policy that places whole tasks on servers; ``maximal``: until nothing fits anywhere."""
     return Mechanism(
@@ -75,7 +84,11 @@ ROWS = (
         None,
         normalisers.dominant,
         (
-            Method("fast", partial(methods.on_tree, run=on_tree.counted), cost="O(N·kinks) for each user who leaves"),
+            Method(
+                "fast",
+                partial(methods.on_tree, run=on_tree.counted),
+                cost="O(N·kinks) for each user who leaves",
+            ),
             Method(
                 "loop",
                 partial(methods.on_tree, run=partial(on_tree.counted, at_once=False)),
@@ -97,7 +110,11 @@ ROWS = (
         None,
         normalisers.dominant,
         (
-            Method("fast", partial(methods.on_tree, run=on_tree.fast), cost="O(NR log) whenever somebody leaves"),
+            Method(
+                "fast",
+                partial(methods.on_tree, run=on_tree.fast),
+                cost="O(NR log) whenever somebody leaves",
+            ),
             Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(N) a task"),
         ),
         ("caps kept (ours)",),
@@ -187,7 +204,8 @@ ROWS = (
     ),
     Mechanism(
         "karma",
-        "Karma (whole slices of a quantum by credits, which users earn when others use what they do not)",
+        "Karma (whole slices of a quantum by credits, which users earn when others use what they "
+        "do not)",
         "Vuppalapati et al., OSDI 2023, Algorithm 1",
         None,
         normalisers.dominant,

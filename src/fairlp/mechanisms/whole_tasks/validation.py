@@ -59,8 +59,12 @@ def check_precomputed(check: Check) -> Compared:
         divided = check.allocate(method="lp", divisible=True)
         floor = exact.totals <= divided.totals * (1 + AGREEMENT)
         close = exact.totals > divided.totals * (1 - AGREEMENT) - 1
-        rows["divisible"] = {**_row(check, exact, divided, "lp, divisible"), "agrees": bool((floor & close).all())}
-    # precomputed DRF is an approximation of discrete DRF: this row says how good, and disagrees where they differ
+        rows["divisible"] = {
+            **_row(check, exact, divided, "lp, divisible"),
+            "agrees": bool((floor & close).all()),
+        }
+    # precomputed DRF is an approximation of discrete DRF: this row says how good, and disagrees
+    # where they differ
     rows["deviation"] = _row(check, exact, check.allocate("drf-discrete"), "drf-discrete")
     return rows
 
@@ -68,14 +72,18 @@ def check_precomputed(check: Check) -> Compared:
 def check_placement(check: Check, *, maximal: bool = True) -> Compared:
     """Check a placement on servers: nothing over capacity, nothing more fits, and how far from the DRFH optimum.
 
-    A slot that is free where nothing fits, or the other way round, is what slots waste: they are not ``maximal``.
+    A slot that is free where nothing fits, or the other way round, is what slots waste: they are
+    not ``maximal``.
     """
     found = check.allocate()
     feasible, full = _on_servers(check.instance, found)
     fluid = check.allocate("c-drfh")
     return {
         "feasible": {**_row(check, found, found, "capacities"), "agrees": feasible},
-        "maximal": {**_row(check, found, found, "nothing more fits"), "agrees": full or not maximal},
+        "maximal": {
+            **_row(check, found, found, "nothing more fits"),
+            "agrees": full or not maximal,
+        },
         "deviation": {**_row(check, found, fluid, "c-drfh, divisible"), "agrees": True},
     }
 
@@ -85,7 +93,9 @@ def _on_servers(instance: Instance, found: Allocation) -> tuple[bool, bool]:
 
     Rows of identical servers are taken together: which of them runs what is not told.
     """
-    together = instance.derived(capacities=instance.total_capacities, counts=np.ones_like(instance.counts))
+    together = instance.derived(
+        capacities=instance.total_capacities, counts=np.ones_like(instance.counts)
+    )
     servers = Servers.of(together)
     for n, i in zip(*np.nonzero(found.tasks_array), strict=True):
         servers.take(int(n), int(i), int(found.tasks_array[n, i]))
@@ -111,11 +121,13 @@ def _row(check: Check, found: Allocation, reference: Allocation, name: str) -> d
 def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
     """Compare the smallest level with the optimum of the max-min integer program, which filling attains.
 
-    All picks from levels below t together need the fewest tasks with which everyone has level t; if those fit, filling
-    makes them all before any other.
+    All picks from levels below t together need the fewest tasks with which everyone has level t; if
+    those fit, filling makes them all before any other.
     """
     able = whole_able(check.instance)
-    own = {name: value for name, value in check.options.items() if name not in check.mechanism.options}
+    own = {
+        name: value for name, value in check.options.items() if name not in check.mechanism.options
+    }
     solution = whole_tasks(check.instance).solve(solver=check.solver, **own).require_optimal()
     best = solution.objective if able.any() else 0.0
     level = float(found.levels.to_numpy()[able].min(initial=np.inf)) if able.any() else 0.0
@@ -125,10 +137,18 @@ def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
     fits = not bool((pool.usage(found.totals.to_numpy()) > pool.capacity).any())
     what = "smallest level of the integer program"
     return {
-        # a point that is over capacity in the last digits proves nothing against a smaller level, and neither does an
-        # optimum against a larger one that fits: the solver missed it, by its tolerance
-        **_row(check, found, found, f"{what} (its point is over capacity, by rounding)" if over else what),
-        "agrees": bool(difference <= AGREEMENT or (over and level < best) or (fits and level > best)),
+        # a point that is over capacity in the last digits proves nothing against a smaller level,
+        # and neither does an optimum against a larger one that fits: the solver missed it, by its
+        # tolerance
+        **_row(
+            check,
+            found,
+            found,
+            f"{what} (its point is over capacity, by rounding)" if over else what,
+        ),
+        "agrees": bool(
+            difference <= AGREEMENT or (over and level < best) or (fits and level > best)
+        ),
         "difference": float(difference),
         "user": check.instance.users[int(np.where(able, found.levels.to_numpy(), np.inf).argmin())],
     }
@@ -137,15 +157,16 @@ def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
 def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
     """Compare with divisible DRF (LP): everyone's level is within one task of the largest share of the first level.
 
-    When the first task does not fit, on resource r, everyone is at the level s or above it and has at most
-    s/ds[n] + 1 tasks, so c[r] < Σ_n (s/ds[n] + 1)·d[n,r]: s is less than max ds below the divisible level. Whoever has
-    the largest share per task is therefore less than one task below its divisible one.
+    When the first task does not fit, on resource r, everyone is at the level s or above it and has
+    at most s/ds[n] + 1 tasks, so c[r] < Σ_n (s/ds[n] + 1)·d[n,r]: s is less than max ds below the
+    divisible level. Whoever has the largest share per task is therefore less than one task below
+    its divisible one.
     """
     able = whole_able(check.instance)
     part = np.where(able, check.instance.task_limits, 0.0)
-    divisible = Check(check.instance.derived(task_limits=part), check.mechanism, check.solver, {}).allocate(
-        "drf", method="lp"
-    )
+    divisible = Check(
+        check.instance.derived(task_limits=part), check.mechanism, check.solver, {}
+    ).allocate("drf", method="lp")
     row = _row(check, found, divisible, "drf, lp")
     if not able.any():
         return {**row, "agrees": True}

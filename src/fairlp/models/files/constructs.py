@@ -1,7 +1,8 @@
 """Semi-continuous columns, special ordered sets and indicators of model files, as rows that integers switch.
 
-What a file says so becomes what `Model.semicontinuous`, `sos1`, `sos2` and `indicator` compile to: binaries, and rows
-with the least M that the bounds of the columns allow. A row that has this M is written as an indicator again.
+What a file says so becomes what `Model.semicontinuous`, `sos1`, `sos2` and `indicator` compile to:
+binaries, and rows with the least M that the bounds of the columns allow. A row that has this M is
+written as an indicator again.
 """
 
 from __future__ import annotations
@@ -42,9 +43,14 @@ class OrderedSet:
         if not np.isfinite(weight) and not np.isnan(weight):
             raise fault("expected a finite weight")
         if self.weights and np.isnan(weight) != np.isnan(self.weights[0]):
-            raise fault(f"expected weights of all members of the set {shown(self.name)}, or of none")
+            raise fault(
+                f"expected weights of all members of the set {shown(self.name)}, or of none"
+            )
         if weight in self.weights and self.adjacent == 2:
-            raise fault(f"two members of the set {shown(self.name)} have the weight {weight:g}; expected an order")
+            raise fault(
+                f"two members of the set {shown(self.name)} have the weight {weight:g}; expected "
+                "an order"
+            )
         self.columns.append(column)
         self.weights.append(weight)
 
@@ -112,28 +118,48 @@ class _SwitchedRows:
         self.taken_columns.add(self.column_names[-1])
         return len(self.column_names) - 1
 
-    def _row(self, name: str, columns: Collection[int], values: Collection[float], lower: float, upper: float) -> int:
+    def _row(
+        self,
+        name: str,
+        columns: Collection[int],
+        values: Collection[float],
+        lower: float,
+        upper: float,
+    ) -> int:
         """Add a row, and return its position."""
         row = len(self.row_names)
         self.row_names.append(unused(name, self.taken_rows))
         self.taken_rows.add(self.row_names[-1])
         self.row_lower.append(lower)
         self.row_upper.append(upper)
-        self.entries += [(row, column, value) for column, value in zip(columns, values, strict=True)]
+        self.entries += [
+            (row, column, value) for column, value in zip(columns, values, strict=True)
+        ]
         return row
 
     def add_indicators(self, indicators: dict[int, Indicator]) -> None:
         """Switch rows; one with two bounds becomes two, of which the second is ``name_below``."""
         parsed = self.parsed
         for row, (column, active, line) in indicators.items():
-            is_binary = parsed.integrality[column] and parsed.col_lower[column] >= 0 and parsed.col_upper[column] <= 1
+            is_binary = (
+                parsed.integrality[column]
+                and parsed.col_lower[column] >= 0
+                and parsed.col_upper[column] <= 1
+            )
             if not is_binary:
                 name = shown(self.column_names[column])
-                raise self.source.fault(line, f"column {name} is not binary; make it integer with bounds of 0 and 1")
+                raise self.source.fault(
+                    line, f"column {name} is not binary; make it integer with bounds of 0 and 1"
+                )
             if np.isfinite(self.row_lower[row]) and np.isfinite(self.row_upper[row]):
                 begin, end = self.by_row.indptr[row : row + 2].tolist()
-                columns, values = self.by_row.indices[begin:end].tolist(), self.by_row.data[begin:end].tolist()
-                below = self._row(f"{self.row_names[row]}_below", columns, values, self.row_lower[row], np.inf)
+                columns, values = (
+                    self.by_row.indices[begin:end].tolist(),
+                    self.by_row.data[begin:end].tolist(),
+                )
+                below = self._row(
+                    f"{self.row_names[row]}_below", columns, values, self.row_lower[row], np.inf
+                )
                 self.row_lower[row] = -np.inf
                 self.switches.append(_Switch(below, [column], active, line))
             self.switches.append(_Switch(row, [column], active, line))
@@ -146,7 +172,9 @@ class _SwitchedRows:
         least, most = self.parsed.col_lower, self.parsed.col_upper
         for column, line in lines.items():
             if least[column] < 0 or not 0 < most[column] < np.inf:
-                raise self.source.fault(line, "a semi-continuous column has a finite bound above 0, and none below 0")
+                raise self.source.fault(
+                    line, "a semi-continuous column has a finite bound above 0, and none below 0"
+                )
         columns = [column for column in lines if least[column] > 0]
         names = [self.column_names[column] for column in columns]
         binaries = [self._binary(f"{name}_on") for name in names]
@@ -215,12 +243,16 @@ class _SwitchedRows:
             name = shown(self.column_names[columns[int(np.isposinf(reach).argmax())]])
             row_name = shown(self.row_names[switch.row])
             raise self.source.fault(
-                switch.line, f"row {row_name} needs to know how large column {name} can be; give it finite bounds"
+                switch.line,
+                f"row {row_name} needs to know how large column {name} can be; give it finite "
+                "bounds",
             )
         m = _least_m(reach, side)
         if m == 0:  # it always holds
             return
-        self.entries += [(switch.row, column, sign * (m if switch.active else -m)) for column in switch.columns]
+        self.entries += [
+            (switch.row, column, sign * (m if switch.active else -m)) for column in switch.columns
+        ]
         if switch.active:
             sides[switch.row] = sign * (side + m) + 0.0
 
@@ -230,11 +262,16 @@ def _extended(A: Any, entries: list[tuple[int, int, float]], shape: tuple[int, i
     old = A.tocoo()
     rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
     data = np.concatenate([old.data, np.array(values, dtype=float)])
-    places = [np.concatenate([old.coords[k], np.array((rows, columns)[k], dtype=np.int64)]) for k in (0, 1)]
+    places = [
+        np.concatenate([old.coords[k], np.array((rows, columns)[k], dtype=np.int64)])
+        for k in (0, 1)
+    ]
     return coo_array((data, tuple(places)), shape=shape)
 
 
-def _reach(values: np.ndarray, columns: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _reach(
+    values: np.ndarray, columns: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
     """Return how large each term of a row can be by the bounds of its column."""
     reach: np.ndarray = values * np.where(values > 0, high[columns], low[columns])
     return reach
@@ -249,13 +286,18 @@ def _least_m(reach: np.ndarray, side: float) -> float:
 def with_indicators(program: Program) -> tuple[Program, dict[int, Indicator]]:
     """Return a program without M in the rows that integers switch, and which column switches each of these rows.
 
-    A row is such an indicator only where reading that back gives the very same row: M is the least that the bounds of
-    the columns allow, as the compiler and the readers have it. Others, of a larger or smaller M, stay as they are.
+    A row is such an indicator only where reading that back gives the very same row: M is the least
+    that the bounds of the columns allow, as the compiler and the readers have it. Others, of a
+    larger or smaller M, stay as they are.
     """
     low, high, by_row = program.col_lower, program.col_upper, program.A.tocsr()
     by_row.sort_indices()
     binary = (program.integrality > 0) & (low == 0) & (high == 1)
-    lower, upper, indicators = program.row_lower.copy(), program.row_upper.copy(), dict[int, Indicator]()
+    lower, upper, indicators = (
+        program.row_lower.copy(),
+        program.row_upper.copy(),
+        dict[int, Indicator](),
+    )
     for row in program.switched.tolist():
         if np.isfinite(lower[row]) == np.isfinite(upper[row]):
             continue

@@ -1,9 +1,9 @@
 """An instance as a folder of CSV files: ``users.csv`` and ``servers.csv``, each as :mod:`.frames` takes it.
 
-Beside them may lie ``eligible.csv`` (lists of servers), ``rates.csv``, ``queues.csv``, and ``fairlp.json`` (schema
-version, name, and numbers of rows, which show when a file was cut off). Types of attributes are inferred; the mark
-``:int`` in the header of labels says that they are whole numbers, and ``:text`` that an attribute is text although it
-looks otherwise.
+Beside them may lie ``eligible.csv`` (lists of servers), ``rates.csv``, ``queues.csv``, and
+``fairlp.json`` (schema version, name, and numbers of rows, which show when a file was cut off).
+Types of attributes are inferred; the mark ``:int`` in the header of labels says that they are whole
+numbers, and ``:text`` that an attribute is text although it looks otherwise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ FILES = (USERS, SERVERS, ELIGIBLE, RATES, QUEUES, ABOUT)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,299})")
 _FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _FLAG = re.compile("true|false", re.IGNORECASE)
-_NUMERIC = {"user": frozenset({"weight", "task_limit", "entitlement"}), "server": frozenset({"count"})}
+_NUMERIC = {
+    "user": frozenset({"weight", "task_limit", "entitlement"}),
+    "server": frozenset({"count"}),
+}
 _TEXT = {"user": frozenset({"eligible", "queue"}), "server": frozenset[str]()}
 #: Headers and rows of a file.
 _Table = tuple[list[str], list[tuple[Any, ...]]]
@@ -48,14 +51,19 @@ def read_folder(folder: Path) -> Instance:
         if not (folder / name).is_file():
             there = sorted(entry.name for entry in folder.iterdir())
             raise FileFormatError(
-                f"{folder} has no {name}; {nearest(name, there) if there else 'it is empty'} (a folder of an instance "
+                f"{folder} has no {name}; {nearest(name, there) if there else 'it is empty'} (a "
+                "folder of an instance "
                 f"has {USERS} and {SERVERS})"
             )
     about = _about(folder / ABOUT)
-    tables = {name: _Csv(folder / name, about["rows"]) for name in FILES[:-1] if (folder / name).is_file()}
+    tables = {
+        name: _Csv(folder / name, about["rows"]) for name in FILES[:-1] if (folder / name).is_file()
+    }
     for name in about["rows"]:
         if name not in tables:
-            raise FileFormatError(f"{folder} has no {name}, which {ABOUT} lists; restore it, or correct {ABOUT}")
+            raise FileFormatError(
+                f"{folder} has no {name}, which {ABOUT} lists; restore it, or correct {ABOUT}"
+            )
     if about["fairlp"] == 1:  # it knows no queues, and a file of that name is not one of it
         tables.pop(QUEUES, None)
         tables[USERS].rename_queue(tables[SERVERS].cells)
@@ -75,15 +83,21 @@ def read_folder(folder: Path) -> Instance:
         raise InstanceError(f"{folder}: {error}") from None
 
 
-def write_folder(instance: Instance, folder: Path, check: Callable[[Instance, Path, Path], None]) -> list[Path]:
+def write_folder(
+    instance: Instance, folder: Path, check: Callable[[Instance, Path, Path], None]
+) -> list[Path]:
     """Write an instance as a folder of CSV files; ``check`` compares the draft before it takes its place."""
     if folder.exists() and not folder.is_dir():
-        raise FileFormatError(f"cannot write {str(folder)!r}: a file of that name is there, and CSVs need a folder")
+        raise FileFormatError(
+            f"cannot write {str(folder)!r}: a file of that name is there, and CSVs need a folder"
+        )
     require_folder(folder)
     try:
         tables = _tables(instance)
     except InstanceError as error:
-        raise FileFormatError(f"{str(folder)!r} was not written: {error}; write .json instead") from None
+        raise FileFormatError(
+            f"{str(folder)!r} was not written: {error}; write .json instead"
+        ) from None
     about = {"fairlp": VERSION, **({"name": instance.name} if instance.name else {})}
     sizes = {name: len(rows) for name, (_, rows) in tables.items()}
     contents = {name: utf8(_csv(headers, rows)) for name, (headers, rows) in tables.items()}
@@ -102,7 +116,12 @@ def _tables(instance: Instance) -> dict[str, _Table]:
     tables: dict[str, _Table] = {}
     if "eligible" in users:
         places = users["eligible"].tolist()
-        rows = [(u, s) for u, entry in zip(users.index, places, strict=True) if isinstance(entry, list) for s in entry]
+        rows = [
+            (u, s)
+            for u, entry in zip(users.index, places, strict=True)
+            if isinstance(entry, list)
+            for s in entry
+        ]
         if rows:
             tables[ELIGIBLE] = (pair, rows)
         conditions = [entry if isinstance(entry, str) else None for entry in places]
@@ -111,12 +130,16 @@ def _tables(instance: Instance) -> dict[str, _Table]:
             users = users.drop(columns="eligible")
     if instance.rates is not None:
         at = np.argwhere(instance.rates > 0).tolist()
-        rates = [(instance.users[n], instance.servers[i], short(instance.rates[n, i])) for n, i in at]
+        rates = [
+            (instance.users[n], instance.servers[i], short(instance.rates[n, i])) for n, i in at
+        ]
         tables[RATES] = ([*pair, "rate"], rates)
     if instance.queues is not None:
         table = instance.queues.table(instance.resources)
         usual = {"cap": np.inf, "guarantee": 0.0, "weight": 1.0}
-        common = np.array([usual.get(str(column).partition(":")[0], np.nan) for column in table.columns])
+        common = np.array(
+            [usual.get(str(column).partition(":")[0], np.nan) for column in table.columns]
+        )
         said = [
             (path, row)
             for path, *row in table.itertuples()
@@ -134,7 +157,9 @@ def _tables(instance: Instance) -> dict[str, _Table]:
 def _label_header(what: str, labels: Iterable[Any]) -> str:
     kinds = {isinstance(label, int) for label in labels}
     if len(kinds) > 1:
-        raise InstanceError(f"{what} labels are text and whole numbers, and CSV has one type for all")
+        raise InstanceError(
+            f"{what} labels are text and whole numbers, and CSV has one type for all"
+        )
     return f"{what}:int" if kinds == {True} else what
 
 
@@ -148,7 +173,9 @@ def _columns(frame: pd.DataFrame, label: str, attributes: int) -> _Table:
             shown = f"attribute {header.removeprefix(ATTRIBUTE)!r} of {frame.index.name}"
             values = [plain(value, f"{shown} {frame.index[k]!r}") for k, value in enumerate(values)]
             is_text = any(isinstance(value, str) for value in values)
-            if header.endswith(":text") or (is_text and inferred(list(map(_cell, values))) != values):
+            if header.endswith(":text") or (
+                is_text and inferred(list(map(_cell, values))) != values
+            ):
                 header += ":text"
         else:
             values = list(map(_amount, values))
@@ -163,7 +190,9 @@ def _amount(value: Any) -> Any:
 
 
 def _csv(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    return "".join(",".join(_quoted(guarded(_cell(value))) for value in row) + "\n" for row in (headers, *rows))
+    return "".join(
+        ",".join(_quoted(guarded(_cell(value))) for value in row) + "\n" for row in (headers, *rows)
+    )
 
 
 def _cell(value: Any) -> str:
@@ -205,7 +234,9 @@ def _about(path: Path) -> dict[str, Any]:
     if not isinstance(given, dict) or type(given.get("fairlp")) is not int:
         raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
     if given["fairlp"] not in VERSIONS:
-        raise FileFormatError(f"{path}: the schema is version {given['fairlp']}; this fairlp reads {READ}")
+        raise FileFormatError(
+            f"{path}: the schema is version {given['fairlp']}; this fairlp reads {READ}"
+        )
     for key, value in given.items():
         require_known(key, found, f"{path}: unknown key {key!r}", FileFormatError)
         if not isinstance(value, kind := type(found[key])):
@@ -220,7 +251,11 @@ def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> l
     entries = users["eligible"].tolist() if "eligible" in users else [None] * len(users)
     for user, server, _ in table.pairs(labels, None):
         if isinstance(entries[user], str):
-            table.fail(1, f"user {labels['user'][user]!r} also has a condition in {USERS}; expected one of the two")
+            table.fail(
+                1,
+                f"user {labels['user'][user]!r} also has a condition in {USERS}; expected one of "
+                "the two",
+            )
         entries[user] = [*(entries[user] or ()), labels["server"][server]]
     return entries
 
@@ -249,10 +284,17 @@ class _Csv:
             if len(headers) == 1 and sign in headers[0]:
                 self.fail(1, f"columns are separated by {name}; expected commas")
         if "" in headers:
-            self.fail(1, f"column {headers.index('') + 1} has no name; name it, or remove it with its comma")
+            self.fail(
+                1,
+                f"column {headers.index('') + 1} has no name; name it, or remove it with its comma",
+            )
         for row, at in zip(rows, self.lines, strict=True):
             if len(row) != len(headers):
-                self.fail(at, f"has {len(row)} cells; expected {len(headers)}, as in the header (is it cut off?)")
+                self.fail(
+                    at,
+                    f"has {len(row)} cells; expected {len(headers)}, as in the header (is it cut "
+                    "off?)",
+                )
         self.cells = {header: [row[k] for row in rows] for k, header in enumerate(headers)}
         if len(self.cells) < len(headers):
             twice = next(header for header in headers if headers.count(header) > 1)
@@ -260,7 +302,8 @@ class _Csv:
         whole = text.endswith("\n")
         if path.name in sizes and not (whole and sizes[path.name] == len(rows)):
             raise FileFormatError(
-                f"{path} has {len(rows)} rows{'' if whole else ' and ends within a line'}, but {ABOUT} beside it says "
+                f"{path} has {len(rows)} rows{'' if whole else ' and ends within a line'}, but "
+                f"{ABOUT} beside it says "
                 f"{sizes[path.name]}: the file was cut off, or edited (then correct {ABOUT})"
             )
 
@@ -275,7 +318,11 @@ class _Csv:
     def labels(self, what: str) -> list[Any]:
         """Return the labels in the column ``user`` or ``server``, which ``:int`` marks as whole numbers."""
         marked = f"{what}:int"
-        return self.numbers(marked, whole=True, blank=False) if marked in self.cells else self.column(what)
+        return (
+            self.numbers(marked, whole=True, blank=False)
+            if marked in self.cells
+            else self.column(what)
+        )
 
     def numbers(self, header: str, *, whole: bool = False, blank: bool = True) -> list[Any]:
         """Return a column of numbers; blank ones are None, or an error."""
@@ -320,7 +367,9 @@ class _Csv:
         columns |= {header: self.numbers(header) for header in self.cells if header != "queue"}
         return pd.DataFrame(columns, dtype=object)
 
-    def pairs(self, labels: dict[str, list[Any]], value: str | None) -> list[tuple[int, int, float]]:
+    def pairs(
+        self, labels: dict[str, list[Any]], value: str | None
+    ) -> list[tuple[int, int, float]]:
         """Return positions of user and server (and the value) of each row; unknown and repeated ones are errors."""
         columns = []
         for what, known in labels.items():
@@ -334,6 +383,10 @@ class _Csv:
         seen = set()
         for user, server, line in zip(*columns, self.lines, strict=True):
             if (user, server) in seen:
-                self.fail(line, f"user {labels['user'][user]!r} and server {labels['server'][server]!r} occur twice")
+                self.fail(
+                    line,
+                    f"user {labels['user'][user]!r} and server {labels['server'][server]!r} occur "
+                    "twice",
+                )
             seen.add((user, server))
         return list(zip(*columns, values, strict=True))

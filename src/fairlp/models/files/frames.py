@@ -1,8 +1,9 @@
 """Instances from a table of users and a table of servers, and back.
 
-A column is a resource when both tables have it; its header may carry the unit (``cpu [cores]``). Users may also have
-``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``queue``, ``eligible`` and ``rate:<server>``,
-servers ``count``. Other columns are free attributes. ``resource:count`` or ``attribute:cpu`` settles what is open.
+A column is a resource when both tables have it; its header may carry the unit (``cpu [cores]``).
+Users may also have ``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``queue``,
+``eligible`` and ``rate:<server>``, servers ``count``. Other columns are free attributes.
+``resource:count`` or ``attribute:cpu`` settles what is open.
 """
 
 from __future__ import annotations
@@ -48,13 +49,15 @@ def from_frames(
     Parameters
     ----------
     users : DataFrame
-        One row for each user, labelled by a column ``user`` or else by the index: what one task demands of each
-        resource, and optionally ``weight`` (or ``weight:<resource>``), ``task_limit`` (blank: none), ``entitlement``,
-        ``queue`` (its path; blank: the root), ``eligible`` (a condition on servers, or a list of them),
-        ``rate:<server>`` and free columns.
+        One row for each user, labelled by a column ``user`` or else by the index: what one task
+        demands of each resource, and optionally ``weight`` (or ``weight:<resource>``),
+        ``task_limit`` (blank: none), ``entitlement``, ``queue`` (its path; blank: the root),
+        ``eligible`` (a condition on servers, or a list of them), ``rate:<server>`` and free
+        columns.
     servers : DataFrame
-        One row for each server (or each ``count`` identical ones), labelled by a column ``server`` or else by the
-        index: its capacity of each resource, and free columns that conditions may name.
+        One row for each server (or each ``count`` identical ones), labelled by a column ``server``
+        or else by the index: its capacity of each resource, and free columns that conditions may
+        name.
     queues : DataFrame or mapping, optional
         Weights, guarantees and caps of queues, as :meth:`Instance.from_arrays` takes them.
     resources : list of names, or mapping from names to units, optional
@@ -68,7 +71,8 @@ def from_frames(
     Raises
     ------
     InstanceError
-        When a column is missing or could mean two things, or the numbers do not describe an allocation problem.
+        When a column is missing or could mean two things, or the numbers do not describe an
+        allocation problem.
 
     Examples
     --------
@@ -86,10 +90,14 @@ def from_frames(
         n.refuse_numbers_among_attributes(chosen, i)
     demands, capacities = n.numbers(chosen), i.numbers(chosen)
     if eligible is not None and "eligible" in n.frame:
-        raise InstanceError("eligible is given twice, as a column of users and as an argument; give it once")
+        raise InstanceError(
+            "eligible is given twice, as a column of users and as an argument; give it once"
+        )
     by_server = n.family("rate:", i.labels, "server")
     if rates is not None and by_server is not None:
-        raise InstanceError("rates are given twice, as columns of users and as an argument; give them once")
+        raise InstanceError(
+            "rates are given twice, as columns of users and as an argument; give them once"
+        )
     return Instance.from_arrays(
         demands,
         capacities,
@@ -104,7 +112,9 @@ def from_frames(
         entitlements=n.entries("entitlement"),
         queue=_filled(n, "queue", None),
         queues=queues,
-        units=_units(n, i, chosen, resources if isinstance(resources, Mapping) else {}, units or {}),
+        units=_units(
+            n, i, chosen, resources if isinstance(resources, Mapping) else {}, units or {}
+        ),
         server_attributes=i.attributes(chosen),
         user_attributes=n.attributes(chosen),
         name=name,
@@ -143,7 +153,9 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
             if header in columns:
                 raise InstanceError(f"{index.name}s have attribute {label!r} twice; rename one")
             columns[header] = values.to_numpy()
-        tables.append(pd.DataFrame(columns, index=pd.Index(index.labels, name=index.name, dtype=object)))
+        tables.append(
+            pd.DataFrame(columns, index=pd.Index(index.labels, name=index.name, dtype=object))
+        )
     if instance.queues is not None:
         tables.append(instance.queues.table(instance.resources))
     return tuple(tables)
@@ -151,7 +163,9 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
 
 def eligible_entries(instance: Instance) -> list[str | list[Any] | None]:
     """Return for each user its condition, its list of servers, or None where it may run everywhere."""
-    entries: list[str | list[Any] | None] = list(instance.conditions) or [None] * len(instance.users)
+    entries: list[str | list[Any] | None] = list(instance.conditions) or [None] * len(
+        instance.users
+    )
     if instance.has_constraints:
         servers = list(instance.servers)
         for user in np.flatnonzero(~instance.eligible.all(axis=1)):
@@ -181,12 +195,15 @@ def _labels_of(frame: pd.DataFrame, what: str) -> list[Any]:
     other, nothing_given = _OTHER[what], isinstance(frame.index, pd.RangeIndex)
     if frame.index.name == other or (nothing_given and other in frame):
         raise InstanceError(
-            f"the table of {what}s has labels of {other}s, {other!r}, and none called {what!r}; are the two tables "
+            f"the table of {what}s has labels of {other}s, {other!r}, and none called {what!r}; "
+            "are the two tables "
             "swapped? The users come first"
         )
     for header in frame.columns if nothing_given else ():
         if str(header).strip().casefold() in (what, f"{what}s"):
-            raise InstanceError(f"the table of {what}s has a column {header!r}; labels stand in a column {what!r}")
+            raise InstanceError(
+                f"the table of {what}s has a column {header!r}; labels stand in a column {what!r}"
+            )
     return list(frame.index.tolist())
 
 
@@ -205,7 +222,9 @@ class _Table:
 
     def __init__(self, frame: pd.DataFrame, what: str) -> None:
         if not isinstance(frame, pd.DataFrame):
-            raise InstanceError(f"the table of {what}s is {type(frame).__name__}; expected a DataFrame")
+            raise InstanceError(
+                f"the table of {what}s is {type(frame).__name__}; expected a DataFrame"
+            )
         if not frame.columns.is_unique:
             twice = frame.columns[frame.columns.duplicated()][0]
             raise InstanceError(f"the table of {what}s has column {twice!r} twice; rename one")
@@ -221,7 +240,8 @@ class _Table:
             name, unit = split_unit(text.removeprefix(RESOURCE)) if text else (header, "")
             if name in self.candidates:
                 raise InstanceError(
-                    f"the table of {what}s has columns {self.candidates[name][0]!r} and {header!r}, both for {name!r}; "
+                    f"the table of {what}s has columns {self.candidates[name][0]!r} and "
+                    f"{header!r}, both for {name!r}; "
                     "keep one"
                 )
             self.candidates[name] = (header, unit)
@@ -249,14 +269,20 @@ class _Table:
         if plain and not pd.api.types.is_bool_dtype(column):
             return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
         for label, value in zip(self.labels, column, strict=True):
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool | complex)
+            number = isinstance(value, (int, float, np.number)) and not isinstance(
+                value, bool | complex
+            )
             number &= not isinstance(value, int) or value.bit_length() < sys.float_info.max_exp
             if not number and not is_missing(value):
                 raise InstanceError(
-                    f"column {header!r} of {self.what} {label!r} is {value!r}; expected a number (the column is a "
-                    f"resource because it is in both tables: if it is not one, call it 'attribute:{header}')"
+                    f"column {header!r} of {self.what} {label!r} is {value!r}; expected a number "
+                    "(the column is a "
+                    "resource because it is in both tables: if it is not one, call it "
+                    f"'attribute:{header}')"
                 )
-        return np.array([np.nan if is_missing(value) else float(value) for value in column], dtype=float)
+        return np.array(
+            [np.nan if is_missing(value) else float(value) for value in column], dtype=float
+        )
 
     def entries(self, header: str) -> list[Any] | None:
         """Return the entries of a reserved column, or None when it is not there."""
@@ -264,7 +290,11 @@ class _Table:
 
     def family(self, prefix: str, labels: list[Any], what: str) -> np.ndarray | None:
         """Return the columns ``prefix<label>``, one for each label, or None when there is none."""
-        given = {c[len(prefix) :]: c for c in self.frame.columns if isinstance(c, str) and c.startswith(prefix)}
+        given = {
+            c[len(prefix) :]: c
+            for c in self.frame.columns
+            if isinstance(c, str) and c.startswith(prefix)
+        }
         if not given:
             return None
         known = {str(label) for label in labels}
@@ -273,7 +303,8 @@ class _Table:
         for label in labels:
             if str(label) not in given:
                 raise InstanceError(
-                    f"the table of users has {next(iter(given.values()))!r} but no '{prefix}{label}'; expected one "
+                    f"the table of users has {next(iter(given.values()))!r} but no "
+                    f"'{prefix}{label}'; expected one "
                     f"column for each {what}"
                 )
         return np.column_stack([self._column(given[str(label)]) for label in labels])
@@ -287,19 +318,24 @@ class _Table:
                 continue
             name = header.removeprefix(ATTRIBUTE) if isinstance(header, str) else header
             if name in free:
-                raise InstanceError(f"the table of {self.what}s has attribute {name!r} twice; rename one")
+                raise InstanceError(
+                    f"the table of {self.what}s has attribute {name!r} twice; rename one"
+                )
             free[name] = self.frame[header].array
         return pd.DataFrame(free, index=pd.Index(self.labels, dtype=object))
 
     def refuse_numbers_among_attributes(self, resources: list[Any], servers: _Table) -> None:
         """Refuse a column of numbers that is no resource: probably one that no server offers."""
-        meant = (RESERVED["user"] | set(servers.candidates)) - set(self.frame.columns) - set(resources)
+        meant = (
+            (RESERVED["user"] | set(servers.candidates)) - set(self.frame.columns) - set(resources)
+        )
         for name, (header, _) in self.candidates.items():
             if name in resources or header in NUMERIC_ATTRIBUTES:
                 continue
             if _is_numeric(self.frame[header]):
                 raise InstanceError(
-                    f"column {header!r} of users holds numbers but is not in the table of servers, so it may be a "
+                    f"column {header!r} of users holds numbers but is not in the table of servers, "
+                    "so it may be a "
                     f"resource that no server offers; {_misspelt(name, meant)}add it to the "
                     f"servers, or call it 'attribute:{header}'"
                 )
@@ -325,7 +361,8 @@ def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
     chosen = [name for name in i.candidates if name in n.candidates]
     if not chosen:
         raise InstanceError(
-            f"no column is in both tables, so there is no resource; users have {list(n.candidates)}, servers "
+            "no column is in both tables, so there is no resource; users have "
+            f"{list(n.candidates)}, servers "
             f"{list(i.candidates)}"
         )
     return chosen
@@ -334,7 +371,9 @@ def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
 def _weights(n: _Table, resources: list[Any]) -> Any:
     by_resource = n.family("weight:", resources, "resource")
     if by_resource is not None and "weight" in n.frame:
-        raise InstanceError("users have a column 'weight' and columns 'weight:…'; expected one or the other")
+        raise InstanceError(
+            "users have a column 'weight' and columns 'weight:…'; expected one or the other"
+        )
     return n.entries("weight") if by_resource is None else by_resource
 
 
@@ -347,7 +386,11 @@ def _filled(n: _Table, header: str, default: Any) -> list[Any] | None:
 
 
 def _units(
-    n: _Table, i: _Table, resources: list[Any], with_names: Mapping[Any, str | None], given: Mapping[Any, str]
+    n: _Table,
+    i: _Table,
+    resources: list[Any],
+    with_names: Mapping[Any, str | None],
+    given: Mapping[Any, str],
 ) -> dict[Any, str]:
     sources: list[tuple[str, Mapping[Any, str | None]]] = [
         ("the table of users", {resource: n.candidates[resource][1] for resource in resources}),
@@ -364,7 +407,8 @@ def _units(
             first, where = units.setdefault(resource, unit), origin.setdefault(resource, source)
             if first != unit:
                 raise InstanceError(
-                    f"resource {resource!r} is in {first!r} in {where} and in {unit!r} in {source}; convert one of them"
+                    f"resource {resource!r} is in {first!r} in {where} and in {unit!r} in "
+                    f"{source}; convert one of them"
                 )
     return units
 
@@ -389,24 +433,36 @@ def _user_columns(instance: Instance) -> dict[Any, Any]:
     return users
 
 
-def _resource_columns(instance: Instance, table: np.ndarray, what: str) -> Iterable[tuple[Any, np.ndarray]]:
+def _resource_columns(
+    instance: Instance, table: np.ndarray, what: str
+) -> Iterable[tuple[Any, np.ndarray]]:
     for k, resource in enumerate(instance.resources):
         header, unit = resource, instance.units.get(str(resource), "")
         if isinstance(resource, str):
-            if resource in RESERVED[what] or resource.startswith((RESOURCE, ATTRIBUTE, *FAMILIES[what])):
+            if resource in RESERVED[what] or resource.startswith(
+                (RESOURCE, ATTRIBUTE, *FAMILIES[what])
+            ):
                 header = f"{RESOURCE}{resource}"
             if unit or split_unit(resource) != (resource, ""):
                 header = f"{header} [{unit}]"
-        found = split_unit(header.removeprefix(RESOURCE)) if isinstance(header, str) else (header, "")
+        found = (
+            split_unit(header.removeprefix(RESOURCE)) if isinstance(header, str) else (header, "")
+        )
         if found != (resource, unit):
-            raise InstanceError(f"resource {resource!r} in {unit!r} cannot be told from its header; rename one of them")
+            raise InstanceError(
+                f"resource {resource!r} in {unit!r} cannot be told from its header; rename one of "
+                "them"
+            )
         yield header, table[:, k]
 
 
 def _family_columns(prefix: str, labels: Iterable[Any], table: np.ndarray) -> dict[str, np.ndarray]:
     columns = {f"{prefix}{label}": table[:, k] for k, label in enumerate(labels)}
     if len(columns) < table.shape[1]:
-        raise InstanceError(f"labels that differ only in type (1 and '1') cannot be told apart in '{prefix}1'; rename")
+        raise InstanceError(
+            f"labels that differ only in type (1 and '1') cannot be told apart in '{prefix}1'; "
+            "rename"
+        )
     return columns
 
 
@@ -421,5 +477,7 @@ def _attribute_header(label: Any, values: pd.Series[Any], what: str, taken: set[
     if plain:
         return label
     if not isinstance(label, str):
-        raise InstanceError(f"attribute {label!r} of {what}s could be taken for a resource; give it a name of text")
+        raise InstanceError(
+            f"attribute {label!r} of {what}s could be taken for a resource; give it a name of text"
+        )
     return f"{ATTRIBUTE}{label}"

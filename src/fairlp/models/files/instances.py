@@ -1,7 +1,8 @@
 """Read and write instances: ``.json``, ``.yaml``, or a folder with ``users.csv`` and ``servers.csv``.
 
-What is written is read back before it takes the place of an older file, so nothing is lost unnoticed. The formats are
-described in ``docs/file-formats.md``, and that of ``.json`` and ``.yaml`` by :func:`schema`.
+What is written is read back before it takes the place of an older file, so nothing is lost
+unnoticed. The formats are described in ``docs/file-formats.md``, and that of ``.json`` and
+``.yaml`` by :func:`schema`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,16 @@ from ..instances.queues import ROOT, cleaned
 from ..instances.quotas import KINDS, parted
 from .frames import eligible_entries
 from .plain_data import TOO_DEEP, depth
-from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
+from .whole_files import (
+    MOST_DEPTH,
+    MOST_REPEATED,
+    drafts,
+    home,
+    not_found,
+    read_text,
+    require_folder,
+    utf8,
+)
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper
@@ -67,7 +77,8 @@ def read(path: str | Path) -> Instance:
     Raises
     ------
     FileFormatError
-        When it is not there, cut off, of another encoding, format or schema version; the message says where.
+        When it is not there, cut off, of another encoding, format or schema version; the message
+        says where.
     InstanceError
         When it can be read but does not describe an allocation problem.
     """
@@ -97,7 +108,9 @@ def read_document(source: Path, expected: str = "expected .json, .yaml or .yml")
     except RecursionError:
         raise FileFormatError(f"{source}: {TOO_DEEP}") from None
     except (ValueError, yaml.YAMLError) as error:
-        raise FileFormatError(f"{source}: {_where(error)}; is the file cut off or edited by hand?") from None
+        raise FileFormatError(
+            f"{source}: {_where(error)}; is the file cut off or edited by hand?"
+        ) from None
 
 
 def yaml_text(document: Any) -> str:
@@ -109,8 +122,8 @@ def yaml_text(document: Any) -> str:
 def write(instance: Instance, path: str | Path) -> list[Path]:
     """Write an instance as ``.json``, ``.yaml``, or a folder of CSVs (a name without suffix), and return the files.
 
-    The file is written beside its place, read back and compared; only then does it take that place, so that an older
-    file stays as it was when anything fails.
+    The file is written beside its place, read back and compared; only then does it take that place,
+    so that an older file stays as it was when anything fails.
 
     Parameters
     ----------
@@ -120,7 +133,8 @@ def write(instance: Instance, path: str | Path) -> list[Path]:
     Raises
     ------
     FileFormatError
-        When the format is unknown, or cannot hold the instance; the message names what would be lost.
+        When the format is unknown, or cannot hold the instance; the message names what would be
+        lost.
     """
     target = home(path)
     suffix = target.suffix.lower()
@@ -155,10 +169,18 @@ def check(instance: Instance, draft: Path, target: Path) -> None:
         lost = differences(instance, read(draft))
     except (FileFormatError, InstanceError) as error:
         reason = str(error).replace(str(draft), target.name)
-        raise FileFormatError(f"{str(target)!r} was not written: it could not be read back ({reason})") from None
+        raise FileFormatError(
+            f"{str(target)!r} was not written: it could not be read back ({reason})"
+        ) from None
     if lost:
-        advice = "" if target.suffix.lower() == ".json" else "; write .json, or rename what is named here"
-        raise FileFormatError(f"{str(target)!r} was not written: it would lose or change {', '.join(lost)}{advice}")
+        advice = (
+            ""
+            if target.suffix.lower() == ".json"
+            else "; write .json, or rename what is named here"
+        )
+        raise FileFormatError(
+            f"{str(target)!r} was not written: it would lose or change {', '.join(lost)}{advice}"
+        )
 
 
 def differences(a: Instance, b: Instance) -> list[str]:
@@ -174,12 +196,18 @@ def differences(a: Instance, b: Instance) -> list[str]:
     for part in ("server_attributes", "user_attributes"):
         left, right = getattr(a, part), getattr(b, part)
         what = part.removesuffix("s").replace("_", " ")
-        changed = [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]
+        changed = [
+            f"{what} {n!r}"
+            for n in left.columns
+            if n not in right or _listed(left[n]) != _listed(right[n])
+        ]
         found += changed or [f"the order of {what}s"][list(left.columns) == list(right.columns) :]
     for part in ("queue", "condition"):
         left, right = (getattr(one, part if part == "queue" else "conditions") for one in (a, b))
         none = (None,) * len(a.users)
-        changed = [user for user, p, q in zip(a.users, left or none, right or none, strict=False) if p != q]
+        changed = [
+            user for user, p, q in zip(a.users, left or none, right or none, strict=False) if p != q
+        ]
         found += [f"the {part} of user {user!r}" for user in changed[:1]]
     return found
 
@@ -203,13 +231,17 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"key {key!r} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)")
+            raise ValueError(
+                f"key {key!r} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)"
+            )
         found[key] = value
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON; expected a finite number (leave the key out for no limit)")
+    raise ValueError(
+        f"{name} is not JSON; expected a finite number (leave the key out for no limit)"
+    )
 
 
 _parse_json = partial(json.loads, object_pairs_hook=_once, parse_constant=_no_constant)
@@ -238,7 +270,9 @@ class _Loader(_BaseLoader):
             if isinstance(key, Hashable):
                 if key in seen:
                     mark = key_node.start_mark
-                    raise yaml.constructor.ConstructorError(None, None, f"key {key!r} occurs twice", mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key {key!r} occurs twice", mark
+                    )
                 seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -270,7 +304,8 @@ def _parse_yaml(text: str) -> Any:
 def _measure_yaml(text: str) -> None:
     """Raise where YAML is nested too deeply or its aliases stand for too much; what constructs it recurses.
 
-    A list of two aliases of a list of two aliases of … doubles with every line; what aliases stand for is counted.
+    A list of two aliases of a list of two aliases of … doubles with every line; what aliases stand
+    for is counted.
     """
     open_ = []  # lists and mappings around: the anchor of each, and values so far
     sizes = {}  # values of each anchor
@@ -289,7 +324,10 @@ def _measure_yaml(text: str) -> None:
             size = sizes.get(str(event.anchor), 1)
             repeated += size
             if any(anchor == event.anchor for anchor, _ in open_) or repeated > MOST_REPEATED:
-                what = f"alias {event.anchor!r} stands for something that holds itself, or for too much"
+                what = (
+                    f"alias {event.anchor!r} stands for something that holds itself, or for too "
+                    "much"
+                )
                 raise yaml.MarkedYAMLError(problem=what, problem_mark=event.start_mark)  # type: ignore[arg-type]
         else:
             size = 1
@@ -307,8 +345,16 @@ def _dump_yaml(document: dict[str, Any]) -> str:
     return yaml_text(body)
 
 
-_PARSERS: dict[str, Callable[[str], Any]] = {".json": _parse_json, ".yaml": _parse_yaml, ".yml": _parse_yaml}
-_DUMPERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": _dump_json, ".yaml": _dump_yaml, ".yml": _dump_yaml}
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    ".json": _parse_json,
+    ".yaml": _parse_yaml,
+    ".yml": _parse_yaml,
+}
+_DUMPERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    ".json": _dump_json,
+    ".yaml": _dump_yaml,
+    ".yml": _dump_yaml,
+}
 
 
 def to_document(instance: Instance) -> Record:
@@ -328,7 +374,9 @@ def to_document(instance: Instance) -> Record:
             "demand": amounts(demand, demand != 0),
             "weight": amounts(weight, weight == weight) if weight.ndim else _unless(weight, 1),
             "task_limit": _unless(limit, np.inf),
-            "entitlement": None if instance.entitlements is None else short(instance.entitlements[n]),
+            "entitlement": None
+            if instance.entitlements is None
+            else short(instance.entitlements[n]),
             "queue": instance.queue[n] or None if instance.queue else None,
             "eligible": places[n],
             "attributes": attributes[n],
@@ -343,23 +391,46 @@ def to_document(instance: Instance) -> Record:
     queues = rates = None
     if tree := instance.queues:
         queues = []
-        for path, weight, guarantee, cap in zip(tree, tree.weights, tree.guarantees, tree.caps, strict=True):
-            limits = {"guarantee": amounts(guarantee, guarantee > 0), "cap": amounts(cap, np.isfinite(cap))}
-            said = {} if tree.quotas is None else tree.quotas.said(tree.named(path), instance.resources)
-            limits |= {kind: {name: short(a) for name, a in given.items()} for kind, given in said.items()}
-            record = _given({"queue": path, "weight": _unless(weight, 1), **{k: v or None for k, v in limits.items()}})
+        for path, weight, guarantee, cap in zip(
+            tree, tree.weights, tree.guarantees, tree.caps, strict=True
+        ):
+            limits = {
+                "guarantee": amounts(guarantee, guarantee > 0),
+                "cap": amounts(cap, np.isfinite(cap)),
+            }
+            said = (
+                {}
+                if tree.quotas is None
+                else tree.quotas.said(tree.named(path), instance.resources)
+            )
+            limits |= {
+                kind: {name: short(a) for name, a in given.items()} for kind, given in said.items()
+            }
+            record = _given(
+                {
+                    "queue": path,
+                    "weight": _unless(weight, 1),
+                    **{k: v or None for k, v in limits.items()},
+                }
+            )
             if path != ROOT or len(record) > 1:
                 queues.append(record)
     if instance.rates is not None:
         rates = [
-            {"user": instance.users[n], "server": instance.servers[i], "rate": short(instance.rates[n, i])}
+            {
+                "user": instance.users[n],
+                "server": instance.servers[i],
+                "rate": short(instance.rates[n, i]),
+            }
             for n, i in np.argwhere(instance.rates > 0).tolist()
         ]
     return _given(
         {
             "fairlp": VERSION,
             "name": instance.name or None,
-            "resources": [_given({"name": r, "unit": instance.units.get(str(r))}) for r in instance.resources],
+            "resources": [
+                _given({"name": r, "unit": instance.units.get(str(r))}) for r in instance.resources
+            ],
             "users": users,
             "queues": queues,
             "servers": servers,
@@ -384,7 +455,8 @@ def plain(value: Any, where: str) -> str | int | float | bool | None:
         return None
     if not isinstance(value, (str, int, float)) or (isinstance(value, float) and math.isinf(value)):
         raise FileFormatError(
-            f"{where} is {value!r} ({type(value).__name__}); files hold text, finite numbers, True/False and None: "
+            f"{where} is {value!r} ({type(value).__name__}); files hold text, finite numbers, "
+            "True/False and None: "
             "convert it first"
         )
     return value
@@ -396,15 +468,23 @@ def short(number: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
-def _attribute_records(frame: pd.DataFrame, labels: Iterable[Any], what: str) -> list[Record | None]:
+def _attribute_records(
+    frame: pd.DataFrame, labels: Iterable[Any], what: str
+) -> list[Record | None]:
     """Return the attributes in each row, missing values as None so that the order of columns is kept."""
     for name in frame.columns:
         if not isinstance(name, str):
-            raise FileFormatError(f"{what}s have attribute {name!r}, which is not text; rename it to write a file")
+            raise FileFormatError(
+                f"{what}s have attribute {name!r}, which is not text; rename it to write a file"
+            )
     _distinct(frame.columns, f"attributes of {what}s")
     columns = {name: frame[name].tolist() for name in frame.columns}
     return [
-        {name: plain(column[k], f"attribute {name!r} of {what} {label!r}") for name, column in columns.items()} or None
+        {
+            name: plain(column[k], f"attribute {name!r} of {what} {label!r}")
+            for name, column in columns.items()
+        }
+        or None
         for k, label in enumerate(labels)
     ]
 
@@ -413,14 +493,18 @@ def _distinct(labels: Iterable[Any], what: str) -> None:
     seen = set()
     for name in map(str, labels):
         if name in seen:
-            raise FileFormatError(f"{what} have two names that are written {name!r}; rename one to write a file")
+            raise FileFormatError(
+                f"{what} have two names that are written {name!r}; rename one to write a file"
+            )
         seen.add(name)
 
 
 def column_of(values: list[Any]) -> pd.Series[Any]:
     """Return a column that holds exactly these values (with gaps, whole numbers are not turned into floats)."""
     kinds = {type(value) for value in values}
-    return pd.Series(values, dtype=None if len(kinds) == 1 and kinds <= {int, float, bool, str} else object)
+    return pd.Series(
+        values, dtype=None if len(kinds) == 1 and kinds <= {int, float, bool, str} else object
+    )
 
 
 def _table_of(records: Iterable[Mapping[str, Any]], labels: list[Any]) -> pd.DataFrame | None:
@@ -459,21 +543,29 @@ class _Document:
         self.file = file
         if not isinstance(document, dict):
             self.fail(
-                "", f"expected a mapping with 'fairlp', 'resources', 'users', 'servers', found {_shown(document)}"
+                "",
+                "expected a mapping with 'fairlp', 'resources', 'users', 'servers', found "
+                f"{_shown(document)}",
             )
         if "fairlp" not in document:
             self.fail(
-                "", f"has no schema version; expected 'fairlp: {VERSION}' (is the file cut off, or of another tool?)"
+                "",
+                f"has no schema version; expected 'fairlp: {VERSION}' (is the file cut off, or of "
+                "another tool?)",
             )
         self.version = document["fairlp"]
         if isinstance(self.version, bool) or not isinstance(self.version, int):
             self.fail("fairlp", f"the schema version is {_shown(self.version)}; expected {VERSION}")
         if self.version not in VERSIONS:
             self.fail(
-                "fairlp", f"the schema is version {self.version}; this fairlp reads {READ} (another fairlp wrote it)"
+                "fairlp",
+                f"the schema is version {self.version}; this fairlp reads {READ} (another fairlp "
+                "wrote it)",
             )
         optional = ("name", "rates") if self.version == 1 else ("name", "queues", "rates")
-        self.document = self.record(document, "", ("fairlp", "resources", "users", "servers"), optional)
+        self.document = self.record(
+            document, "", ("fairlp", "resources", "users", "servers"), optional
+        )
         self.resources: dict[str, Any] = {}
 
     def fail(self, where: str, what: str) -> NoReturn:
@@ -485,7 +577,9 @@ class _Document:
             self.fail(where, f"expected {what}, found {_shown(value)}")
         return value
 
-    def record(self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]) -> Record:
+    def record(
+        self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]
+    ) -> Record:
         """Return a mapping whose keys are known."""
         given = self.expect(value, dict, where, "a mapping")
         known = [*required, *optional]
@@ -519,13 +613,24 @@ class _Document:
 
     def label(self, value: Any, where: str) -> Any:
         if not isinstance(value, (str, int)) or isinstance(value, bool) or value == "":
-            self.fail(where, f"{_shown(value)} is no label; expected text or a whole number (put it in quotes)")
+            self.fail(
+                where,
+                f"{_shown(value)} is no label; expected text or a whole number (put it in quotes)",
+            )
         return value
 
     def number(self, value: Any, where: str) -> float:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+        if (
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and abs(value) <= sys.float_info.max
+        ):
             return float(value)
-        self.fail(where, f"{_shown(value)} is not a finite number; expected one (leave the key out for the default)")
+        self.fail(
+            where,
+            f"{_shown(value)} is not a finite number; expected one (leave the key out for the "
+            "default)",
+        )
 
     def limit(self, value: Any, where: str) -> float:
         return math.inf if value is None else self.number(value, where)
@@ -543,7 +648,9 @@ class _Document:
         for name in value:
             if str(name) not in self.resources:
                 self.fail(where, f"{name!r} is no resource; {nearest(name, self.resources)}")
-        return {self.resources[str(name)]: self.number(value[name], f"{where}.{name}") for name in value}
+        return {
+            self.resources[str(name)]: self.number(value[name], f"{where}.{name}") for name in value
+        }
 
     def quotas(self, value: Any, where: str) -> dict[Any, float]:
         """Return numbers by resource, or by resource and flavor."""
@@ -583,10 +690,16 @@ class _Document:
                 units[name] = record["unit"]
         users, servers = self.records("users"), self.records("servers")
         of_user, of_server = partial(_column, users), partial(_column, servers)
-        eligible, queue, entitlements = of_user("eligible"), of_user("queue", ROOT), of_user("entitlement")
+        eligible, queue, entitlements = (
+            of_user("eligible"),
+            of_user("queue", ROOT),
+            of_user("entitlement"),
+        )
         if None in entitlements and any(entry is not None for entry in entitlements):
             where = users[entitlements.index(None)]["where"]
-            self.fail(where, "has no entitlement but others have; expected one for each user, or none")
+            self.fail(
+                where, "has no entitlement but others have; expected one for each user, or none"
+            )
         labels = {"user": of_user("user"), "server": of_server("server")}
         try:
             return Instance.from_arrays(
@@ -625,10 +738,15 @@ class _Document:
             given = user.get("weight", 1)
             for r, amount in user["demand"].items():
                 if isinstance(given, dict) and amount > 0 and r not in given:
-                    what = f"there is none for {r!r}, which the user demands; expected one for each resource"
+                    what = (
+                        f"there is none for {r!r}, which the user demands; expected one for each "
+                        "resource"
+                    )
                     self.fail(f"{user['where']}.weight", what)
         resources = self.resources.values()
-        return self.table([w if isinstance(w, dict) else dict.fromkeys(resources, w) for w in weights])
+        return self.table(
+            [w if isinstance(w, dict) else dict.fromkeys(resources, w) for w in weights]
+        )
 
     def queues(self) -> dict[str, Record] | None:
         """Return what the document says of its queues, by path; None where it has none."""
@@ -645,21 +763,30 @@ class _Document:
     def rates(self, labels: dict[str, list[Any]]) -> np.ndarray | None:
         if "rates" not in self.document:
             return None
-        place = {what: {label: k for k, label in enumerate(known)} for what, known in labels.items()}
+        place = {
+            what: {label: k for k, label in enumerate(known)} for what, known in labels.items()
+        }
         rates = np.full(tuple(map(len, labels.values())), math.nan)
         for record in self.records("rates"):
             for what, known in place.items():
                 if record[what] not in known:
-                    self.fail(record["where"], f"{what} {record[what]!r} is unknown; {nearest(record[what], known)}")
+                    self.fail(
+                        record["where"],
+                        f"{what} {record[what]!r} is unknown; {nearest(record[what], known)}",
+                    )
             user, server = record["user"], record["server"]
             at = place["user"][user], place["server"][server]
             if not np.isnan(rates[at]):
-                self.fail(record["where"], f"user {user!r} and server {server!r} occur twice; expected once")
+                self.fail(
+                    record["where"],
+                    f"user {user!r} and server {server!r} occur twice; expected once",
+                )
             rates[at] = record["rate"]
         return np.asarray(np.nan_to_num(rates))
 
 
-#: How many keys the records of a list must have, and how each is read; an error names the record by the first.
+#: How many keys the records of a list must have, and how each is read; an error names the record by
+#: the first.
 _FIELDS: Final[dict[str, tuple[int, dict[str, Callable[[_Document, Any, str], Any]]]]] = {
     "resources": (1, {"name": _Document.label, "unit": _Document.text}),
     "users": (

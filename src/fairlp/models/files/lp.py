@@ -51,7 +51,8 @@ _KIND: Final = dict.fromkeys("0123456789.", _DIGITS) | dict.fromkeys("<>=", _REL
 }  # fmt: skip
 _VALUE: Final = rf"[+-]?\s*+(?:{_NUMBER}|inf(?:inity)?(?![^\s<>=]))"
 _BOUND = re.compile(
-    rf"\s*+(?:({_VALUE})\s*+({_COMPARE})\s*+)?({_NAME})\s*+(?:({_COMPARE})\s*+({_VALUE})|(free))?\s*+", re.IGNORECASE
+    rf"\s*+(?:({_VALUE})\s*+({_COMPARE})\s*+)?({_NAME})\s*+(?:({_COMPARE})\s*+({_VALUE})|(free))?\s*+",
+    re.IGNORECASE,
 )
 _TITLES: Final = {
     "objective": r"max(?:imi[sz]e|imum)?|min(?:imi[sz]e|imum)?",
@@ -65,10 +66,13 @@ _TITLES: Final = {
     "end": r"end",
 }
 _TITLE = re.compile(
-    "(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items()) + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
+    "(?:"
+    + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
+    + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
     re.IGNORECASE,
 )
-#: What is on a line, from the first character that is not blank: blank lines cost no more than their bytes.
+#: What is on a line, from the first character that is not blank: blank lines cost no more than
+#: their bytes.
 _LINE = re.compile(r"\S[^\n]*+")
 _ORDER: Final = {"objective": 0, "constraints": 1, "end": 3}
 _ANYWHERE: Final = 2
@@ -87,9 +91,13 @@ class _Tokens:
     def __init__(self, source: Source, text: str, line: int, column_of: dict[str, int]) -> None:
         self.source, self.column_of = source, column_of
         texts = _TOKEN.findall(text)
-        kinds = np.array([_KIND.get(text[0], _WORD) if text != "." else _OTHER for text in texts], dtype=np.int8)
+        kinds = np.array(
+            [_KIND.get(text[0], _WORD) if text != "." else _OTHER for text in texts], dtype=np.int8
+        )
         ends = kinds == _LINE_END
-        breaks = np.zeros(len(texts), dtype=np.int64)  # a token has all blank lines that follow each other
+        breaks = np.zeros(
+            len(texts), dtype=np.int64
+        )  # a token has all blank lines that follow each other
         breaks[ends] = [texts[place].count("\n") for place in np.flatnonzero(ends).tolist()]
         self.kinds: list[int] = kinds[~ends].tolist()
         self.lines: list[int] = (line + np.cumsum(breaks)[~ends]).tolist()
@@ -138,7 +146,8 @@ class _Tokens:
         Returns
         -------
         constant, first
-            The sum of the terms without a variable, and the first of their tokens (-1: there are none).
+            The sum of the terms without a variable, and the first of their tokens (-1: there are
+            none).
         """
         kinds, texts, column_of = self.kinds, self.texts, self.column_of
         total, first, begin = 0.0, -1, self.at
@@ -182,12 +191,16 @@ class _Tokens:
         if text in ("[", "]", "^", "*"):
             return self.fault(f"{text!r} makes it quadratic; expected a linear expression")
         if text == ":":
-            return self.fault("unexpected ':'; expected <=, >= or =, and a number, before the next name and colon")
+            return self.fault(
+                "unexpected ':'; expected <=, >= or =, and a number, before the next name and colon"
+            )
         if self.kinds[self.at] == _RELATION:  # a sign stands before it
             self.at -= 1
         after = f" after {shown(self.texts[self.at - 1])}" if self.at > begin else ""
         found = shown(self.texts[self.at])
-        return self.fault(f"unexpected {found}{after}; expected terms like 3 x with + or - between them")
+        return self.fault(
+            f"unexpected {found}{after}; expected terms like 3 x with + or - between them"
+        )
 
 
 class _Row(NamedTuple):
@@ -205,14 +218,19 @@ class _LpReader:
     def __init__(self, source: Source) -> None:
         self.source = source
         text = source.content.decode()
-        lines = (found[0] for found in _LINE.finditer(text, 0, PIECE))  # no writer says more before the objective
+        lines = (
+            found[0] for found in _LINE.finditer(text, 0, PIECE)
+        )  # no writer says more before the objective
         head = takewhile(lambda line: not _TITLE.match(line), lines)
         self.comments = [line[1:].strip() for line in head if line.startswith("\\")]
         by_glpk = bool(self.comments) and self.comments[0].startswith("* Problem: ")
         self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
         self.text = re.sub(r"\\[^\n]*", "", text)
         if not text.isascii() and (odd := re.search(r"[^\S \t\n]", self.text)):
-            problem = f"character U+{ord(odd[0]):04X} is a space that readers take differently; expected plain spaces"
+            problem = (
+                f"character U+{ord(odd[0]):04X} is a space that readers take differently; expected "
+                "plain spaces"
+            )
             raise source.fault(self.text.count("\n", 0, odd.start()) + 1, problem)
         self.column_of: dict[str, int] = {}
         self.late: list[tuple[int, str]] = []
@@ -246,7 +264,9 @@ class _LpReader:
                 raise self.source.fault(number, "unexpected after End" if kind == "end" else what)
         c = np.pad(c, (0, len(self.column_of) - len(c))) + 0.0
         if not (np.isfinite(c).all() and np.isfinite(offset)):
-            raise self.source.fault(first_line, "costs of one variable add up to more than the largest number")
+            raise self.source.fault(
+                first_line, "costs of one variable add up to more than the largest number"
+            )
         return self._parsed(sense, c, offset)
 
     def _sections(self) -> Iterator[tuple[str, str, str, int]]:
@@ -256,12 +276,18 @@ class _LpReader:
         before = self.text[: found[0].start()] if found else self.text
         if before.strip() or not found:
             number = before[: len(before) - len(before.lstrip())].count("\n") + 1
-            raise self.source.fault(number, "expected Maximize or Minimize at the beginning of an LP file")
+            raise self.source.fault(
+                number, "expected Maximize or Minimize at the beginning of an LP file"
+            )
         if "end" not in {match.lastgroup for match in found}:
-            raise self.source.fault(self.source.last_line, "the file ends without End; it was cut off")
+            raise self.source.fault(
+                self.source.last_line, "the file ends without End; it was cut off"
+            )
         line, position, last = 1, 0, ""
         seen: dict[str, int] = {}
-        for match, stop in zip(found, [*(other.start() for other in found[1:]), len(self.text)], strict=True):
+        for match, stop in zip(
+            found, [*(other.start() for other in found[1:]), len(self.text)], strict=True
+        ):
             kind = str(match.lastgroup)
             line += self.text.count("\n", position, match.end())
             position = match.end()
@@ -269,9 +295,13 @@ class _LpReader:
                 not last and kind != "objective"
             ):
                 order = "the objective, Subject To, Bounds, General, Binary and End, in this order"
-                raise self.source.fault(line, f"{match[0].strip()} cannot stand here; expected {order}")
+                raise self.source.fault(
+                    line, f"{match[0].strip()} cannot stand here; expected {order}"
+                )
             if kind in seen and kind in ("objective", "constraints", "end"):
-                raise self.source.fault(line, f"a second section of this kind; the first is in line {seen[kind]}")
+                raise self.source.fault(
+                    line, f"a second section of this kind; the first is in line {seen[kind]}"
+                )
             seen[kind], last = line, kind
             yield kind, match[0].strip(), self.text[position:stop], line
 
@@ -293,7 +323,9 @@ class _LpReader:
             name = tokens.label()
             if name in labels:
                 tokens.at -= 2
-                raise tokens.fault(f"a second constraint {shown(name)}; the first is in line {labels[name]}")
+                raise tokens.fault(
+                    f"a second constraint {shown(name)}; the first is in line {labels[name]}"
+                )
             if name:
                 labels[name] = line
             self.rows.append(self._constraint(tokens, name, line))
@@ -314,10 +346,17 @@ class _LpReader:
         self.of += [len(self.rows)] * (len(self.columns) - len(self.of))
         if alone >= 0:
             tokens.at = alone
-            raise tokens.fault(f"unexpected {shown(tokens.texts[alone])} without a variable; move it to the other side")
+            raise tokens.fault(
+                f"unexpected {shown(tokens.texts[alone])} without a variable; move it to the other "
+                "side"
+            )
         middle, relation = tokens.at, tokens.texts[tokens.at]
         if not relation:
-            what = f"a number after {other}, with all terms on its left" if other else "<=, >= or = and a number"
+            what = (
+                f"a number after {other}, with all terms on its left"
+                if other
+                else "<=, >= or = and a number"
+            )
             raise tokens.fault(f"expected {what} before the end of the constraints")
         tokens.at += 1
         right = tokens.constant()
@@ -325,14 +364,18 @@ class _LpReader:
             raise tokens.fault(f"expected a number after {relation}, with all terms on its left")
         at = tokens.at
         if at < tokens.count and tokens.lines[at] == tokens.lines[at - 1] and not tokens.label():
-            raise tokens.fault(f"unexpected {shown(tokens.texts[at])} after {relation} and a number")
+            raise tokens.fault(
+                f"unexpected {shown(tokens.texts[at])} after {relation} and a number"
+            )
         tokens.at = at
         low = right if "<" not in relation else -np.inf
         high = right if ">" not in relation else np.inf
         if other:
             if "=" in (relation, other) or ("<" in relation) != ("<" in other):
                 tokens.at = middle
-                raise tokens.fault(f"{other} and {relation} make no range; expected <= twice or >= twice")
+                raise tokens.fault(
+                    f"{other} and {relation} make no range; expected <= twice or >= twice"
+                )
             low, high = (left, high) if "<" in other else (low, left)  # type: ignore[assignment]
         return _Row(name, low + 0.0, high + 0.0, line)
 
@@ -372,7 +415,9 @@ class _LpReader:
                     continue
                 value = float("".join(value_text.split()))
                 if np.isinf(value) and "n" not in value_text.lower():
-                    raise self.source.fault(number, f"expected a finite number instead of {shown(value_text)}")
+                    raise self.source.fault(
+                        number, f"expected a finite number instead of {shown(value_text)}"
+                    )
                 for side in (0, 1):
                     if relation == "=" or (below in relation) == (side == 0):
                         self._set(number, j, side, value)
@@ -381,7 +426,9 @@ class _LpReader:
         before = self.bounds[side].setdefault(j, value + 0.0)
         if before != value:
             what, line = ("lower", "upper")[side], self.bound_lines[j]
-            raise self.source.fault(number, f"its {what} bound was {before} (line {line}); expected one")
+            raise self.source.fault(
+                number, f"its {what} bound was {before} (line {line}); expected one"
+            )
         self.bound_lines[j] = number
 
     def _names(self, kind: str, text: str, line: int) -> None:
@@ -389,7 +436,9 @@ class _LpReader:
         for number, content in _lines(text, line):
             for name in content.split():
                 if not re.fullmatch(_NAME, name) or _TITLE.fullmatch(name):
-                    raise self.source.fault(number, f"expected names of columns instead of {shown(name)}")
+                    raise self.source.fault(
+                        number, f"expected names of columns instead of {shown(name)}"
+                    )
                 j = self._column(name, number)
                 if kind == "semicontinuous":
                     self.constructs.semicontinuous[j] = number
@@ -418,7 +467,9 @@ class _LpReader:
         """Put the sections together."""
         n, m, names = len(self.column_of), len(self.rows), list(self.column_of)
         row_names = [row.name for row in self.rows]
-        row_lower, row_upper, row_lines = np.array([row[1:] for row in self.rows], dtype=float).reshape(m, 3).T.copy()
+        row_lower, row_upper, row_lines = (
+            np.array([row[1:] for row in self.rows], dtype=float).reshape(m, 3).T.copy()
+        )
         lower, upper, lines = np.zeros(n), np.full(n, np.inf), np.ones(n, dtype=np.int64)
         integrality = np.zeros(n, dtype=np.uint8)
         for j, (kind, number) in self.whole.items():
@@ -429,25 +480,47 @@ class _LpReader:
             bounds[list(given)] = list(given.values())
         for j, (kind, number) in self.whole.items():
             if kind == "binary" and not (lower[j] >= 0 and upper[j] <= 1):
-                problem = f"{shown(names[j])} is binary (line {number}); expected bounds between 0 and 1"
+                problem = (
+                    f"{shown(names[j])} is binary (line {number}); expected bounds between 0 and 1"
+                )
                 raise self.source.fault(int(lines[j]), problem)
         exact = is_ours(self.comments) is not None
-        settle(self.source, lower, upper, lambda j: f"{shown(names[j])}, by default at least 0,", lines, exact)
-        settle(self.source, row_lower, row_upper, lambda i: f"row {shown(row_names[i])}", row_lines, exact)
+        settle(
+            self.source,
+            lower,
+            upper,
+            lambda j: f"{shown(names[j])}, by default at least 0,",
+            lines,
+            exact,
+        )
+        settle(
+            self.source,
+            row_lower,
+            row_upper,
+            lambda i: f"row {shown(row_names[i])}",
+            row_lines,
+            exact,
+        )
         if self.late:
             line, name = self.late[0]
             self.source.warn(
-                f"line {line}: {shown(name)} occurs neither in the objective nor in a constraint; it is a new column "
+                f"line {line}: {shown(name)} occurs neither in the objective nor in a constraint; "
+                "it is a new column "
                 f"({len(self.late)} such)"
             )
         if self.glpk and not offset:
             offset = float(self.glpk[1])
-            self.source.warn("written by GLPK, which gives the objective's constant in a comment that others ignore")
+            self.source.warn(
+                "written by GLPK, which gives the objective's constant in a comment that others "
+                "ignore"
+            )
         entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
         entries.eliminate_zeros()  # of a variable that occurs twice, SciPy has added the coefficients
         if not np.isfinite(entries.data).all():
             line = int(row_lines[entries.indices[~np.isfinite(entries.data)][0]])
-            raise self.source.fault(line, "coefficients of one variable add up to more than the largest number")
+            raise self.source.fault(
+                line, "coefficients of one variable add up to more than the largest number"
+            )
         parsed = Parsed(
             "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, row_names, names,
             self.comments,
@@ -468,12 +541,17 @@ Constant = Literal["column", "term"]
 _CONSTANTS: Final = ("column", "term")
 #: Terms fill lines up to this many characters.
 _WIDTH: Final = 110
-#: Longest line before a row's bound, which has less than 30 characters: with it, lines stay below 255.
+#: Longest line before a row's bound, which has less than 30 characters: with it, lines stay below
+#: 255.
 _LONGEST_LINE: Final = 200
 
 
 def write_lp(
-    program: Program, path_or_file: Target, *, names: Names = "labels", constant: Constant = "column"
+    program: Program,
+    path_or_file: Target,
+    *,
+    names: Names = "labels",
+    constant: Constant = "column",
 ) -> list[Path]:
     """Write a Program in the CPLEX LP format.
 
@@ -483,15 +561,18 @@ def write_lp(
     path_or_file : path or file object
         A path ending in ``.gz`` is compressed. A path is written whole or not at all.
     names : {"labels", "numbers"}
-        Names from blocks and labels, ``capacity.server3.cpu``, or positions in the Program, ``r7`` and ``c12``.
+        Names from blocks and labels, ``capacity.server3.cpu``, or positions in the Program, ``r7``
+        and ``c12``.
     constant : {"column", "term"}
-        The objective's constant is the cost of a column fixed at 1, which all readers read alike, or a term of the
-        objective, which reads better, but GLPK refuses it and COIN loses it when minimising.
+        The objective's constant is the cost of a column fixed at 1, which all readers read alike,
+        or a term of the objective, which reads better, but GLPK refuses it and COIN loses it when
+        minimising.
 
     Returns
     -------
     list of Path
-        The files written: the model, and ``<path>.names.json`` if names had to be changed; none for a file object.
+        The files written: the model, and ``<path>.names.json`` if names had to be changed; none for
+        a file object.
 
     Raises
     ------
@@ -500,15 +581,18 @@ def write_lp(
 
     Notes
     -----
-    Readers number the columns as they meet them, so match answers by name. A row with two different bounds becomes
-    two, ``name.lower`` and ``name.upper``: HiGHS, GLPK, SCIP and COIN all refuse ``1 <= x + y <= 2``. Rows without
-    any bound are left out. GLPK refuses a file without any constraint; as MPS it reads it.
+    Readers number the columns as they meet them, so match answers by name. A row with two different
+    bounds becomes two, ``name.lower`` and ``name.upper``: HiGHS, GLPK, SCIP and COIN all refuse ``1
+    <= x + y <= 2``. Rows without any bound are left out. GLPK refuses a file without any
+    constraint; as MPS it reads it.
     """
     require_known(constant, _CONSTANTS, f"no way to write a constant is called {constant!r}")
     check_writable(program, "the LP format")
     use = naming(program, names)
     row_names, row_map = _split_names(program, use)
-    return write_model(path_or_file, _parts(program, use, row_names, constant), row_map, use.column_map)
+    return write_model(
+        path_or_file, _parts(program, use, row_names, constant), row_map, use.column_map
+    )
 
 
 def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], NameMap]:
@@ -531,7 +615,9 @@ def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], 
     return pairs, row_map
 
 
-def _parts(program: Program, use: Naming, row_names: list[tuple[str, str]], constant: Constant) -> Iterator[str]:
+def _parts(
+    program: Program, use: Naming, row_names: list[tuple[str, str]], constant: Constant
+) -> Iterator[str]:
     """Yield the file, section by section."""
     kept = bounded_rows(program)
     has_column = bool(program.offset) and constant == "column"
@@ -555,7 +641,10 @@ def _parts(program: Program, use: Naming, row_names: list[tuple[str, str]], cons
         bounds += f" {extra} = 1\n"
     if bounds:
         yield f"Bounds\n{bounds}"
-    for title, members in (("General", program.integrality.astype(bool) & ~binary), ("Binary", binary)):
+    for title, members in (
+        ("General", program.integrality.astype(bool) & ~binary),
+        ("Binary", binary),
+    ):
         which = [use.columns[j] for j in np.flatnonzero(members).tolist()]
         if which:
             yield f"{title}\n" + _wrap(" ", which, "\n")
@@ -578,7 +667,11 @@ def _objective(program: Program, use: Naming, kept: np.ndarray, extra: str | Non
 
 
 def _constraints(
-    program: Program, use: Naming, kept: np.ndarray, row_names: list[tuple[str, str]], extra: str | None
+    program: Program,
+    use: Naming,
+    kept: np.ndarray,
+    row_names: list[tuple[str, str]],
+    extra: str | None,
 ) -> Iterator[str]:
     """Yield the rows, each on lines of its own."""
     matrix = program.A.tocsr()
@@ -589,7 +682,10 @@ def _constraints(
     longest = max(map(len, terms), default=0)
     nothing = [f"0 {use.columns[0] if use.columns else extra}"]
     lower, upper = decimals(program.row_lower), decimals(program.row_upper)
-    has_lower, has_upper = np.isfinite(program.row_lower).tolist(), np.isfinite(program.row_upper).tolist()
+    has_lower, has_upper = (
+        np.isfinite(program.row_lower).tolist(),
+        np.isfinite(program.row_upper).tolist(),
+    )
     equal = (program.row_lower == program.row_upper).tolist()
     for i in np.flatnonzero(kept).tolist():
         row = terms[starts[i] : starts[i + 1]] or nothing
@@ -607,7 +703,9 @@ def _bounds(program: Program, names: list[str], wanted: np.ndarray) -> Iterator[
     """Yield the bounds of all wanted columns but continuous ones on [0, inf), which is what readers assume."""
     lower, upper = program.col_lower, program.col_upper
     which = np.flatnonzero(wanted & ((program.integrality != 0) | (lower != 0) | (upper != np.inf)))
-    for j, low, high in zip(which.tolist(), decimals(lower[which]), decimals(upper[which]), strict=True):
+    for j, low, high in zip(
+        which.tolist(), decimals(lower[which]), decimals(upper[which]), strict=True
+    ):
         if lower[j] == upper[j]:
             yield f" {names[j]} = {low}\n"
         elif lower[j] == -np.inf and upper[j] == np.inf:

@@ -27,7 +27,8 @@ from .whole_files import Target, drafts, home, utf8
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-#: Longest piece of a file that an error message shows, and most names among which it looks for the nearest.
+#: Longest piece of a file that an error message shows, and most names among which it looks for the
+#: nearest.
 _SHOWN: Final = 80
 _MANY_NAMES: Final = 2000
 #: Bytes that are taken apart at a time: what stays in a processor's cache is read in half the time.
@@ -45,12 +46,14 @@ NameMap = dict[str, dict[str, Any]]
 _FIXED_NAME: Final = 8
 #: Longest number in fixed MPS.
 FIXED_NUMBER: Final = 12
-#: Longest name in a file. COIN's MPS reader overruns its buffer at 160 characters, GLPK and SCIP refuse 256.
+#: Longest name in a file. COIN's MPS reader overruns its buffer at 160 characters, GLPK and SCIP
+#: refuse 256.
 LONGEST_NAME: Final = 140
 _COMMENT_WIDTH: Final = 100
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 _ILLEGAL_IN_WHOLE = re.compile(r"[^A-Za-z0-9_.]")
-# A number, or what a reader takes for the start of one: HiGHS reads ``inform`` as infinity, then a variable ``orm``.
+# A number, or what a reader takes for the start of one: HiGHS reads ``inform`` as infinity, then a
+# variable ``orm``.
 _LIKE_A_NUMBER = re.compile(r"[0-9.]|e[0-9]|inf|nan", re.IGNORECASE)
 _LP_WORDS = """
     max maximize maximum maximise min minimize minimum minimise subject to such that st s.t s.t. st. bound bounds
@@ -83,10 +86,11 @@ class NamedBlock(Block):
 def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     """Return a name for every element that MPS and LP readers all take, and what stands behind changed ones.
 
-    A name is the block's name and the labels, joined by dots: ``capacity.server3.cpu``. Within each of them,
-    characters other than ASCII letters, digits and ``_`` become ``_``. A name that would be read as a number or as a
-    keyword gets ``_`` in front, and one longer than `LONGEST_NAME` is cut. Names that are then equal get ``_2``,
-    ``_3``, …; a name that was not changed keeps its form.
+    A name is the block's name and the labels, joined by dots: ``capacity.server3.cpu``. Within each
+    of them, characters other than ASCII letters, digits and ``_`` become ``_``. A name that would
+    be read as a number or as a keyword gets ``_`` in front, and one longer than `LONGEST_NAME` is
+    cut. Names that are then equal get ``_2``, ``_3``, …; a name that was not changed keeps its
+    form.
 
     Parameters
     ----------
@@ -98,8 +102,8 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     names : list of str
         Unique names, in order.
     changed : dict
-        For each name that is not simply the labels joined by dots: its ``block``, ``labels`` (as text), and
-        ``name`` as people write it, ``capacity[server3,cpu]``.
+        For each name that is not simply the labels joined by dots: its ``block``, ``labels`` (as
+        text), and ``name`` as people write it, ``capacity[server3,cpu]``.
 
     Examples
     --------
@@ -121,7 +125,9 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     return names, explained(blocks, names, changed)
 
 
-def numbered_names(blocks: Sequence[Block], letter: str, digits: int = 0) -> tuple[list[str], NameMap]:
+def numbered_names(
+    blocks: Sequence[Block], letter: str, digits: int = 0
+) -> tuple[list[str], NameMap]:
     """Return ``letter`` and the position in the Program as the name of every element, and what they stand for.
 
     With ``digits``, positions count from one and are filled with zeros: ``R0000001``.
@@ -149,7 +155,10 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     if isinstance(block, NamedBlock):
         given = block.names()
         names = [_ILLEGAL_IN_WHOLE.sub("_", name) or "_" for name in given]
-        names = ["_" + name if _LIKE_A_NUMBER.match(name) or name.lower() in _RESERVED else name for name in names]
+        names = [
+            "_" + name if _LIKE_A_NUMBER.match(name) or name.lower() in _RESERVED else name
+            for name in names
+        ]
         return names, np.array([a != b for a, b in zip(given, names, strict=True)], dtype=bool)
     head = clean(block.name)
     if _LIKE_A_NUMBER.match(head) or (not block.axes and head.lower() in _RESERVED):
@@ -160,7 +169,9 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     columns = []
     for (_, labels), at in zip(block.axes, np.unravel_index(block.flat, block.shape), strict=True):
         plain = [str(label) for label in labels]
-        cleaned = [clean(text) for text in plain]  # each distinct label once, however many elements carry it
+        cleaned = [
+            clean(text) for text in plain
+        ]  # each distinct label once, however many elements carry it
         columns.append(np.array(cleaned, dtype=object)[at].tolist())
         changed |= np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)[at]
     return list(map(".".join, zip(repeat(head, len(block)), *columns, strict=True))), changed
@@ -192,7 +203,11 @@ def explained(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray
             at = which if block.positions is None else block.positions[which]
             part = replace(block, start=0, stop=which.size, positions=at if block.axes else None)
             for i, labels, human in zip(which.tolist(), part.labels(), part.names(), strict=True):
-                mapping[names[start + i]] = {"block": block.name, "labels": list(map(str, labels)), "name": human}
+                mapping[names[start + i]] = {
+                    "block": block.name,
+                    "labels": list(map(str, labels)),
+                    "name": human,
+                }
         start += len(block)
     return mapping
 
@@ -238,7 +253,8 @@ def fixed_naming(program: Program) -> Naming:
     digits = _FIXED_NAME - 1
     if max(program.n_rows, program.n_columns) >= 10**digits:
         raise ModelError(
-            f"program {program.name!r} has {program.n_rows} rows and {program.n_columns} columns, and names of "
+            f"program {program.name!r} has {program.n_rows} rows and {program.n_columns} columns, "
+            "and names of "
             f"{_FIXED_NAME} characters count to {10**digits - 1} only; write profile='portable'"
         )
     rows, row_map = numbered_names(program.rows, "R", digits)
@@ -251,8 +267,10 @@ def check_writable(program: Program, form: str) -> None:
     if program.logs is not None:
         what = {"log": "logarithm", "quadratic": "square"}.get(kind_of(program.logs.alpha), "power")
         raise ModelError(
-            f"program {program.name!r} has {what}s in its objective ({program.logs.name!r}), and a {what} has no place "
-            f"in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "
+            f"program {program.name!r} has {what}s in its objective ({program.logs.name!r}), and a "
+            f"{what} has no place "
+            f"in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of "
+            "LPs and "
             "write those"
         )
     for what, lower, upper in (
@@ -262,8 +280,10 @@ def check_writable(program: Program, form: str) -> None:
         for i in impossible(lower, upper)[:1].tolist():
             name = getattr(program, f"{what}_names")[i]
             raise ModelError(
-                f"program {program.name!r}: {what} {name!r} has lower bound {lower[i]} and upper bound {upper[i]}, "
-                f"which no value meets, and {form} readers take such bounds for something else; correct the bounds"
+                f"program {program.name!r}: {what} {name!r} has lower bound {lower[i]} and upper "
+                f"bound {upper[i]}, "
+                f"which no value meets, and {form} readers take such bounds for something else; "
+                "correct the bounds"
             )
 
 
@@ -275,7 +295,9 @@ def decimal(value: float) -> str:
 def decimals(values: np.ndarray, one: Callable[[float], str] = repr) -> list[str]:
     """Return the decimal of every value; equal values, of which models have many, are formatted once."""
     inverse, distinct = pd.factorize(np.asarray(values, dtype=float) + 0.0, use_na_sentinel=False)
-    texts = np.array([text.removesuffix(".0") for text in map(one, distinct.tolist())], dtype=object)
+    texts = np.array(
+        [text.removesuffix(".0") for text in map(one, distinct.tolist())], dtype=object
+    )
     return list(texts[inverse].tolist())
 
 
@@ -296,7 +318,11 @@ def _short_decimal(value: float) -> str:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
         power = int(exponent)
         plain = re.sub("^(-?)0", r"\1", f"{value:.{max(digits - 1 - power, 0)}f}")
-        forms = [plain if power < digits else "", f"{mantissa}e{power}", _without_dot(mantissa, power)]
+        forms = [
+            plain if power < digits else "",
+            f"{mantissa}e{power}",
+            _without_dot(mantissa, power),
+        ]
         text = min(filter(None, forms), key=len)
     return text
 
@@ -314,14 +340,20 @@ def _without_dot(mantissa: str, power: int) -> str:
 def number_in(text: bytes) -> float:
     """Return a number as C or Fortran writes it, NaN for what is none."""
     try:
-        return np.nan if b"_" in text else float(_FORTRAN.sub(b"e", text) if b"d" in text.lower() else text)
+        return (
+            np.nan
+            if b"_" in text
+            else float(_FORTRAN.sub(b"e", text) if b"d" in text.lower() else text)
+        )
     except ValueError:
         return np.nan
 
 
 def numbers_in(texts: list[bytes]) -> np.ndarray:
     """Return the numbers that are written so, NaN for what is none."""
-    if 2 * len({*texts[:_SAMPLE]}) < len(texts[:_SAMPLE]):  # models repeat themselves: each number once
+    if 2 * len({*texts[:_SAMPLE]}) < len(
+        texts[:_SAMPLE]
+    ):  # models repeat themselves: each number once
         distinct = [*dict.fromkeys(texts)]
         known = dict(zip(distinct, numbers_in(distinct).tolist(), strict=True))
         return np.fromiter(map(known.__getitem__, texts), dtype=float, count=len(texts))
@@ -360,7 +392,10 @@ def left_out(kept: np.ndarray) -> list[str]:
 
 def about(program: Program) -> list[str]:
     """Return what the head of every file says."""
-    head = [f"{program.name or 'model'}: written by fairlp, {program.n_rows} rows, {program.n_columns} columns"]
+    head = [
+        f"{program.name or 'model'}: written by fairlp, {program.n_rows} rows, {program.n_columns} "
+        "columns"
+    ]
     if program.source:
         head.append(f"source: {program.source}")
     for what, blocks in (("rows", program.rows), ("columns", program.columns)):
@@ -388,7 +423,9 @@ class Source:
         """Return the error that names file, line (from one) and text."""
         rest = self.content
         text = rest.split(b"\n", line)[line - 1] if line <= rest.count(b"\n") + 1 else b""
-        return LineError(f"{self.path}, line {line}: {shown(text.decode('utf-8', 'replace'))}: {problem}", line)
+        return LineError(
+            f"{self.path}, line {line}: {shown(text.decode('utf-8', 'replace'))}: {problem}", line
+        )
 
     @property
     def last_line(self) -> int:
@@ -404,7 +441,8 @@ class Source:
 class Parsed:
     """What a file says, before names are explained.
 
-    ``comments`` are the lines before the first section; ``switched``: which rows an integer switches, None where none.
+    ``comments`` are the lines before the first section; ``switched``: which rows an integer
+    switches, None where none.
     """
 
     name: str
@@ -448,7 +486,12 @@ def is_ours(comments: Iterable[str]) -> str | None:
 
 
 def settle(
-    source: Source, lower: np.ndarray, upper: np.ndarray, what: Callable[[int], str], lines: np.ndarray, exact: bool
+    source: Source,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    what: Callable[[int], str],
+    lines: np.ndarray,
+    exact: bool,
 ) -> None:
     """Turn bounds that mean none into infinity, in place; raise when no value is between two bounds."""
     if not exact:
@@ -458,22 +501,27 @@ def settle(
         upper[upper <= -LARGEST_BOUND] = -np.inf
     for i in impossible(lower, upper)[:1].tolist():
         raise source.fault(
-            int(lines[i]), f"no value of {what(i)} is between its lower bound {lower[i]} and its upper bound {upper[i]}"
+            int(lines[i]),
+            f"no value of {what(i)} is between its lower bound {lower[i]} and its upper bound "
+            f"{upper[i]}",
         )
 
 
-def write_model(target: Target, parts: Iterable[str], row_map: NameMap, column_map: NameMap) -> list[Path]:
+def write_model(
+    target: Target, parts: Iterable[str], row_map: NameMap, column_map: NameMap
+) -> list[Path]:
     """Write a model and, next to it, the names that were changed; all of it or nothing.
 
     Parameters
     ----------
     target : path or file object
-        A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets the model only.
+        A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets
+        the model only.
     parts : iterable of str
         The text, piece by piece.
     row_map, column_map : mapping
-        For the side file ``<path>.names.json``. Without changed names an older side file is removed, because it
-        would explain names of another model.
+        For the side file ``<path>.names.json``. Without changed names an older side file is
+        removed, because it would explain names of another model.
 
     Returns
     -------
@@ -492,7 +540,9 @@ def write_model(target: Target, parts: Iterable[str], row_map: NameMap, column_m
         encode = json.JSONEncoder(ensure_ascii=False).encode
         blocks = []
         for what, names in (("rows", row_map), ("columns", column_map)):
-            entries = ",\n".join(f"  {encode(name)}: {encode(entry)}" for name, entry in names.items())
+            entries = ",\n".join(
+                f"  {encode(name)}: {encode(entry)}" for name, entry in names.items()
+            )
             blocks.append(f'"{what}": {{' + (f"\n{entries}\n" if entries else "") + "}")
         contents[side] = ["{\n" + ",\n".join(blocks) + "\n}\n"]
     with drafts(*contents) as places:
@@ -500,7 +550,9 @@ def write_model(target: Target, parts: Iterable[str], row_map: NameMap, column_m
             with open(draft, "wb") as raw, ExitStack() as stack:
                 packed = draft.name.lower().endswith(".gz")
                 # no file name and no time in the header: equal models give equal bytes
-                file = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0)) if packed else raw
+                file = (
+                    stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0)) if packed else raw
+                )
                 file.writelines(map(utf8, content))
     if side not in contents:
         side.unlink(missing_ok=True)

@@ -67,7 +67,9 @@ _BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
     b"SI": ({"upper": _GIVEN}, True),
 }
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
-_EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
+_EXACT = re.compile(
+    rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M
+)
 
 
 def parse_mps(source: Source) -> Parsed:
@@ -83,7 +85,9 @@ def parse_mps(source: Source) -> Parsed:
         except LayoutError as other:
             if other.line <= error.line:
                 raise error from None
-            raise LineError(f"{error} (nor is it fixed format: line {other.line} {other})", error.line) from None
+            raise LineError(
+                f"{error} (nor is it fixed format: line {other.line} {other})", error.line
+            ) from None
         except LineError as other:
             raise (other if other.line > error.line else error) from None
 
@@ -98,7 +102,8 @@ class _Entries:
         For each entry: its row, -1 where none has that name, its value, and the number of its line.
     names : list of str
     begins : ndarray
-        The first words of lines, each as long as it stays the same, and the entries where they begin.
+        The first words of lines, each as long as it stays the same, and the entries where they
+        begin.
     inside : ndarray
         Whether an entry stands between markers.
     mark_numbers, marks : ndarray
@@ -134,20 +139,34 @@ class _Reader:
         self._indicators()
         kept = self.kept
         lower, upper, numbers = self.row_lower[kept], self.row_upper[kept], self.row_lines[kept]
-        names = b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n") if kept.any() else []
+        names = (
+            b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n")
+            if kept.any()
+            else []
+        )
         columns, ends = self.columns, (self.lower, self.upper)
         settle(source, lower, upper, lambda i: f"row {shown(names[i])}", numbers, self.exact)
-        settle(source, *ends, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact)
+        settle(
+            source, *ends, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact
+        )
         sense = sections.sense
-        if sense == "min" and "OBJSENSE" not in sections.lines and "SENSE:Maximize" in sections.comments[:1]:
+        if (
+            sense == "min"
+            and "OBJSENSE" not in sections.lines
+            and "SENSE:Maximize" in sections.comments[:1]
+        ):
             sense = "max"
-            source.warn("PuLP's comment says that the objective is maximised, which other readers ignore")
+            source.warn(
+                "PuLP's comment says that the objective is maximised, which other readers ignore"
+            )
         parsed = Parsed(
             sections.name, sense, self.offset, self.c, self.A, lower, upper, self.lower, self.upper, self.whole, names,
             self.columns, sections.comments)  # fmt: skip
         return self.constructs.compiled(source, parsed)
 
-    def _refuse(self, wrong: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]) -> None:
+    def _refuse(
+        self, wrong: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]
+    ) -> None:
         """Raise for the first of the lines of these numbers that is wrong."""
         if wrong.any():
             i = int(wrong.argmax())
@@ -156,7 +175,9 @@ class _Reader:
     def _count(self, lines: MpsLines, counts: tuple[int, ...], what: str) -> None:
         """Raise unless all lines have so many words."""
         wrong = np.all([lines.counts != count for count in counts], axis=0)
-        self._refuse(wrong, lines.numbers, lambda i: f"expected {what}; found {lines.counts[i]} words")
+        self._refuse(
+            wrong, lines.numbers, lambda i: f"expected {what}; found {lines.counts[i]} words"
+        )
 
     def _rows(self) -> None:
         """Read ROWS; the first row of type N is the objective, others are dropped."""
@@ -171,7 +192,9 @@ class _Reader:
             first: dict[bytes, int] = {}
             for number, name in zip(lines.numbers.tolist(), names, strict=True):
                 if first.setdefault(name, number) != number:
-                    problem = f"a second row {shown(name.decode())}; the first is in line {first[name]}"
+                    problem = (
+                        f"a second row {shown(name.decode())}; the first is in line {first[name]}"
+                    )
                     raise self.source.fault(number, problem)
         self.kept = self.kinds != b"N"
         self.cost_row = int(self.kept.argmin()) if not self.kept.all() else -1
@@ -183,9 +206,16 @@ class _Reader:
 
     def _columns(self) -> None:
         """Read COLUMNS: entries, costs, and which columns are integer."""
-        found = self._entries("COLUMNS", (3, 5), "column, row and number, or column and two of each")
+        found = self._entries(
+            "COLUMNS", (3, 5), "column, row and number, or column and two of each"
+        )
         self._markers(found)
-        self.columns, numbers, begins, n = found.names, found.numbers, found.begins, len(found.names)
+        self.columns, numbers, begins, n = (
+            found.names,
+            found.numbers,
+            found.begins,
+            len(found.names),
+        )
         of = np.repeat(np.arange(n), np.diff(begins, append=len(numbers)))
         again = pd.Index(found.names if len({*found.names}) < n else range(n)).duplicated()[of]
         moved = np.diff(found.inside, prepend=found.inside[:1]) != 0
@@ -194,8 +224,11 @@ class _Reader:
             (again, "has entries before; expected all of them together"),
             (moved, "has entries before and after a marker"),
         ):
-            said = "column {} " + problem
-            self._refuse(wrong, numbers, lambda i, said=said: said.format(shown(found.names[of[i]])))  # type: ignore[misc]
+
+            def message(i: int, problem: str = problem) -> str:
+                return f"column {shown(found.names[of[i]])} {problem}"
+
+            self._refuse(wrong, numbers, message)
         self.column_lines, self.whole = numbers[begins], found.inside[begins]
 
         order = self._checked(found, of)
@@ -205,18 +238,28 @@ class _Reader:
         self.c[of[costs]] = values[costs] + 0.0
         stays = self.kept[rows] & (values != 0)
         position = (np.cumsum(self.kept) - 1).astype(np.int32)
-        starts = np.concatenate(([0], np.cumsum(np.bincount(of[stays], minlength=n)))).astype(np.int32)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(of[stays], minlength=n)))).astype(
+            np.int32
+        )
         shape = (int(self.kept.sum()), n)
-        self.A: csc_array[Any] = csc_array((values[stays], position[rows[stays]], starts), shape=shape)
+        self.A: csc_array[Any] = csc_array(
+            (values[stays], position[rows[stays]], starts), shape=shape
+        )
 
     def _markers(self, found: _Entries) -> None:
         """Raise unless every second marker ends what the one before it began; the end of COLUMNS ends the last."""
         odd = np.arange(len(found.marks)) % 2
         expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[odd]
         ends = ("'INTORG'", "'INTEND', which ends what 'INTORG' began")
-        self._refuse(found.marks != expected, found.mark_numbers, lambda i: f"expected the marker {ends[i % 2]}")
+        self._refuse(
+            found.marks != expected,
+            found.mark_numbers,
+            lambda i: f"expected the marker {ends[i % 2]}",
+        )
         if len(odd) % 2:
-            self.source.warn("no marker 'INTEND' follows the last 'INTORG'; all columns behind it are integer")
+            self.source.warn(
+                "no marker 'INTEND' follows the last 'INTORG'; all columns behind it are integer"
+            )
 
     def _right_hand_sides(self) -> None:
         """Read RHS; that of the objective is minus its constant."""
@@ -227,7 +270,9 @@ class _Reader:
         starts = {line.partition(":")[0] for line in self.sections.comments}
         if self.offset and starts >= {"Problem", "Class", "Rows", "Non-zeros", "Format"}:
             self.offset = -self.offset
-            self.source.warn("written by GLPK, for which the objective's constant has the opposite sign")
+            self.source.warn(
+                "written by GLPK, for which the objective's constant has the opposite sign"
+            )
         self.row_lower = np.where(self.kinds == b"L", -np.inf, sides)
         self.row_upper = np.where(self.kinds == b"G", np.inf, sides)
 
@@ -236,7 +281,9 @@ class _Reader:
         rows, values = self._vector("RANGES")
         kinds, widths = self.kinds[rows], np.abs(values)
         if (kinds == b"N").any():
-            raise self.source.fault(int(self.row_lines[rows[kinds == b"N"][0]]), "a row of type N has no range")
+            raise self.source.fault(
+                int(self.row_lines[rows[kinds == b"N"][0]]), "a row of type N has no range"
+            )
         down = (kinds == b"L") | ((kinds == b"E") & (values < 0))
         low, high = self.row_lower, self.row_upper
         with np.errstate(over="ignore"):
@@ -245,10 +292,14 @@ class _Reader:
         if not self.exact:
             return
         given = dict(zip(rows.tolist(), widths.tolist(), strict=True))
-        for name, text in _EXACT.findall(self.sections.text, *self.sections.lines.get("RANGES", (0, 0, 0))[1:]):
+        for name, text in _EXACT.findall(
+            self.sections.text, *self.sections.lines.get("RANGES", (0, 0, 0))[1:]
+        ):
             row = self.row_of.get(name, -1)
             if row in given:
-                a, b = (float(text), high[row]) if self.kinds[row] == b"L" else (low[row], float(text))
+                a, b = (
+                    (float(text), high[row]) if self.kinds[row] == b"L" else (low[row], float(text))
+                )
                 if b - a == given[row]:  # else it is left from an earlier version of the line
                     low[row], high[row] = a, b
 
@@ -257,7 +308,9 @@ class _Reader:
         expected = "the section's vector, row and number, or that and one more row and number"
         found = self._entries(title, (2, 3, 4, 5), expected)
         if names := found.names[1:]:
-            raise self.source.fault(int(found.numbers[found.begins[1]]), two_vectors(names[0], found.names[0]))
+            raise self.source.fault(
+                int(found.numbers[found.begins[1]]), two_vectors(names[0], found.names[0])
+            )
         self._checked(found)
         self.row_lines[found.rows] = found.numbers
         return found.rows, found.values
@@ -277,13 +330,22 @@ class _Reader:
                 raise fault(number, f"expected {_TYPES}, the section's vector, and a column")
             place = size - 2
             if not valued:
-                place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
+                place = (
+                    1
+                    if size == 2
+                    or (size == 3 and words[2] not in column_of and words[1] in column_of)
+                    else 2
+                )
             j = self._column(words[place], number)
             if place == 2 and (vector := vector or words[1]) != words[1]:
                 raise fault(number, two_vectors(words[1].decode(), vector.decode()))
             for side, value in sides.items():
                 if seen[side][j]:
-                    raise fault(number, f"the {side} bound of {shown(columns[j])} was given in line {seen[side][j]}")
+                    raise fault(
+                        number,
+                        f"the {side} bound of {shown(columns[j])} was given in line "
+                        f"{seen[side][j]}",
+                    )
                 seen[side][j] = number
                 bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
             if whole:
@@ -297,8 +359,10 @@ class _Reader:
         if below.size:
             self.lower[below] = -np.inf
             self.source.warn(
-                f"line {has_upper[below[0]]}: column {shown(columns[below[0]])} has a negative upper bound, no lower, "
-                f"which is taken as -inf, as CPLEX and COIN do; HiGHS, GLPK and SCIP take it as 0 ({below.size} such)"
+                f"line {has_upper[below[0]]}: column {shown(columns[below[0]])} has a negative "
+                "upper bound, no lower, "
+                "which is taken as -inf, as CPLEX and COIN do; HiGHS, GLPK and SCIP take it as 0 "
+                f"({below.size} such)"
             )
         last = np.maximum(has_lower, has_upper)
         self.column_lines = np.where(last > 0, last, self.column_lines)
@@ -314,7 +378,9 @@ class _Reader:
         j = self.column_of.get(word, -1)
         if j < 0:
             name = word.decode()
-            raise self.source.fault(number, f"no column is called {shown(name)}{hint(name, self.columns)}")
+            raise self.source.fault(
+                number, f"no column is called {shown(name)}{hint(name, self.columns)}"
+            )
         return j
 
     def _sets(self) -> None:
@@ -324,21 +390,34 @@ class _Reader:
             for number, words in self.sections.words(title):
                 fault = partial(self.source.fault, number)
                 weight = number_in(words[-1]) if len(words) > 1 else np.nan
-                is_member = words[0] in self.column_of and np.isfinite(weight) and ordered_set is not None
+                is_member = (
+                    words[0] in self.column_of and np.isfinite(weight) and ordered_set is not None
+                )
                 if words[0].upper() in (b"S1", b"S2") and not is_member:
                     ordered_set = self._set(title, number, words)
                     self.constructs.sets.append(ordered_set)
                 elif ordered_set is None or len(words) > 3:
-                    raise fault("expected S1 or S2 and the name of a set, or a column of the set and its weight")
+                    raise fault(
+                        "expected S1 or S2 and the name of a set, or a column of the set and its "
+                        "weight"
+                    )
                 else:  # some writers put the word SOS before the column
-                    ordered_set.add(self._column(words[len(words) == 3], number), self._weight(words, number), fault)
+                    ordered_set.add(
+                        self._column(words[len(words) == 3], number),
+                        self._weight(words, number),
+                        fault,
+                    )
 
     def _set(self, title: str, number: int, words: list[bytes]) -> OrderedSet:
         """Return the set that a line begins: its type, perhaps a vector, its name, perhaps a priority."""
         kind, rest = words[0].decode().upper(), words[1:]
         if len(rest) > 3 or title[3:] not in ("", kind[1]):
-            raise self.source.fault(number, f"expected S{title[3:] or '1 or S2'} and the name of a set")
-        if len(rest) > 1 and np.isfinite(number_in(rest[-1])):  # the priority says nothing of the solutions
+            raise self.source.fault(
+                number, f"expected S{title[3:] or '1 or S2'} and the name of a set"
+            )
+        if len(rest) > 1 and np.isfinite(
+            number_in(rest[-1])
+        ):  # the priority says nothing of the solutions
             rest = rest[:-1]
         name = rest[-1].decode() if rest else f"set{len(self.constructs.sets) + 1}"
         return OrderedSet(name, int(kind[1]), number)
@@ -349,7 +428,9 @@ class _Reader:
             return np.nan
         weight = number_in(words[-1])
         if not np.isfinite(weight):
-            raise self.source.fault(number, f"expected a finite weight instead of {shown(words[-1].decode())}")
+            raise self.source.fault(
+                number, f"expected a finite weight instead of {shown(words[-1].decode())}"
+            )
         return weight
 
     def _indicators(self) -> None:
@@ -362,7 +443,9 @@ class _Reader:
             i = self.row_of.get(words[1], -1)
             if i < 0:
                 known = map(bytes.decode, self.row_of)
-                raise self.source.fault(number, f"no row is called {shown(name)}{hint(name, [*known])}")
+                raise self.source.fault(
+                    number, f"no row is called {shown(name)}{hint(name, [*known])}"
+                )
             row = int(position[i])
             if not self.kept[i] or row in self.constructs.indicators:
                 problem = "is of type N" if not self.kept[i] else "has an indicator before"
@@ -373,7 +456,9 @@ class _Reader:
     def _bound(self, text: bytes, number: int) -> float:
         value = number_in(text)
         if not isfinite(value) and not _INFINITE.fullmatch(text):
-            raise self.source.fault(number, f"expected a number as bound instead of {shown(text.decode())}")
+            raise self.source.fault(
+                number, f"expected a number as bound instead of {shown(text.decode())}"
+            )
         return value + 0.0
 
     def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
@@ -397,14 +482,23 @@ class _Reader:
             last = np.append(last, heads)[-1]
             at = np.repeat(first + odd, pairs)
             at[1:] += 2 * (np.diff(at) == 0)  # the second row of a line
-            rows = np.fromiter(map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at))
-            values, numbers = numbers_in(words[at + 1].tolist()), np.repeat(lines.numbers, pairs).astype(np.int32)
+            rows = np.fromiter(
+                map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at)
+            )
+            values, numbers = (
+                numbers_in(words[at + 1].tolist()),
+                np.repeat(lines.numbers, pairs).astype(np.int32),
+            )
             said = lines.numbers[marks], words[first[marks] + 2]
             parts.append((rows, values, numbers, before[named[changes]], inside, *said))
-            # words that stayed where they are would leave gaps in memory, which are slow to fill again
+            # words that stayed where they are would leave gaps in memory, which are slow to fill
+            # again
             names.append(b"\n".join([*heads[changes].tolist(), b""]))
             size += len(at)
-        return _Entries(b"".join(names).decode().split("\n")[:-1], *map(np.concatenate, zip(*parts, strict=True)))
+        return _Entries(
+            b"".join(names).decode().split("\n")[:-1],
+            *map(np.concatenate, zip(*parts, strict=True)),
+        )
 
     def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
         """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
@@ -412,12 +506,20 @@ class _Reader:
 
         def word(i: int, behind: int = 0) -> str:
             words = self.sections.line(int(numbers[i]))
-            return words[len(words) % 2 + 2 * (i - int(np.searchsorted(numbers, numbers[i]))) + behind].decode()
+            return words[
+                len(words) % 2 + 2 * (i - int(np.searchsorted(numbers, numbers[i]))) + behind
+            ].decode()
 
         known = map(bytes.decode, self.row_of)
-        self._refuse(rows < 0, numbers, lambda i: f"no row is called {shown(word(i))}{hint(word(i), [*known])}")
         self._refuse(
-            ~np.isfinite(found.values), numbers, lambda i: f"expected a finite number instead of {shown(word(i, 1))}"
+            rows < 0,
+            numbers,
+            lambda i: f"no row is called {shown(word(i))}{hint(word(i), [*known])}",
+        )
+        self._refuse(
+            ~np.isfinite(found.values),
+            numbers,
+            lambda i: f"expected a finite number instead of {shown(word(i, 1))}",
         )
         place = of * max(len(self.kinds), 1) + rows
         if (np.diff(place) > 0).all():  # without copies of millions of numbers
@@ -465,7 +567,11 @@ _FIXED: Final = _Layout(
 
 
 def write_mps(
-    program: Program, path_or_file: Target, *, profile: Profile = "portable", names: Names = "labels"
+    program: Program,
+    path_or_file: Target,
+    *,
+    profile: Profile = "portable",
+    names: Names = "labels",
 ) -> list[Path]:
     """Write a Program as MPS.
 
@@ -475,35 +581,39 @@ def write_mps(
     path_or_file : path or file object
         A path ending in ``.gz`` is compressed. A path is written whole or not at all.
     profile : {"portable", "full", "native", "fixed"}
-        ``portable`` uses only what HiGHS, GLPK, SCIP and COIN read alike. GLPK refuses an OBJSENSE section and COIN
-        ignores it, so the model is always a minimisation, with the objective negated where it was to be maximised;
-        GLPK reads a constant in the RHS section with the opposite sign, so the constant is the cost of a last column
-        fixed at 1. ``full`` keeps both: OBJSENSE, and minus the constant as right-hand side of the objective.
-        ``native`` is ``full`` with an INDICATORS section: rows that an integer switches, of semi-continuous variables,
-        special ordered sets and indicators, are given without M, as CPLEX, Gurobi and SCIP have them.
-        ``fixed`` is ``portable`` on the columns of the oldest readers: names of 8 characters, ``R0000001`` and
-        ``C0000001``, explained in the side file, and numbers of 12 characters, rounded where they need more.
+        ``portable`` uses only what HiGHS, GLPK, SCIP and COIN read alike. GLPK refuses an OBJSENSE
+        section and COIN ignores it, so the model is always a minimisation, with the objective
+        negated where it was to be maximised; GLPK reads a constant in the RHS section with the
+        opposite sign, so the constant is the cost of a last column fixed at 1. ``full`` keeps both:
+        OBJSENSE, and minus the constant as right-hand side of the objective. ``native`` is ``full``
+        with an INDICATORS section: rows that an integer switches, of semi-continuous variables,
+        special ordered sets and indicators, are given without M, as CPLEX, Gurobi and SCIP have
+        them. ``fixed`` is ``portable`` on the columns of the oldest readers: names of 8 characters,
+        ``R0000001`` and ``C0000001``, explained in the side file, and numbers of 12 characters,
+        rounded where they need more.
     names : {"labels", "numbers"}
-        Names from blocks and labels, ``capacity.server3.cpu``, or positions in the Program, ``r7`` and ``c12``.
+        Names from blocks and labels, ``capacity.server3.cpu``, or positions in the Program, ``r7``
+        and ``c12``.
 
     Returns
     -------
     list of Path
-        The files written: the model, and ``<path>.names.json`` if names had to be changed; none for a file object.
+        The files written: the model, and ``<path>.names.json`` if names had to be changed; none for
+        a file object.
 
     Raises
     ------
     ModelError
-        If the objective has logarithms, a lower bound is above the upper one, the bounds of a row differ by more
-        than the largest number, or there are too many names for ``fixed``.
+        If the objective has logarithms, a lower bound is above the upper one, the bounds of a row
+        differ by more than the largest number, or there are too many names for ``fixed``.
 
     Notes
     -----
-    Numbers are the shortest decimals that read back exactly. Rows without any bound are left out: readers drop them.
-    A row with two bounds is one bound and a RANGES entry, the difference; where no double is the exact difference,
-    solvers read the bound of larger size off by its last bit, and a comment gives it to
-    :func:`fairlp.models.files.programs.read_program`. GLPK reads fractional bounds of integer columns, but does not
-    solve such models.
+    Numbers are the shortest decimals that read back exactly. Rows without any bound are left out:
+    readers drop them. A row with two bounds is one bound and a RANGES entry, the difference; where
+    no double is the exact difference, solvers read the bound of larger size off by its last bit,
+    and a comment gives it to :func:`fairlp.models.files.programs.read_program`. GLPK reads
+    fractional bounds of integer columns, but does not solve such models.
     """
     require_known(profile, _PROFILES, f"no MPS profile is called {profile!r}")
     check_writable(program, "MPS")
@@ -526,7 +636,9 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
 
     head = about(program)
     if sign < 0:
-        head.append("objective: NEGATED. The model maximises; this file minimises minus its objective.")
+        head.append(
+            "objective: NEGATED. The model maximises; this file minimises minus its objective."
+        )
     elif maximised:
         head.append("objective: maximised, see OBJSENSE")
     if extra is not None:
@@ -535,10 +647,19 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
         head.append("The objective's constant is minus the right-hand side of the objective row.")
     head += left_out(kept)
     if profile == "fixed":
-        head.append("Names are numbers; the file with .names.json after its name says what they stand for.")
+        head.append(
+            "Names are numbers; the file with .names.json after its name says what they stand for."
+        )
         rounded = sum(
             int((np.array(short_decimals(array), dtype=float) != array).sum())
-            for array in (program.A.data, program.c, sides, widths, program.col_lower, program.col_upper)
+            for array in (
+                program.A.data,
+                program.c,
+                sides,
+                widths,
+                program.col_lower,
+                program.col_upper,
+            )
         )
         head.append(f"Numbers rounded to {FIXED_NUMBER} characters: {rounded}.")
     # COIN reads free MPS only when the NAME line says so; others ignore the word
@@ -569,7 +690,10 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
     if bounds:
         yield f"BOUNDS\n{bounds}"
     if indicators:
-        lines = (f" IF {use.rows[i]} {use.columns[j]} {active}\n" for i, (j, active, _) in indicators.items())
+        lines = (
+            f" IF {use.rows[i]} {use.columns[j]} {active}\n"
+            for i, (j, active, _) in indicators.items()
+        )
         yield "INDICATORS\n" + "".join(lines)
     yield "ENDATA\n"
 
@@ -585,14 +709,19 @@ def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.nd
     if np.isinf(widths).any():
         i = int(np.isinf(widths).argmax())
         raise ModelError(
-            f"program {program.name!r}: row {program.row_names[i]!r} has the bounds {lower[i]} and {upper[i]}, and MPS "
-            "cannot say a difference that large; leave out a bound that means none, or write an LP file"
+            f"program {program.name!r}: row {program.row_names[i]!r} has the bounds {lower[i]} and "
+            f"{upper[i]}, and MPS "
+            "cannot say a difference that large; leave out a bound that means none, or write an LP "
+            "file"
         )
-    # A reader computes the other bound from the difference: take the side from which it comes out exactly, else the
-    # smaller one, from which the other is off by its last bit at most (and by rounding, where numbers are rounded).
+    # A reader computes the other bound from the difference: take the side from which it comes out
+    # exactly, else the smaller one, from which the other is off by its last bit at most (and by
+    # rounding, where numbers are rounded).
     low, high = np.where(both, lower, 0.0), np.where(both, upper, 0.0)
     smaller = np.abs(high) < np.abs(low)
-    from_upper = both & (smaller if rounded else (low + widths != high) & ((high - widths == low) | smaller))
+    from_upper = both & (
+        smaller if rounded else (low + widths != high) & ((high - widths == low) | smaller)
+    )
     equal = lower == upper
     kinds = np.where(equal, "E", np.where(has_lower & ~from_upper, "G", "L")).tolist()
     sides = np.where(has_lower & ~from_upper, lower, np.where(has_upper, upper, 0.0))
@@ -600,7 +729,12 @@ def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.nd
 
 
 def _ranges(
-    program: Program, names: list[str], kinds: list[str], widths: np.ndarray, which: list[int], layout: _Layout
+    program: Program,
+    names: list[str],
+    kinds: list[str],
+    widths: np.ndarray,
+    which: list[int],
+    layout: _Layout,
 ) -> Iterator[str]:
     """Yield the lines of the RANGES section, and in comments the bounds that they give only nearly."""
     texts = layout.numbers(widths)
@@ -612,7 +746,9 @@ def _ranges(
             yield f"* {names[i]}: the other bound is exactly {decimal(other)}\n"
 
 
-def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layout: _Layout) -> Iterator[str]:
+def _columns(
+    program: Program, use: Naming, kept: np.ndarray, sign: float, layout: _Layout
+) -> Iterator[str]:
     """Yield the COLUMNS section: cost, then rows in order; markers around runs of integer columns."""
     n, entries = program.n_columns, program.A.tocoo(copy=False)
     rows, of, values = entries.row, entries.col, entries.data
@@ -636,7 +772,9 @@ def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layou
     runs = np.concatenate(([0], np.flatnonzero(np.diff(whole)) + 1))
     cuts = np.searchsorted(of, [*runs.tolist(), n]).tolist()
     for run, start, stop in zip(runs.tolist(), cuts, cuts[1:], strict=False):
-        markers = [layout.marker % kind for kind in ("INTORG", "INTEND") if whole[run : run + 1].any()]
+        markers = [
+            layout.marker % kind for kind in ("INTORG", "INTEND") if whole[run : run + 1].any()
+        ]
         yield from markers[:1]
         for begin in range(start, stop, _PIECE):
             yield "".join(islice(lines, min(_PIECE, stop - begin)))
@@ -646,8 +784,9 @@ def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layou
 def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str]:
     """Yield the lines of the BOUNDS section for all but continuous columns on [0, inf).
 
-    Readers differ in the upper bound of an integer column that has none, and in the lower bound that a negative upper
-    bound implies: both are always written, the lower one first. (0 below 0 is a fixed column.)
+    Readers differ in the upper bound of an integer column that has none, and in the lower bound
+    that a negative upper bound implies: both are always written, the lower one first. (0 below 0 is
+    a fixed column.)
     """
     lower, upper, whole = program.col_lower, program.col_upper, program.integrality.astype(bool)
     which = np.flatnonzero(whole | (lower != 0) | (upper != np.inf))

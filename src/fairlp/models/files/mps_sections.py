@@ -56,7 +56,9 @@ class MpsLines:
 
     def __iter__(self) -> Iterator[tuple[int, list[bytes]]]:
         words = self.words
-        for number, first, count in zip(self.numbers.tolist(), self.first.tolist(), self.counts.tolist(), strict=True):
+        for number, first, count in zip(
+            self.numbers.tolist(), self.first.tolist(), self.counts.tolist(), strict=True
+        ):
             yield number, words[first : first + count]
 
 
@@ -96,14 +98,20 @@ class MpsSections:
         head = self.text[: titles[0]] if titles else self.text
         for k, line in enumerate(head.split(b"\n")):
             if line.strip() and not line.startswith(b"*"):
-                raise source.fault(k + 1, "expected a section of MPS, such as NAME or ROWS, in the first column")
+                raise source.fault(
+                    k + 1, "expected a section of MPS, such as NAME or ROWS, in the first column"
+                )
         if not titles:
-            raise source.fault(source.last_line, "the file ends without any section of MPS; it was cut off")
+            raise source.fault(
+                source.last_line, "the file ends without any section of MPS; it was cut off"
+            )
         self._find(titles)
         if "ENDATA" not in self.lines:
             raise source.fault(source.last_line, "the file ends without ENDATA; it was cut off")
         head = self.text[: min(self.lines["ROWS"][1], PIECE)]  # no writer says more
-        self.comments = [line[1:].strip().decode() for line in head.split(b"\n") if line.startswith(b"*")]
+        self.comments = [
+            line[1:].strip().decode() for line in head.split(b"\n") if line.startswith(b"*")
+        ]
 
     def _find(self, titles: list[int]) -> None:
         """Check the titles, note the lines of each section, and read what stands before the rows."""
@@ -115,7 +123,9 @@ class MpsSections:
             line = self.text[start:begin]
             words = line.split()
             data = [(number, words[1:])] if len(words) > 1 else []
-            if title == "OBJSENSE" and len(words) == 1 and words[0].upper() in _SENSES:  # not moved in
+            if (
+                title == "OBJSENSE" and len(words) == 1 and words[0].upper() in _SENSES
+            ):  # not moved in
                 data = [(number, words)]
             else:
                 previous, title = title, words[0].decode().upper()
@@ -138,18 +148,24 @@ class MpsSections:
                     self.objective = found[0].decode()
                 else:
                     alone = f"expected {title} alone on its line; lines of data begin with a space"
-                    raise self.source.fault(at, alone if at == number else f"unexpected after {title}")
+                    raise self.source.fault(
+                        at, alone if at == number else f"unexpected after {title}"
+                    )
         for at, word in senses:
             if word not in _SENSES or len(senses) > 1:
                 raise self.source.fault(at, "expected one word, MAX or MIN, in OBJSENSE")
             self.sense = _SENSES[word]
         if beyond:
-            self.source.warn(f"line {beyond}: what stands after ENDATA is no part of the program and is not read")
+            self.source.warn(
+                f"line {beyond}: what stands after ENDATA is no part of the program and is not read"
+            )
 
     def _check(self, title: str, previous: str, number: int) -> None:
         """Raise when a section cannot stand in line ``number``."""
         order = _ORDER.get(title, 0)
-        absent = [name for name in ("ROWS", "COLUMNS") if order > _ORDER[name] and name not in self.lines]
+        absent = [
+            name for name in ("ROWS", "COLUMNS") if order > _ORDER[name] and name not in self.lines
+        ]
         if title in _REFUSED:
             problem = f"section {title} says what no linear or mixed-integer program can"
         elif not order:
@@ -198,7 +214,9 @@ class MpsSections:
             words = text.split()
             codes = np.frombuffer(text, dtype=np.uint8)
             black = codes > ord(" ")
-            begins = np.flatnonzero(black[1:] > black[:-1])  # of words; the text begins with the end of the title
+            begins = np.flatnonzero(
+                black[1:] > black[:-1]
+            )  # of words; the text begins with the end of the title
             ends = np.flatnonzero(codes == ord("\n"))
             counts = np.diff(np.searchsorted(begins, ends), prepend=0)
         used = np.flatnonzero(counts)
@@ -208,5 +226,7 @@ class MpsSections:
         """Return the fields of a line in fixed format that are not blank."""
         text = line.decode()
         if "\t" in text or any(text[a:b].strip(" ") for a, b in _GAPS):
-            raise LayoutError("has text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61", number)
+            raise LayoutError(
+                "has text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61", number
+            )
         return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip(" "))]

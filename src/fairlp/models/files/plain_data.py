@@ -8,10 +8,13 @@ from typing import Any
 from ...errors import FileFormatError
 from .whole_files import MOST_DEPTH
 
-TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
+TOO_DEEP = (
+    f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
+)
 
-#: A type (``float`` is any number, ``object`` anything); None; a tuple of alternatives; a list of what each entry is; a
-#: dict with what each key has, ``{str: form}`` where any keys may stand. Further keys are not looked at.
+#: A type (``float`` is any number, ``object`` anything); None; a tuple of alternatives; a list of
+#: what each entry is; a dict with what each key has, ``{str: form}`` where any keys may stand.
+#: Further keys are not looked at.
 Form = Any
 
 
@@ -78,7 +81,9 @@ def _is_of(value: Any, form: Form) -> bool:
     if form is None:
         return value is None
     if form is float or form is int:
-        return isinstance(value, (int, float) if form is float else int) and not isinstance(value, bool)
+        return isinstance(value, (int, float) if form is float else int) and not isinstance(
+            value, bool
+        )
     return isinstance(form, type) and isinstance(value, form)
 
 
@@ -99,5 +104,11 @@ def _words(form: Form) -> str:
             return "a list"
         case dict():
             return "a mapping"
-    words = {float: "a number", int: "a whole number", str: "text", bool: "true or false", None: "null"}
+    words = {
+        float: "a number",
+        int: "a whole number",
+        str: "text",
+        bool: "true or false",
+        None: "null",
+    }
     return words[form]

@@ -1,6 +1,7 @@
 """Read MPS and LP files from anywhere into a Program, and write one as MPS, LP or NL; the suffix tells which.
 
-What our own writers did to a Program is undone: names, blocks, sense, constant, and rows written as two.
+What our own writers did to a Program is undone: names, blocks, sense, constant, and rows written as
+two.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ _EXPECTED: Final = "expected .mps, .lp, .mps.gz or .lp.gz"
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
 #: Symbols of the indices, whose own are in no file.
 _SYMBOLS: Final = "ijklmnopq"
-_CONSTANT = re.compile(r"The objective's constant is the cost of column (\S+), which is fixed at 1\.")
+_CONSTANT = re.compile(
+    r"The objective's constant is the cost of column (\S+), which is fixed at 1\."
+)
 _SOURCE = re.compile(
-    r"^source: (.*?)(?=\n(?:objective: |The objective's |Rows without |A row with |Names |Numbers )|\Z)", re.M | re.S
+    r"^source: (.*?)(?=\n(?:objective: |The objective's |Rows without |A row with |Names |Numbers )|\Z)",
+    re.M | re.S,
 )
 _NUMBERED = re.compile(r"r\d+|c\d+|R\d{7}|C\d{7}")
 _LOWER, _UPPER = re.compile(r"\.lower(_\d+)?$"), re.compile(r"\.upper(_\d+)?$")
@@ -55,20 +59,21 @@ def read_program(path: str | Path) -> Program:
     Returns
     -------
     Program
-        With the names of the file, in a block of rows called ``row`` and one of columns called ``column``. Files
-        that fairlp wrote give back their blocks and labels (as text), sense and constant; ``<path>.names.json``
-        is used if it is there.
+        With the names of the file, in a block of rows called ``row`` and one of columns called
+        ``column``. Files that fairlp wrote give back their blocks and labels (as text), sense and
+        constant; ``<path>.names.json`` is used if it is there.
 
     Raises
     ------
     FileFormatError
-        When the file is not there, cut off, compressed wrongly, not text, or says something that no linear or
-        mixed-integer program can be; the message gives file, line, text and what was expected.
+        When the file is not there, cut off, compressed wrongly, not text, or says something that no
+        linear or mixed-integer program can be; the message gives file, line, text and what was
+        expected.
 
     Notes
     -----
-    Where solvers read a file differently, a `FairlpWarning` says so; see ``docs/model-files.md``. Bounds of 1e20 and
-    more mean none, as solvers take them, except in files that fairlp wrote.
+    Where solvers read a file differently, a `FairlpWarning` says so; see ``docs/model-files.md``.
+    Bounds of 1e20 and more mean none, as solvers take them, except in files that fairlp wrote.
 
     Examples
     --------
@@ -88,7 +93,9 @@ def read_program(path: str | Path) -> Program:
     else:
         from .lp import parse_lp as parse
     with _without_collection():
-        return _restored(path, parse(_open(path)))  # the text, which is no longer needed, takes most of the memory
+        return _restored(
+            path, parse(_open(path))
+        )  # the text, which is no longer needed, takes most of the memory
 
 
 @contextmanager
@@ -112,14 +119,16 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     path : str or Path
         ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
     **options
-        ``profile="portable"`` (default), ``"full"``, ``"native"`` or ``"fixed"`` for MPS, ``constant="column"``
-        (default) or ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
-        :func:`fairlp.models.files.mps.write_mps` and :func:`fairlp.models.files.lp.write_lp`.
+        ``profile="portable"`` (default), ``"full"``, ``"native"`` or ``"fixed"`` for MPS,
+        ``constant="column"`` (default) or ``"term"`` for LP, ``names="labels"`` (default) or
+        ``"numbers"`` for both; see :func:`fairlp.models.files.mps.write_mps` and
+        :func:`fairlp.models.files.lp.write_lp`.
 
     Returns
     -------
     list of Path
-        The files written: the model and, when labels had to be changed to fit the format, ``<path>.names.json``.
+        The files written: the model and, when labels had to be changed to fit the format,
+        ``<path>.names.json``.
 
     Raises
     ------
@@ -137,7 +146,8 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
 
         return write_lp(program, target, **options)
     raise FileFormatError(
-        f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or .nl, from a Model)"
+        f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or "
+        ".nl, from a Model)"
     )
 
 
@@ -153,8 +163,8 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     Returns
     -------
     list of Path
-        ``x.nl``, ``x.row`` and ``x.col``: the names, a line each, in the order of the file. The objective's name is
-        the last line of ``x.row``.
+        ``x.nl``, ``x.row`` and ``x.col``: the names, a line each, in the order of the file. The
+        objective's name is the last line of ``x.row``.
 
     Raises
     ------
@@ -172,14 +182,19 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     """
     target = home(path)
     if target.suffix.lower() != ".nl":
-        raise FileFormatError(f"cannot write {target.name!r} as .nl; expected a name that ends in .nl")
+        raise FileFormatError(
+            f"cannot write {target.name!r} as .nl; expected a name that ends in .nl"
+        )
     require_folder(target)
     concrete = model.to_pyomo()  # which says what to do without Pyomo
     from pyomo.opt import WriterFactory
 
     files = [target, target.with_suffix(".row"), target.with_suffix(".col")]
     with drafts(*files) as places, ExitStack() as stack:
-        streams = [stack.enter_context(open(place, "w", encoding="utf-8", newline="\n")) for place in places]
+        streams = [
+            stack.enter_context(open(place, "w", encoding="utf-8", newline="\n"))
+            for place in places
+        ]
         WriterFactory("nl_v2").write(concrete, *streams, symbolic_solver_labels=True)
     return files
 
@@ -204,14 +219,18 @@ def _open(path: Path) -> Source:
         found = re.search(b"[%b]" % re.escape(_CONTROL), content)
         assert found
         line = content.count(b"\n", 0, found.start()) + 1
-        raise source.fault(line, f"byte 0x{found[0][0]:02x} is no text; expected an MPS or LP file in UTF-8")
+        raise source.fault(
+            line, f"byte 0x{found[0][0]:02x} is no text; expected an MPS or LP file in UTF-8"
+        )
     try:
         if not content.isascii():
             content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         advice = "save it as UTF-8, or convert it (iconv -f LATIN1 -t UTF-8)"
-        raise source.fault(line, f"byte 0x{content[error.start]:02x} is not UTF-8; {advice}") from None
+        raise source.fault(
+            line, f"byte 0x{content[error.start]:02x} is not UTF-8; {advice}"
+        ) from None
     return source
 
 
@@ -239,10 +258,13 @@ def _restored(path: Path, parsed: Parsed) -> Program:
     ):
         if missing := entries.keys() - set(names):
             raise FileFormatError(
-                f"{path}.names.json explains {what} {min(missing)!r}, which is not in {path.name}: they "
+                f"{path}.names.json explains {what} {min(missing)!r}, which is not in {path.name}: "
+                "they "
                 "do not belong together; remove it to read the model with the names of the file"
             )
-        keys.append(_keys(names, entries, split=ours and f"Names of {what}s: as given." not in text))
+        keys.append(
+            _keys(names, entries, split=ours and f"Names of {what}s: as given." not in text)
+        )
     rows, columns = keys
     if side is not None:
         rows = _join_rows(parsed, rows)
@@ -266,13 +288,16 @@ def _side_file(model: Path) -> tuple[NameMap, NameMap] | None:
         maps = document["rows"], document["columns"]
         for entry in (entry for names in maps for entry in names.values()):
             texts = [entry["block"], entry["name"], *entry["labels"]]
-            if not all(isinstance(text, str) for text in texts) or not isinstance(entry["labels"], list):
+            if not all(isinstance(text, str) for text in texts) or not isinstance(
+                entry["labels"], list
+            ):
                 raise TypeError(shown(str(entry)))
     except FileFormatError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileFormatError(
-            f"{path} does not explain names as fairlp writes it ({shown(str(error))}); restore it, or remove it to "
+            f"{path} does not explain names as fairlp writes it ({shown(str(error))}); restore it, "
+            "or remove it to "
             "read the model with the names of the file"
         ) from None
     return maps
@@ -306,7 +331,9 @@ def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
     for i, name in enumerate(names if entries else ()):
         if entry := entries.get(name):
             key = (entry["block"], *entry["labels"])
-            keys[i] = key if _shown_key(key) == entry["name"] or len(key) == 1 else (None, entry["name"])
+            keys[i] = (
+                key if _shown_key(key) == entry["name"] or len(key) == 1 else (None, entry["name"])
+            )
     return keys
 
 
@@ -328,7 +355,11 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
             a, b, end = rows.indptr[i : i + 3].tolist()
             if all(np.array_equal(part[a:b], part[b:end]) for part in (rows.indices, rows.data)):
                 upper[i], kept[i + 1] = upper[i + 1], False
-    parsed.A, parsed.row_lower, parsed.row_upper = rows[np.flatnonzero(kept)].tocsc(), lower[kept], upper[kept]
+    parsed.A, parsed.row_lower, parsed.row_upper = (
+        rows[np.flatnonzero(kept)].tocsc(),
+        lower[kept],
+        upper[kept],
+    )
     if parsed.switched is not None:
         parsed.switched = parsed.switched[kept]
     return list(compress(keys, kept))
@@ -386,7 +417,9 @@ def _block(name: str, keys: list[_Key], start: int) -> Block | None:
     axes, codes = [], []
     for k in range(count):
         places: dict[str, int] = defaultdict(counter().__next__)
-        codes.append(np.fromiter(map(places.__getitem__, map(itemgetter(k + 1), keys)), np.int64, len(keys)))
+        codes.append(
+            np.fromiter(map(places.__getitem__, map(itemgetter(k + 1), keys)), np.int64, len(keys))
+        )
         symbol = _SYMBOLS[k] if k < len(_SYMBOLS) else f"{_SYMBOLS[0]}{k}"
         axes.append((symbol, pd.Index([*places], dtype=object)))
     block = Block(name, tuple(axes), start, start + len(keys))

@@ -19,7 +19,8 @@ from ..programs.program import Program
 from .model_text import file_names
 from .whole_files import home, write_text
 
-# The proof of a linear program's optimum as a VIPR 1.0 certificate, the format of exact SCIP and of ``viprchk``.
+# The proof of a linear program's optimum as a VIPR 1.0 certificate, the format of exact SCIP and of
+# ``viprchk``.
 
 Entries = Sequence[tuple[int, Fraction]]
 
@@ -44,7 +45,8 @@ def vipr(proof: ExactProof) -> str:
     """
     if proof.t is not None:
         raise UnsupportedError(
-            "a VIPR certificate holds one linear program, and a leximin is a sequence of them; write a .json, or the "
+            "a VIPR certificate holds one linear program, and a leximin is a sequence of them; "
+            "write a .json, or the "
             "certificate of one program's solution"
         )
     program, found = proof.program, proof.rounds[0]
@@ -57,7 +59,8 @@ def vipr(proof: ExactProof) -> str:
     sense = "G" if program.sense == "min" else "L"
     lines = [
         f"% {' '.join(ascii(program.name).split())}, written by fairlp",
-        f"% constant of the objective, which the range below leaves out: {Fraction(program.offset)}",
+        "% constant of the objective, which the range below leaves out: "
+        f"{Fraction(program.offset)}",
         "VER 1.0",
         f"VAR {program.n_columns}",
         *columns,
@@ -84,7 +87,9 @@ def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
     """Return column and coefficient of every entry of each row."""
     A = program.A.tocsr()
     A.sort_indices()
-    pairs = [(j, Fraction(value)) for j, value in zip(A.indices.tolist(), A.data.tolist(), strict=True)]
+    pairs = [
+        (j, Fraction(value)) for j, value in zip(A.indices.tolist(), A.data.tolist(), strict=True)
+    ]
     return [[pair for pair in pairs[a:b] if pair[1]] for a, b in pairwise(A.indptr.tolist())]
 
 
@@ -107,7 +112,9 @@ def _constraints(program: Program, found: ProofRound) -> list[ViprLine]:
     return [line for part in parts for line in _sides(*part, program.sense)]
 
 
-def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str) -> list[ViprLine]:
+def _sides(
+    name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str
+) -> list[ViprLine]:
     """Return the sides of a row or column that are there; the dual goes to the one that its sign is of."""
     if low == high:
         return [ViprLine(name, "E", Fraction(low), entries, dual)]
@@ -144,7 +151,11 @@ def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     """Return a proof as plain data, rationals as text."""
     program, columns, rows = proof.program, proof.program.column_names, proof.program.row_names
     levels = [
-        [one.name, one.row, *(None if value is None else _text(value) for value in (one.level, one.claimed))]
+        [
+            one.name,
+            one.row,
+            *(None if value is None else _text(value) for value in (one.level, one.claimed)),
+        ]
         for one in proof.levels
     ]
     statement = {
@@ -174,16 +185,22 @@ def _program(program: Program, columns: Sequence[str], rows: Sequence[str]) -> d
         "name": program.name,
         "sense": program.sense,
         "offset": _text(program.offset),
-        "columns": [[name, _text(cost), _side(low), _side(high)] for name, cost, low, high in bounds],
+        "columns": [
+            [name, _text(cost), _side(low), _side(high)] for name, cost, low, high in bounds
+        ],
         "rows": [[name, _side(low), _side(high), given] for name, low, high, given in sides],
     }
 
 
-def _round(program: Program, columns: Sequence[str], rows: Sequence[str], one: ProofRound) -> dict[str, Any]:
+def _round(
+    program: Program, columns: Sequence[str], rows: Sequence[str], one: ProofRound
+) -> dict[str, Any]:
     """Return where everything is in a round's optimum, and who is blocked there."""
     inside = map(status_name, one.basis[0], program.col_lower, program.col_upper)
     active = map(status_name, one.basis[1], program.row_lower, program.row_upper)
-    costs = (Fraction(float(cost)) * value for cost, value in zip(program.c, one.x, strict=True) if cost)
+    costs = (
+        Fraction(float(cost)) * value for cost, value in zip(program.c, one.x, strict=True) if cost
+    )
     return {
         "value": str(sum(costs, Fraction(float(program.offset)))),
         "columns": [list(part) for part in zip(columns, inside, map(str, one.x), strict=True)],
@@ -221,11 +238,21 @@ def _laid_out(data: dict[str, Any]) -> str:
     def lines(value: Any, depth: int) -> str:
         margin = " " * depth
         if isinstance(value, dict) and value:
-            inner = (f"{margin} {json.dumps(name)}: {lines(part, depth + 1)}" for name, part in value.items())
+            inner = (
+                f"{margin} {json.dumps(name)}: {lines(part, depth + 1)}"
+                for name, part in value.items()
+            )
             return "{\n" + ",\n".join(inner) + f"\n{margin}}}"
-        if isinstance(value, list) and any(isinstance(part, list | dict) for part in value) and depth < 4:
+        if (
+            isinstance(value, list)
+            and any(isinstance(part, list | dict) for part in value)
+            and depth < 4
+        ):
             deeper = any(isinstance(part, dict) for part in value)
-            inner = (f"{margin} {lines(part, depth + 1) if deeper else json.dumps(part)}" for part in value)
+            inner = (
+                f"{margin} {lines(part, depth + 1) if deeper else json.dumps(part)}"
+                for part in value
+            )
             return "[\n" + ",\n".join(inner) + f"\n{margin}]"
         return json.dumps(value)
 

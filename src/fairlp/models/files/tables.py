@@ -18,8 +18,11 @@ from .whole_files import home, read_text
 if TYPE_CHECKING:
     from ..instances.instance import Instance
 
-#: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers are only numbers.
-_FORMULA = re.compile(r"'*(?![+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|[+-]?inf$)[=+\-@\t\r].", re.DOTALL)
+#: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers
+#: are only numbers.
+_FORMULA = re.compile(
+    r"'*(?![+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|[+-]?inf$)[=+\-@\t\r].", re.DOTALL
+)
 
 
 def guarded(cell: str) -> str:
@@ -49,7 +52,9 @@ def each_cell(text: str, function: Callable[[str], str]) -> str:
     """Return CSV with a function of each cell."""
     changed = io.StringIO()
     rows = csv.reader(io.StringIO(text, newline=""))
-    csv.writer(changed, lineterminator="\n").writerows([function(cell) for cell in row] for row in rows)
+    csv.writer(changed, lineterminator="\n").writerows(
+        [function(cell) for cell in row] for row in rows
+    )
     return changed.getvalue()
 
 
@@ -60,8 +65,8 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
     ----------
     path : str or Path
         Either a table of users × servers (first column ``user``, a column for each server, as
-        :meth:`Allocation.to_csv` writes it), or a long table with columns ``user``, ``server`` and ``tasks`` (rows of
-        one pair are added up). Pairs that are not there have no tasks.
+        :meth:`Allocation.to_csv` writes it), or a long table with columns ``user``, ``server`` and
+        ``tasks`` (rows of one pair are added up). Pairs that are not there have no tasks.
     instance : Instance
         Whose labels the table must use.
 
@@ -73,12 +78,15 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
     Raises
     ------
     FileFormatError
-        When the file cannot be read, names a user or server that the instance does not have, or holds no numbers.
+        When the file cannot be read, names a user or server that the instance does not have, or
+        holds no numbers.
     """
     where = str(path)
     table = read_table(home(path), {"user": str, "server": str})
     if "user" not in table.columns:
-        raise FileFormatError(f"{where!r} has no column 'user'; expected it first, then a column for each server")
+        raise FileFormatError(
+            f"{where!r} has no column 'user'; expected it first, then a column for each server"
+        )
     users = {str(user): user for user in instance.users}
     servers = {str(server): server for server in instance.servers}
     _known(table["user"], users, "user", where)
@@ -87,14 +95,18 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
         tasks = as_numbers(table["tasks"])
         for k in np.flatnonzero(~np.isfinite(tasks))[:1]:
             raise _no_number(where, table["user"][k], table["server"][k], table["tasks"][k])
-        wide = table.assign(tasks=tasks).pivot_table(index="user", columns="server", values="tasks", aggfunc="sum")
+        wide = table.assign(tasks=tasks).pivot_table(
+            index="user", columns="server", values="tasks", aggfunc="sum"
+        )
     else:
         for twice in table["user"][table["user"].duplicated()]:
             raise FileFormatError(f"{where!r} has user {twice!r} twice")
         wide = table.set_index("user")
         _known(pd.Series(wide.columns.astype(str)), servers, "server", where)
     numbers = wide.apply(as_numbers)
-    bad = np.argwhere(~np.isfinite(numbers.to_numpy(dtype=float)) & wide.notna().to_numpy(dtype=bool))
+    bad = np.argwhere(
+        ~np.isfinite(numbers.to_numpy(dtype=float)) & wide.notna().to_numpy(dtype=bool)
+    )
     if len(bad):
         row, column = bad[0]
         raise _no_number(where, wide.index[row], wide.columns[column], wide.iloc[row, column])
@@ -118,7 +130,13 @@ def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
         if not isinstance(table.index, pd.RangeIndex):
             raise ValueError("a row has more cells than there are columns")
         return table
-    except (ValueError, OverflowError, csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except (
+        ValueError,
+        OverflowError,
+        csv.Error,
+        pd.errors.ParserError,
+        pd.errors.EmptyDataError,
+    ) as error:
         raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
 
 
@@ -138,5 +156,6 @@ def _known(found: pd.Series, known: dict[str, object], what: str, where: str) ->
     names = found.astype(str)
     for name in names[~names.isin(list(known))]:
         raise FileFormatError(
-            f"{where!r} has tasks of {what} {name!r}, who is not in the instance; {nearest(name, known)}"
+            f"{where!r} has tasks of {what} {name!r}, who is not in the instance; "
+            f"{nearest(name, known)}"
         )

@@ -1,7 +1,7 @@
 """Public cluster traces as instances: Alibaba's GPU trace of 2023 ("openb") and the servers of PAI 2020.
 
-Neither trace says which user a task belongs to. Users are therefore constructed: one for each class of tasks that ask
-for the same.
+Neither trace says which user a task belongs to. Users are therefore constructed: one for each class
+of tasks that ask for the same.
 """
 
 from __future__ import annotations
@@ -27,20 +27,24 @@ _MILLI, _MIB = 1000, 1024
 _PAI_COLUMNS = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 
 
-def read_alibaba_gpu(nodes_csv: str | Path, tasks_csv: str | Path, *, name: str = "alibaba-gpu-v2023") -> Instance:
+def read_alibaba_gpu(
+    nodes_csv: str | Path, tasks_csv: str | Path, *, name: str = "alibaba-gpu-v2023"
+) -> Instance:
     """Return the servers and demand classes of Alibaba's GPU trace of 2023.
 
-    Every server is a row of its own, with the attribute ``gpu_model`` (missing where it has no GPU). A user is a demand
-    class: all tasks of the same CPU, memory, GPUs, fraction of a GPU and ``gpu_spec`` as written; its task limit is
-    the number of these tasks. A ``gpu_spec`` becomes a condition such as ``gpu_model in ['G2', 'P100']``.
+    Every server is a row of its own, with the attribute ``gpu_model`` (missing where it has no
+    GPU). A user is a demand class: all tasks of the same CPU, memory, GPUs, fraction of a GPU and
+    ``gpu_spec`` as written; its task limit is the number of these tasks. A ``gpu_spec`` becomes a
+    condition such as ``gpu_model in ['G2', 'P100']``.
 
     Parameters
     ----------
     nodes_csv : str or Path
         ``openb_node_list_*.csv``, with columns sn, cpu_milli, memory_mib, gpu, model.
     tasks_csv : str or Path
-        ``openb_pod_list_*.csv``, with columns name, cpu_milli, memory_mib, num_gpu, gpu_milli, and, if the file has
-        them, gpu_spec and creation_time (which gives users the attribute ``first_seen``, in seconds).
+        ``openb_pod_list_*.csv``, with columns name, cpu_milli, memory_mib, num_gpu, gpu_milli, and,
+        if the file has them, gpu_spec and creation_time (which gives users the attribute
+        ``first_seen``, in seconds).
     name : str
 
     Returns
@@ -62,19 +66,33 @@ def read_alibaba_gpu(nodes_csv: str | Path, tasks_csv: str | Path, *, name: str 
     _refuse(nodes, blank, "model", "is blank on a server with GPUs; expected its model", nodes_csv)
     tasks = _read(tasks_csv, ["name", *_CLASS[:-1]], optional=["gpu_spec", "creation_time"])
     amounts = _whole(tasks, _CLASS[:-1], tasks_csv)
-    _refuse(tasks, amounts[:, 3] > _MILLI, "gpu_milli", f"is above {_MILLI}; expected 1/1000 of one GPU", tasks_csv)
+    _refuse(
+        tasks,
+        amounts[:, 3] > _MILLI,
+        "gpu_milli",
+        f"is above {_MILLI}; expected 1/1000 of one GPU",
+        tasks_csv,
+    )
     table = pd.DataFrame(amounts, columns=_CLASS[:-1])
     specs = tasks.get("gpu_spec", pd.Series("", index=tasks.index))
     table["gpu_spec"] = specs.to_numpy()
     gaps = (specs != "") & specs.str.contains(r"(?:^|\|)\s*(?:\||$)")
-    _refuse(tasks, gaps, "gpu_spec", "is {!r}; expected models joined with '|', none of them blank", tasks_csv)
+    _refuse(
+        tasks,
+        gaps,
+        "gpu_spec",
+        "is {!r}; expected models joined with '|', none of them blank",
+        tasks_csv,
+    )
     table["tasks"] = 1
     aggregate = {"tasks": "sum"}
     if "creation_time" in tasks:
         table["first_seen"] = _whole(tasks, ["creation_time"], tasks_csv)[:, 0]
         aggregate["first_seen"] = "min"
     classes = table.groupby(_CLASS, sort=False, as_index=False).agg(aggregate)
-    demands = classes[["cpu_milli", "memory_mib"]].assign(gpu=classes["num_gpu"] * classes["gpu_milli"])
+    demands = classes[["cpu_milli", "memory_mib"]].assign(
+        gpu=classes["num_gpu"] * classes["gpu_milli"]
+    )
     labels = [_class_label(*row) for row in classes[_CLASS].itertuples(index=False, name=None)]
     try:
         return Instance.from_arrays(
@@ -112,7 +130,8 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
     Raises
     ------
     FileFormatError
-        When a row is malformed, or a capacity missing or negative; the message gives line and column.
+        When a row is malformed, or a capacity missing or negative; the message gives line and
+        column.
     """
     columns: Sequence[str] = _PAI_COLUMNS
     if header is not None:
@@ -120,9 +139,21 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
     machines = _read(machines_csv, list(_PAI_COLUMNS), given=columns)
     amounts = _whole(machines, ["cap_cpu", "cap_mem", "cap_gpu"], machines_csv)
     for column in ("machine", "gpu_type"):
-        _refuse(machines, machines[column].str.strip() == "", column, "is blank; expected text", machines_csv)
+        _refuse(
+            machines,
+            machines[column].str.strip() == "",
+            column,
+            "is blank; expected text",
+            machines_csv,
+        )
     repeated = machines["machine"].duplicated()
-    _refuse(machines, repeated, "machine", "is the name of an earlier machine; expected each once", machines_csv)
+    _refuse(
+        machines,
+        repeated,
+        "machine",
+        "is the name of an earlier machine; expected each once",
+        machines_csv,
+    )
     table = pd.DataFrame(amounts, columns=["cpu [cores]", "memory [GB]", "gpu"])
     table["gpu_type"] = machines["gpu_type"].str.strip().to_numpy()
     table.index = pd.Index(machines["machine"], name="machine")
@@ -130,38 +161,49 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
 
 
 def _read(
-    path: str | Path, required: list[str], optional: Sequence[str] = (), given: Sequence[str] | None = None
+    path: str | Path,
+    required: list[str],
+    optional: Sequence[str] = (),
+    given: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return the columns of a CSV as text, rows by their lines; ``given`` are the headers of a file that has none."""
     text = read_text(home(path))
     if not text.endswith("\n"):
         last = text.count("\n") + 1
         raise FileFormatError(
-            f"{path}, line {last}: the last line does not end with a line break, so the file may be cut off; fetch it "
+            f"{path}, line {last}: the last line does not end with a line break, so the file may "
+            "be cut off; fetch it "
             "again, or add the line break if it is whole"
         )
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
         rows = list(reader)
     except csv.Error as error:
-        raise FileFormatError(f"{path}, line {reader.line_num}: {error}; expected commas between cells") from None
+        raise FileFormatError(
+            f"{path}, line {reader.line_num}: {error}; expected commas between cells"
+        ) from None
     headers = [column.strip() for column in rows.pop(0)] if given is None else list(given)
     source = f"{path}, line 1" if given is None else f"the header of {path}"
     for column in required:
         require_known(column, headers, f"{source}: there is no column {column!r}", FileFormatError)
     for column in headers:
         if headers.count(column) > 1:
-            raise FileFormatError(f"{source}: there are several columns {column!r}; expected each once")
+            raise FileFormatError(
+                f"{source}: there are several columns {column!r}; expected each once"
+            )
     first_line = 2 if given is None else 1
     for line, row in enumerate(rows, first_line):
         if len(row) != len(headers):
             raise FileFormatError(
-                f"{path}, line {line}: has {len(row)} cells; expected {len(headers)}, {', '.join(headers)} (is the "
+                f"{path}, line {line}: has {len(row)} cells; expected {len(headers)}, "
+                f"{', '.join(headers)} (is the "
                 "file cut off?)"
             )
     if not rows:
         raise FileFormatError(f"{path} has a header but no rows; expected at least one")
-    table = pd.DataFrame(rows, index=range(first_line, first_line + len(rows)), columns=headers, dtype=str)
+    table = pd.DataFrame(
+        rows, index=range(first_line, first_line + len(rows)), columns=headers, dtype=str
+    )
     return table[[*required, *(column for column in optional if column in headers)]]
 
 
@@ -176,7 +218,9 @@ def _whole(table: pd.DataFrame, columns: list[str], path: str | Path) -> np.ndar
 def _refuse(table: pd.DataFrame, wrong: Any, column: str, what: str, path: str | Path) -> None:
     """Raise for the first row that is wrong."""
     for line in table.index[np.asarray(wrong, dtype=bool)][:1]:
-        raise FileFormatError(f"{path}, line {line}: column {column!r} {what.format(table[column][line])}")
+        raise FileFormatError(
+            f"{path}, line {line}: column {column!r} {what.format(table[column][line])}"
+        )
 
 
 def _condition(spec: str) -> str | None:

@@ -1,8 +1,9 @@
 """Files read and written whole: text in UTF-8, errors that say what to do, and nothing half-written in a place.
 
-Every file that fairlp writes goes through `drafts` (or, a folder of them, `draft_folder`): it is written beside its
-place, seen on the disk, and only then moved there. A failure leaves what was there before. A writer that is killed
-leaves a hidden draft; it was locked while its writer lived, so that the next write of the same file removes it.
+Every file that fairlp writes goes through `drafts` (or, a folder of them, `draft_folder`): it is
+written beside its place, seen on the disk, and only then moved there. A failure leaves what was
+there before. A writer that is killed leaves a hidden draft; it was locked while its writer lived,
+so that the next write of the same file removes it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,17 @@ Target = AnyPath | IO[str] | IO[bytes]
 
 #: Bytes of one file, also of what a compressed one holds.
 MOST_BYTES: Final = 2**30
-#: Lists and mappings within one another in a document, of JSON or YAML; those of fairlp have at most six.
+#: Lists and mappings within one another in a document, of JSON or YAML; those of fairlp have at
+#: most six.
 MOST_DEPTH: Final = 50
-#: Values that the aliases of a YAML file may stand for, all together: what is written twice, not doubled thirty times.
+#: Values that the aliases of a YAML file may stand for, all together: what is written twice, not
+#: doubled thirty times.
 MOST_REPEATED: Final = 1_000_000
-#: What may be read and written though it is no regular file: the streams that this process was given.
+#: What may be read and written though it is no regular file: the streams that this process was
+#: given.
 _GIVEN = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
-#: How many times its size a gzip file may hold, when that is much: models are packed to a twentieth or so, blanks to a
-#: thousandth, and a small file must not keep a reader busy for long.
+#: How many times its size a gzip file may hold, when that is much: models are packed to a twentieth
+#: or so, blanks to a thousandth, and a small file must not keep a reader busy for long.
 MOST_GROWTH: Final = 200
 _MUCH: Final = 2**24
 
@@ -61,11 +65,15 @@ def home(path: AnyPath) -> Path:
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Give a regular file to read from; a pipe, which could keep us waiting for ever, is refused.
 
-    The streams that this process was given (``/dev/stdin``, ``/dev/fd/63`` of a shell's ``<(…)``) are read too.
+    The streams that this process was given (``/dev/stdin``, ``/dev/fd/63`` of a shell's ``<(…)``)
+    are read too.
     """
     given = _is_stream(path)
-    # without O_NONBLOCK, opening a pipe waits for who writes to it; on a regular file it changes nothing
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | (0 if given else getattr(os, "O_NONBLOCK", 0))
+    # without O_NONBLOCK, opening a pipe waits for who writes to it; on a regular file it changes
+    # nothing
+    flags = (
+        os.O_RDONLY | getattr(os, "O_BINARY", 0) | (0 if given else getattr(os, "O_NONBLOCK", 0))
+    )
     try:
         descriptor = os.open(path, flags)
     except FileNotFoundError:
@@ -93,7 +101,9 @@ def read_bytes(path: Path) -> bytes:
         except OSError as error:
             raise FileFormatError(f"{path} cannot be read: {error.strerror}") from None
     if len(content) > MOST_BYTES:
-        raise FileFormatError(f"{path} has more than {MOST_BYTES >> 20} MiB, which is the most that is read")
+        raise FileFormatError(
+            f"{path} has more than {MOST_BYTES >> 20} MiB, which is the most that is read"
+        )
     return content
 
 
@@ -107,10 +117,13 @@ def unpacked(content: bytes, path: Path) -> bytes:
             f"{path} is not a whole gzip file ({error}); was it written and copied completely?"
         ) from None
     if len(found) > MOST_BYTES:
-        raise FileFormatError(f"{path} holds more than {MOST_BYTES >> 20} MiB, which is the most that is read")
+        raise FileFormatError(
+            f"{path} holds more than {MOST_BYTES >> 20} MiB, which is the most that is read"
+        )
     if len(found) > max(_MUCH, MOST_GROWTH * len(content)):
         raise FileFormatError(
-            f"{path} holds {len(found) // len(content)} times its size, nearly all of it the same; unpack it first "
+            f"{path} holds {len(found) // len(content)} times its size, nearly all of it the same; "
+            "unpack it first "
             "(gunzip) if that is right"
         )
     return found
@@ -127,9 +140,12 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        coding = "UTF-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "LATIN1"
+        coding = (
+            "UTF-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "LATIN1"
+        )
         raise FileFormatError(
-            f"{path} is not UTF-8: byte {error.start} (line {line}) is 0x{content[error.start]:02x}; save it as UTF-8, "
+            f"{path} is not UTF-8: byte {error.start} (line {line}) is "
+            f"0x{content[error.start]:02x}; save it as UTF-8, "
             f"or convert it (iconv -f {coding} -t UTF-8)"
         ) from None
 
@@ -138,7 +154,10 @@ def not_found(path: Path) -> str:
     """Return the message that there is no such file, with those of a similar name."""
     folder = path.absolute().parent
     if not folder.is_dir():
-        return f"no file {str(path)!r}: there is no folder {str(folder)!r} (the current folder is {Path.cwd()})"
+        return (
+            f"no file {str(path)!r}: there is no folder {str(folder)!r} (the current folder is "
+            f"{Path.cwd()})"
+        )
     there = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
     hint = f"; {nearest(path.name, sorted(there))}" if there else ", which is empty"
     return f"no file {str(path)!r} in {folder}{hint}"
@@ -148,9 +167,10 @@ def not_found(path: Path) -> str:
 def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
     """Give a draft beside the place of each file; when the block ends without an error, all drafts take their places.
 
-    A draft keeps the last suffixes of its file. Links stay links, and a file that is replaced leaves its permissions to
-    the new one. What is no file, such as a device, cannot be replaced and is written to directly; a stream of this
-    process (``/dev/stdout``) is given the content at the end, behind what it has.
+    A draft keeps the last suffixes of its file. Links stay links, and a file that is replaced
+    leaves its permissions to the new one. What is no file, such as a device, cannot be replaced and
+    is written to directly; a stream of this process (``/dev/stdout``) is given the content at the
+    end, behind what it has.
 
     Raises
     ------
@@ -172,7 +192,9 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
         for draft, path in moves:
             if _is_stream(path):
                 _passed_on(draft, path)
-        files = [(draft, Path(os.path.realpath(path))) for draft, path in moves if not _is_stream(path)]
+        files = [
+            (draft, Path(os.path.realpath(path))) for draft, path in moves if not _is_stream(path)
+        ]
         waiting = [(draft, place) for draft, place in files if draft != place]
         for draft, place in waiting:
             if place.exists():
@@ -186,7 +208,8 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
 def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     """Give a new folder; when the block ends without an error, its files take the places of ``names`` in ``folder``.
 
-    Of those names, a file that the draft does not have is removed; other files stay. All of it happens, or nothing.
+    Of those names, a file that the draft does not have is removed; other files stay. All of it
+    happens, or nothing.
     """
     place = folder.resolve()
     with ExitStack() as locks:
@@ -218,13 +241,17 @@ def utf8(text: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
         part = text[max(error.start - 20, 0) : error.end]
-        raise FileFormatError(f"{part!r} cannot be written as UTF-8; rename the label or attribute") from None
+        raise FileFormatError(
+            f"{part!r} cannot be written as UTF-8; rename the label or attribute"
+        ) from None
 
 
 def require_folder(path: Path) -> None:
     """Raise when the folder of a file to be written is not there."""
     if not path.absolute().parent.is_dir():
-        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
+        raise FileFormatError(
+            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
+        )
 
 
 def _is_stream(path: AnyPath) -> bool:
@@ -244,7 +271,10 @@ def _passed_on(draft: Path, path: AnyPath) -> None:
 def _beside(path: Path, locks: ExitStack) -> Path:
     """Return a draft in the folder where a file really is, or the place itself where it is no file to replace."""
     if _is_stream(path):
-        return Path(locks.enter_context(tempfile.TemporaryDirectory())) / f"draft{''.join(path.suffixes[-2:])}"
+        return (
+            Path(locks.enter_context(tempfile.TemporaryDirectory()))
+            / f"draft{''.join(path.suffixes[-2:])}"
+        )
     place = Path(os.path.realpath(path))  # through a link, so that the link stays one
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))

@@ -25,7 +25,9 @@ def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
     if given is None:
         return pd.Index([f"{what}{k}" for k in range(1, count + 1)], dtype=object)
     if len(given) != count:
-        raise InstanceError(f"{len(given)} {what} labels for {count} {what}s; expected one label each")
+        raise InstanceError(
+            f"{len(given)} {what} labels for {count} {what}s; expected one label each"
+        )
     return distinct(given, what)
 
 
@@ -37,7 +39,8 @@ def distinct(given: Iterable[Any], what: str) -> pd.Index[Any]:
             items[position] = item = item.item()
         if not isinstance(item, (str, int)) or isinstance(item, bool):
             raise InstanceError(
-                f"{what} label {item!r} (position {position}) is {type(item).__name__}; expected text or a whole number"
+                f"{what} label {item!r} (position {position}) is {type(item).__name__}; expected "
+                "text or a whole number"
             )
         if item == "":
             raise InstanceError(f"{what} label at position {position} is empty; expected a name")
@@ -61,7 +64,8 @@ def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
         raise InstanceError("the cluster is empty; expected at least one server with capacities")
     if c.shape[1] != n_resources:
         raise InstanceError(
-            f"demands have shape {d.shape} and capacities {c.shape}; expected the same number of resources "
+            f"demands have shape {d.shape} and capacities {c.shape}; expected the same number of "
+            "resources "
             f"(columns), not {n_resources} and {c.shape[1]}"
         )
     return d, c
@@ -73,10 +77,15 @@ def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
         array = floats(given)
     except _NO_NUMBERS as error:
         raise InstanceError(
-            f"{what} are not all numbers ({_no_number(given) or error}); expected a table of numbers"
+            f"{what} are not all numbers ({_no_number(given) or error}); expected a table of "
+            "numbers"
         ) from None
     if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
-        expected = "two dimensions" if columns is None else f"shape (…, {columns}), one column for each resource"
+        expected = (
+            "two dimensions"
+            if columns is None
+            else f"shape (…, {columns}), one column for each resource"
+        )
         raise InstanceError(f"{what} have shape {array.shape}; expected {expected}")
     return array
 
@@ -112,11 +121,15 @@ def _no_number(given: Any, names: Index | None = None) -> str:
 
 def _several(given: Any) -> bool:
     return (
-        given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Iterable) and not isinstance(given, str)
+        given.ndim > 0
+        if isinstance(given, np.ndarray)
+        else isinstance(given, Iterable) and not isinstance(given, str)
     )
 
 
-def amounts(array: np.ndarray, what: str, rows: Index, columns: Index, row: str, column: str) -> None:
+def amounts(
+    array: np.ndarray, what: str, rows: Index, columns: Index, row: str, column: str
+) -> None:
     """Require finite numbers >= 0; the first wrong one is named."""
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
@@ -137,7 +150,8 @@ def whole_digits(array: np.ndarray, name: Callable[[tuple[int, ...]], str]) -> N
     if wrong.any():
         at = tuple(np.argwhere(wrong)[0].tolist())
         raise InstanceError(
-            f"{name(at)} is {array[at]:g}; expected 0, or at least {_SMALLEST:.3g}: smaller numbers have lost digits "
+            f"{name(at)} is {array[at]:g}; expected 0, or at least {_SMALLEST:.3g}: smaller "
+            "numbers have lost digits "
             "(give it in a smaller unit)"
         )
 
@@ -154,7 +168,9 @@ def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
     """Return one float for each label."""
     array = _numbers(f"{what}s", given, names)
     if array.shape != (size,):
-        raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {few(names)}")
+        raise InstanceError(
+            f"{what}s have shape {array.shape}; expected ({size},), one for each of {few(names)}"
+        )
     return array
 
 
@@ -164,7 +180,9 @@ def _numbers(what: str, given: Any, *axes: Index) -> np.ndarray:
     try:
         return floats(given)
     except _NO_NUMBERS as error:
-        raise InstanceError(f"{what} are not all numbers ({_no_number(given, axes[0]) or error})") from None
+        raise InstanceError(
+            f"{what} are not all numbers ({_no_number(given, axes[0]) or error})"
+        ) from None
 
 
 def _in_order(given: Any, what: str, *axes: Index) -> Any:
@@ -179,7 +197,8 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
     array = _numbers("weights", given, users, resources)
     if array.shape not in ((len(users),), demands.shape):
         raise InstanceError(
-            f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or {demands.shape}, "
+            f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or "
+            f"{demands.shape}, "
             "one for each user and resource"
         )
     wrong = ~(np.isfinite(array) & (array > 0))
@@ -189,7 +208,8 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
         at = tuple(np.argwhere(wrong)[0])
         where = f", resource {resources[at[1]]!r}" if array.ndim == 2 else ""
         raise InstanceError(
-            f"weight of user {users[at[0]]!r}{where} is {array[at]:g}; expected a finite number > 0 "
+            f"weight of user {users[at[0]]!r}{where} is {array[at]:g}; expected a finite number > "
+            "0 "
             "(leave a user out who is to get nothing, or set its task limit to 0)"
         )
     whole_digits(array, lambda at: f"weight of user {users[at[0]]!r}")
@@ -204,7 +224,9 @@ def task_limits(given: Any, users: Index) -> np.ndarray:
     if np.ndim(found) == 1:
         found = [np.inf if item is None else item for item in found]
     array = vector(found, len(users), "task limit", users)
-    problem = "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
+    problem = (
+        "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
+    )
     _refuse(~(array >= 0), users, problem, array)
     whole_digits(array, lambda at: f"task limit of user {users[at[0]]!r}")
     return array
@@ -216,7 +238,10 @@ def rates(given: Any, users: Index, servers: Index) -> np.ndarray | None:
         return None
     array = matrix(_in_order(given, "rates", users, servers), "rates", len(servers))
     if array.shape != (len(users), len(servers)):
-        raise InstanceError(f"rates have shape {array.shape}; expected {(len(users), len(servers))}, users × servers")
+        raise InstanceError(
+            f"rates have shape {array.shape}; expected {(len(users), len(servers))}, users × "
+            "servers"
+        )
     amounts(array, "rate", users, servers, "user", "server")
     return array
 
@@ -227,7 +252,8 @@ def counts(given: Any, servers: Index, capacities: np.ndarray, resources: Index)
     with np.errstate(over="ignore"):
         endless = np.isinf(found @ capacities)
     problem = (
-        "all servers together have more of resource {0!r} than a float holds; give demands and capacities of it in a "
+        "all servers together have more of resource {0!r} than a float holds; give demands and "
+        "capacities of it in a "
         "larger unit"
     )
     _refuse(endless, resources, problem)
@@ -236,11 +262,15 @@ def counts(given: Any, servers: Index, capacities: np.ndarray, resources: Index)
 
 def _counts(given: Any, servers: Index) -> np.ndarray:
     array = vector(given, len(servers), "count", servers)
-    wrong = ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE))
+    wrong = ~(
+        np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE)
+    )
     if wrong.any():
         at = int(np.argmax(wrong))
         most = " below 2**53" if array[at] >= LARGEST_WHOLE else ""
-        raise InstanceError(f"count of server {servers[at]!r} is {array[at]:g}; expected a whole number >= 1{most}")
+        raise InstanceError(
+            f"count of server {servers[at]!r} is {array[at]:g}; expected a whole number >= 1{most}"
+        )
     return array.astype(np.int64)
 
 
@@ -255,7 +285,8 @@ def entitlements(given: Any, users: Index) -> np.ndarray | None:
     total = float(array.sum())
     if abs(total - 1) > AGREEMENT:
         raise InstanceError(
-            f"entitlements sum to {total:.12g}; expected 1 (fractions of the whole: divide each by {total:.6g})"
+            f"entitlements sum to {total:.12g}; expected 1 (fractions of the whole: divide each by "
+            f"{total:.6g})"
         )
     return array
 
@@ -265,7 +296,9 @@ def units(given: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
     known = list(resources)
     unknown = [resource for resource in given or {} if resource not in known]
     if unknown:
-        raise InstanceError(f"a unit is given for {unknown[0]!r}, which is no resource; resources: {known}")
+        raise InstanceError(
+            f"a unit is given for {unknown[0]!r}, which is no resource; resources: {known}"
+        )
     return {str(resource): str(unit) for resource, unit in (given or {}).items()}
 
 
@@ -278,13 +311,17 @@ def attributes(given: pd.DataFrame | None, names: Index) -> pd.DataFrame:
         expected = f"a DataFrame with one row for each {names.name}"
         raise InstanceError(f"{what} are {type(given).__name__}; expected {expected}")
     if len(given) != len(names):
-        raise InstanceError(f"attributes of {len(given)} {names.name}s for {len(names)}; expected one row each")
+        raise InstanceError(
+            f"attributes of {len(given)} {names.name}s for {len(names)}; expected one row each"
+        )
     found = given.iloc[order(given.index, names, f"the table {what!r}", InstanceError)].copy()
     found.index = names.labels
     return found
 
 
-def rates_fit(given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: tuple[Index, Index, Index]) -> None:
+def rates_fit(
+    given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: tuple[Index, Index, Index]
+) -> None:
     """Refuse a rate above 0 on a server without a resource that the user demands: no task of it fits there."""
     if given is None:
         return
@@ -294,8 +331,10 @@ def rates_fit(given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: t
             n, i = (int(k) for k in np.argwhere(wrong)[0])
             user, server, resource = (index[k] for index, k in zip(indices, (n, i, r), strict=True))
             raise InstanceError(
-                f"rate of user {user!r} on server {server!r} is {given[n, i]:g}, but its tasks need {resource!r}, of "
-                "which the server has none; expected the rate 0 there (or give the server a capacity of it, or leave "
+                f"rate of user {user!r} on server {server!r} is {given[n, i]:g}, but its tasks "
+                f"need {resource!r}, of "
+                "which the server has none; expected the rate 0 there (or give the server a "
+                "capacity of it, or leave "
                 "the resource out of the user's demands)"
             )
 
@@ -303,7 +342,8 @@ def rates_fit(given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: t
 def demands_something(demands: np.ndarray, users: Index) -> None:
     """Require that each user demands something."""
     problem = (
-        "user {0!r} demands nothing, so it could run without end; expected a positive demand for at least one resource "
+        "user {0!r} demands nothing, so it could run without end; expected a positive demand for "
+        "at least one resource "
         "(leave the user out, or give the demand)"
     )
     _refuse(~demands.any(axis=1), users, problem)
@@ -312,7 +352,8 @@ def demands_something(demands: np.ndarray, users: Index) -> None:
 def offered_somewhere(capacities: np.ndarray, resources: Index) -> None:
     """Require that each resource is in some server."""
     problem = (
-        "resource {0!r} is in no server: its capacity is 0 everywhere; expected a positive capacity somewhere (leave "
+        "resource {0!r} is in no server: its capacity is 0 everywhere; expected a positive "
+        "capacity somewhere (leave "
         "the resource out and the users who need it)"
     )
     _refuse(~capacities.any(axis=0), resources, problem)
@@ -320,7 +361,10 @@ def offered_somewhere(capacities: np.ndarray, resources: Index) -> None:
 
 def eligible_somewhere(eligible: np.ndarray, users: Index) -> None:
     """Require that each user may run on some server."""
-    problem = "user {0!r} has no eligible server; expected at least one (relax its condition, or leave it out)"
+    problem = (
+        "user {0!r} has no eligible server; expected at least one (relax its condition, or leave "
+        "it out)"
+    )
     _refuse(~eligible.any(axis=1), users, problem)
 
 
@@ -337,6 +381,7 @@ def require_instance(instance: object) -> None:
 
     if not isinstance(instance, Instance):
         raise InstanceError(
-            f"expected an Instance, not {type(instance).__name__}; make one with Instance.from_arrays, "
+            f"expected an Instance, not {type(instance).__name__}; make one with "
+            "Instance.from_arrays, "
             "Instance.from_frames, fairlp.read(path) or fairlp.examples"
         )

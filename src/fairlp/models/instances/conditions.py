@@ -1,7 +1,8 @@
 """Conditions on servers, such as ``gpu_model in ['T4', 'P100'] and memory >= 64``: a small language, safely read.
 
-Python's own parser reads the text and nothing of it is ever run: only names of server attributes and resources,
-values, comparisons, ``in``, ``and``, ``or`` and ``not`` are understood. See ``docs/file-formats.md``.
+Python's own parser reads the text and nothing of it is ever run: only names of server attributes
+and resources, values, comparisons, ``in``, ``and``, ``or`` and ``not`` are understood. See
+``docs/file-formats.md``.
 """
 
 from __future__ import annotations
@@ -27,15 +28,19 @@ from . import checks
 
 #: Begins the names that stand for names in backticks while Python's parser reads a condition.
 _MARK = "ǃ"
-#: A string literal, which is left as it is, or a name in backticks, or a line break outside of both. A literal that
-#: does not end goes to the end of the text, so that nothing is looked at twice: the time is linear in the length.
+#: A string literal, which is left as it is, or a name in backticks, or a line break outside of
+#: both. A literal that does not end goes to the end of the text, so that nothing is looked at
+#: twice: the time is linear in the length.
 _QUOTED = re.compile(
     r"""(?P<text>'(?:\\.|[^'\\])*+(?:'|\\?\Z)|"(?:\\.|[^"\\])*+(?:"|\\?\Z))|`(?P<name>[^`]+)`|(?P<break>[\r\n])""",
     re.DOTALL,
 )
 #: Characters of the longest condition.
 _MOST_LETTERS = 100_000
-_EQUAL: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne}
+_EQUAL: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -46,7 +51,12 @@ _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 def is_missing(value: Any) -> bool:
     """Return whether a table's entry is missing: None, NaN, NA or NaT."""
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float) and math.isnan(value))
+    )
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,8 @@ class Column:
                 continue
             if not isinstance(value, (str, int, float)):
                 raise InstanceError(
-                    f"attribute {name!r} holds {type(value).__name__}; conditions compare text, numbers and True/False"
+                    f"attribute {name!r} holds {type(value).__name__}; conditions compare text, "
+                    "numbers and True/False"
                 )
             codes.append(found.setdefault(value, len(found)))
         return cls(name, np.array(codes, dtype=np.int64), list(found), frozenset(map(_kind, found)))
@@ -83,7 +94,9 @@ class Column:
 class Columns:
     """What conditions may name: the attributes of servers and their capacities, each looked up once."""
 
-    def __init__(self, attributes: pd.DataFrame, capacities: np.ndarray, resources: Iterable[Any]) -> None:
+    def __init__(
+        self, attributes: pd.DataFrame, capacities: np.ndarray, resources: Iterable[Any]
+    ) -> None:
         self.size = len(capacities)
         self.names: list[str] = []
         self._entries: dict[str, list[Callable[[], list[Any]]]] = {}
@@ -103,7 +116,9 @@ class Columns:
         if name not in self._columns:
             sources = self._entries.get(name, [])
             if len(sources) > 1:
-                raise InstanceError(f"{name!r} is the name of two columns (attributes or resources); rename one")
+                raise InstanceError(
+                    f"{name!r} is the name of two columns (attributes or resources); rename one"
+                )
             if not sources:
                 return None
             self._columns[name] = Column.of(name, sources[0]())
@@ -123,7 +138,8 @@ def evaluate(text: str, columns: Columns, whose: str) -> np.ndarray:
     Raises
     ------
     InstanceError
-        For a syntax error (with its position), an unknown name (with the nearest), or text compared with a number.
+        For a syntax error (with its position), an unknown name (with the nearest), or text compared
+        with a number.
 
     Examples
     --------
@@ -146,13 +162,21 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
     parts = []
     for name, values in allowed.items():
         if not isinstance(name, str) or "`" in name or not name:
-            raise InstanceError(f"{whose} has a condition on attribute {name!r}; expected a name without backticks")
-        plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+            raise InstanceError(
+                f"{whose} has a condition on attribute {name!r}; expected a name without backticks"
+            )
+        plain = (
+            name.isidentifier()
+            and not keyword.iskeyword(name)
+            and unicodedata.normalize("NFKC", name) == name
+        )
         shown = name if plain and not name.startswith(_MARK) else f"`{name}`"
         if isinstance(values, (set, frozenset)):
             values = sorted(values, key=lambda value: (str(type(value)), value))
         if isinstance(values, (list, tuple, np.ndarray, pd.Series, pd.Index)):
-            parts.append(f"{shown} in [{', '.join(_literal_text(value, name, whose) for value in values)}]")
+            parts.append(
+                f"{shown} in [{', '.join(_literal_text(value, name, whose) for value in values)}]"
+            )
         else:
             parts.append(f"{shown} == {_literal_text(values, name, whose)}")
     return " and ".join(parts)
@@ -160,9 +184,12 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
 
 def _literal_text(value: Any, name: str, whose: str) -> str:
     value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
+    if not isinstance(value, (str, int, float)) or (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
         raise InstanceError(
-            f"{whose} allows {value!r} for attribute {name!r}; expected text, a number or True/False (nothing equals "
+            f"{whose} allows {value!r} for attribute {name!r}; expected text, a number or "
+            "True/False (nothing equals "
             "a missing value)"
         )
     return repr(value)
@@ -193,8 +220,14 @@ class _Condition:
             return self._truth(tree.body)
         except SyntaxError as error:
             at = error.offset or 0
-            near = f" near {self.text[at - 1 : at + 14]!r}" if 0 < at <= len(self.text) else " at its end"
-            self._fail(f"{error.msg} at position {at or len(self.text)},{near} (as in: gpu_model == 'T4')")
+            near = (
+                f" near {self.text[at - 1 : at + 14]!r}"
+                if 0 < at <= len(self.text)
+                else " at its end"
+            )
+            self._fail(
+                f"{error.msg} at position {at or len(self.text)},{near} (as in: gpu_model == 'T4')"
+            )
         except (ValueError, RecursionError, MemoryError) as error:
             if isinstance(error, InstanceError):
                 raise
@@ -228,13 +261,17 @@ class _Condition:
             return ~self._truth(node.operand)
         if isinstance(node, ast.Compare):
             holds = np.ones(self.columns.size, dtype=bool)
-            for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+            for left, op, right in zip(
+                [node.left, *node.comparators], node.ops, node.comparators, strict=False
+            ):
                 holds &= self._comparison(left, op, right)
             return holds
         operand = self._operand(node)
         if isinstance(operand, Column):
             if any(not isinstance(value, bool) for value in operand.values):
-                self._fail(f"{self._shown(node)!r} is not True or False by itself; compare it with a value")
+                self._fail(
+                    f"{self._shown(node)!r} is not True or False by itself; compare it with a value"
+                )
             return operand.where(bool)
         if isinstance(operand, bool):
             return np.full(self.columns.size, operand)
@@ -260,7 +297,9 @@ class _Condition:
 
     def _membership(self, left: ast.expr, right: ast.expr, inside: bool) -> np.ndarray:
         if not isinstance(right, (ast.List, ast.Tuple, ast.Set)):
-            self._fail(f"'in' needs a list of values, such as ['T4', 'P100'], not {self._shown(right)!r}")
+            self._fail(
+                f"'in' needs a list of values, such as ['T4', 'P100'], not {self._shown(right)!r}"
+            )
         operand = self._operand(left)
         allowed = [self._literal(element) for element in right.elts]
         for value in allowed:
@@ -276,7 +315,11 @@ class _Condition:
         name = self._backticks.get(node.id, node.id)
         column = self.columns.find(name)
         if column is None:
-            hint = "True and False are capital" if name in ("true", "false") else f"text needs quotes: '{name}'"
+            hint = (
+                "True and False are capital"
+                if name in ("true", "false")
+                else f"text needs quotes: '{name}'"
+            )
             known = nearest(name, self.columns.names) if self.columns.names else "servers have none"
             self._fail(f"no attribute or resource of servers is called {name!r}; {known} ({hint})")
         return column
@@ -288,27 +331,37 @@ class _Condition:
                 return -value if isinstance(node.op, ast.USub) else value
         elif isinstance(node, ast.Constant):
             if node.value is None:
-                self._fail("nothing equals None; a name whose value may be missing is found by: not (name == name)")
+                self._fail(
+                    "nothing equals None; a name whose value may be missing is found by: not (name "
+                    "== name)"
+                )
             if isinstance(node.value, (str, int, float)):
                 return node.value
         at = len(self._source.encode()[: node.col_offset].decode(errors="ignore")) + 1
         self._fail(
-            f"{self._shown(node)!r} at position {at} is not understood; expected names, text in quotes, numbers, "
+            f"{self._shown(node)!r} at position {at} is not understood; expected names, text in "
+            "quotes, numbers, "
             "True/False, comparisons, in [...], and, or, not"
         )
 
     def _same_kind(self, a: Any, b: Any, *, ordered: bool) -> None:
         """Refuse to compare text with a number; values that are missing are of no kind."""
-        kinds_a, kinds_b = (x.kinds if isinstance(x, Column) else frozenset([_kind(x)]) for x in (a, b))
+        kinds_a, kinds_b = (
+            x.kinds if isinstance(x, Column) else frozenset([_kind(x)]) for x in (a, b)
+        )
         if not kinds_a or not kinds_b:
             return
         if kinds_a & kinds_b and not (ordered and len(kinds_a | kinds_b) > 1):
             return
         shown = [
-            f"attribute {x.name!r} ({' and '.join(sorted(kinds))})" if isinstance(x, Column) else f"{x!r} ({_kind(x)})"
+            f"attribute {x.name!r} ({' and '.join(sorted(kinds))})"
+            if isinstance(x, Column)
+            else f"{x!r} ({_kind(x)})"
             for x, kinds in ((a, kinds_a), (b, kinds_b))
         ]
-        self._fail(f"{shown[0]} cannot be compared with {shown[1]}; expected two texts or two numbers")
+        self._fail(
+            f"{shown[0]} cannot be compared with {shown[1]}; expected two texts or two numbers"
+        )
 
 
 # Where users may run: every way to say it becomes one table of users × servers.
@@ -328,9 +381,10 @@ def resolve(
     Parameters
     ----------
     eligible : None, array_like, DataFrame, Series, mapping or list
-        None (everywhere); True/False (or 1/0) for each user and server; or one entry for each user: None, NaN or ""
-        (everywhere), a condition on servers (text), a list of servers, or a mapping from attributes to allowed values.
-        A mapping keyed by users may leave users out, who may then run everywhere.
+        None (everywhere); True/False (or 1/0) for each user and server; or one entry for each user:
+        None, NaN or "" (everywhere), a condition on servers (text), a list of servers, or a mapping
+        from attributes to allowed values. A mapping keyed by users may leave users out, who may
+        then run everywhere.
     n, i, r : Index
         Users, servers and resources.
     c : ndarray, shape (K, R)
@@ -386,12 +440,15 @@ def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
         for user, row in zip(n, eligible, strict=True):
             if len(row) != len(i):
                 raise InstanceError(
-                    f"eligible has {len(row)} entries for user {user!r}; expected {len(i)}, True or False for each "
+                    f"eligible has {len(row)} entries for user {user!r}; expected {len(i)}, True "
+                    "or False for each "
                     "server (or a list of servers)"
                 )
     widths = {len(row) for row in eligible}
     if len(widths) > 1:
-        raise InstanceError(f"eligible has {len(eligible)} rows; expected {len(n)}, one for each user")
+        raise InstanceError(
+            f"eligible has {len(eligible)} rows; expected {len(n)}, one for each user"
+        )
     return np.array([list(row) for row in eligible])
 
 
@@ -406,19 +463,23 @@ def _are_flags(row: Any, numbers_are_labels: bool) -> bool:
 def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
     if table.shape != (len(n), len(i)):
         raise InstanceError(
-            f"eligible has shape {table.shape}; expected {(len(n), len(i))}, True or False for each user and server "
+            f"eligible has shape {table.shape}; expected {(len(n), len(i))}, True or False for "
+            "each user and server "
             "(or one condition or list of servers for each user)"
         )
     if table.dtype == bool:
         return table.copy()
     if table.dtype.kind not in "iufO":
-        raise InstanceError(f"eligible is of type {table.dtype}; expected True or False for each user and server")
+        raise InstanceError(
+            f"eligible is of type {table.dtype}; expected True or False for each user and server"
+        )
     yes, no = np.asarray(table == 1, dtype=bool), np.asarray(table == 0, dtype=bool)
     wrong = ~(yes | no)
     if wrong.any():
         user, server = (int(k) for k in np.argwhere(wrong)[0])
         raise InstanceError(
-            f"eligible of user {n[user]!r} on server {i[server]!r} is {table[user, server]!r}; expected True or False"
+            f"eligible of user {n[user]!r} on server {i[server]!r} is {table[user, server]!r}; "
+            "expected True or False"
         )
     return yes
 
@@ -430,15 +491,20 @@ def _entries(eligible: Any, n: Index) -> Sequence[Any]:
     if isinstance(eligible, Mapping):
         for user in eligible:
             if user not in n:
-                raise InstanceError(f"eligible names user {user!r}, who is unknown; {nearest(user, n)}")
+                raise InstanceError(
+                    f"eligible names user {user!r}, who is unknown; {nearest(user, n)}"
+                )
         return [eligible.get(user) for user in n]
     if isinstance(eligible, str) or not isinstance(eligible, (list, tuple, np.ndarray, pd.Index)):
         raise InstanceError(
-            f"eligible is {type(eligible).__name__}; expected users × servers, or one entry for each user in a list or "
+            f"eligible is {type(eligible).__name__}; expected users × servers, or one entry for "
+            "each user in a list or "
             "a mapping"
         )
     if len(eligible) != len(n):
-        raise InstanceError(f"eligible has {len(eligible)} entries; expected {len(n)}, one for each user")
+        raise InstanceError(
+            f"eligible has {len(eligible)} entries; expected {len(n)}, one for each user"
+        )
     return list(eligible)
 
 
@@ -449,7 +515,9 @@ def _by_user(eligible: pd.Series[Any]) -> dict[Any, Any]:
     return dict(zip(eligible.index, eligible, strict=True))
 
 
-def _mask_of_entries(entries: Sequence[Any], n: Index, i: Index, columns: Columns) -> tuple[np.ndarray, Conditions]:
+def _mask_of_entries(
+    entries: Sequence[Any], n: Index, i: Index, columns: Columns
+) -> tuple[np.ndarray, Conditions]:
     mask = np.ones((len(n), len(i)), dtype=bool)
     position = {label: k for k, label in enumerate(i)}
     conditions: list[str | None] = [None] * len(n)
@@ -469,7 +537,8 @@ def _mask_of_entries(entries: Sequence[Any], n: Index, i: Index, columns: Column
             mask[k, _positions(entry, n[k], position)] = True
         else:
             raise InstanceError(
-                f"eligible of user {n[k]!r} is {entry!r} ({type(entry).__name__}); expected a condition (text), a list "
+                f"eligible of user {n[k]!r} is {entry!r} ({type(entry).__name__}); expected a "
+                "condition (text), a list "
                 "of servers, a mapping from attributes to values, or None"
             )
     for text, users in users_of.items():
@@ -480,10 +549,15 @@ def _mask_of_entries(entries: Sequence[Any], n: Index, i: Index, columns: Column
 def _positions(servers: Iterable[Any], user: Any, position: Mapping[Any, int]) -> list[int]:
     found = []
     for server in servers:
-        known = isinstance(server, (str, int, np.integer)) and not isinstance(server, bool) and server in position
+        known = (
+            isinstance(server, (str, int, np.integer))
+            and not isinstance(server, bool)
+            and server in position
+        )
         if not known:
             raise InstanceError(
-                f"eligible of user {user!r} names server {server!r}, which is unknown; {nearest(server, position)}"
+                f"eligible of user {user!r} names server {server!r}, which is unknown; "
+                f"{nearest(server, position)}"
             )
         found.append(position[server])
     return found

@@ -38,12 +38,15 @@ def indices_and_tables(
 ) -> tuple[Index, Index, Index, np.ndarray, np.ndarray]:
     """Return users, servers and resources, and demands N×R and capacities K×R in their order, checked.
 
-    Labels that are given are the ones; else those of demands and capacities, a default 0, 1, … last.
+    Labels that are given are the ones; else those of demands and capacities, a default 0, 1, …
+    last.
     """
     if _one_server(capacities):
         capacities = [capacities]
     demands = arranged(demands, named_axes("demands"), "the table of demands", InstanceError)
-    capacities = arranged(capacities, named_axes("capacities"), "the table of capacities", InstanceError)
+    capacities = arranged(
+        capacities, named_axes("capacities"), "the table of capacities", InstanceError
+    )
     named = (
         _first("users", users, labels_on(demands, 0)),
         _first("servers", servers, labels_on(capacities, 0)),
@@ -73,34 +76,53 @@ def indices_and_tables(
 def _first(what: str, given: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
     if isinstance(given, str):
-        raise InstanceError(f"{what} is the text {given!r}; expected a list of labels, such as [{given!r}]")
+        raise InstanceError(
+            f"{what} is the text {given!r}; expected a list of labels, such as [{given!r}]"
+        )
     if given is not None:
         return list(given)
     there = [labels for labels in carried if labels is not None]
-    return next((list(labels) for labels in there if not is_default(labels)), list(there[0]) if there else None)
+    return next(
+        (list(labels) for labels in there if not is_default(labels)),
+        list(there[0]) if there else None,
+    )
 
 
 def _one_server(capacities: Any) -> bool:
     """Whether capacities are labelled and of one server only, a number for each resource."""
     if isinstance(capacities, pd.Series):
-        return not isinstance(capacities.index, pd.MultiIndex) and all(np.ndim(entry) == 0 for entry in capacities)
+        return not isinstance(capacities.index, pd.MultiIndex) and all(
+            np.ndim(entry) == 0 for entry in capacities
+        )
     if not isinstance(capacities, Mapping):
         return carries_labels(capacities) and capacities.ndim == 1  # of xarray
-    return all(np.ndim(entry) == 0 and not isinstance(entry, Mapping) for entry in capacities.values())
+    return all(
+        np.ndim(entry) == 0 and not isinstance(entry, Mapping) for entry in capacities.values()
+    )
 
 
 #: Stands for a mask that is True everywhere, and takes no memory.
 EVERYWHERE = np.array(True)
 #: More pairs of user and server than this are not written one by one.
 MOST_PAIRS = 2**28
-_ARRAYS = ("demands", "capacities", "counts", "weights", "task_limits", "eligible", "rates", "entitlements")
+_ARRAYS = (
+    "demands",
+    "capacities",
+    "counts",
+    "weights",
+    "task_limits",
+    "eligible",
+    "rates",
+    "entitlements",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
     """An allocation problem: who demands what, and what there is.
 
-    Make one with :meth:`from_arrays`, :meth:`from_frames`, :func:`fairlp.read` or :mod:`fairlp.examples`.
+    Make one with :meth:`from_arrays`, :meth:`from_frames`, :func:`fairlp.read` or
+    :mod:`fairlp.examples`.
 
     Attributes
     ----------
@@ -119,7 +141,8 @@ class Instance:
     eligible : ndarray of bool, shape (N, K)
         Where a user may run (δ[n,i]).
     rates : ndarray, shape (N, K), or None
-        Tasks that a user could run alone on one server of each row, where given instead of computed (γ[n,i]).
+        Tasks that a user could run alone on one server of each row, where given instead of computed
+        (γ[n,i]).
     entitlements : ndarray, shape (N,), or None
         Fractions of the whole that users are entitled to; they sum to 1.
     queues : Queues or None
@@ -175,9 +198,10 @@ class Instance:
     ) -> Instance:
         """Return an instance from arrays, or from what has labels: frames, Series, xarray, mappings to numbers.
 
-        Labelled input is put in the order of the instance's labels, or refused where labels are missing, unknown or
-        there twice. Dimensions and levels that are named (user, server, resource) may be in any order. A default index
-        (0, 1, …) is no label and is read by position, unless the labels of the instance are those integers themselves.
+        Labelled input is put in the order of the instance's labels, or refused where labels are
+        missing, unknown or there twice. Dimensions and levels that are named (user, server,
+        resource) may be in any order. A default index (0, 1, …) is no label and is read by
+        position, unless the labels of the instance are those integers themselves.
 
         Parameters
         ----------
@@ -186,12 +210,13 @@ class Instance:
         capacities : array_like, shape (K, R) or (R,)
             Per server, each >= 0.
         users, servers, resources : sequence of str or int, optional
-            Labels; by default those that demands or capacities carry, or ``user1``, ``server1``, ``resource1``, …
+            Labels; by default those that demands or capacities carry, or ``user1``, ``server1``,
+            ``resource1``, …
         weights : array_like, shape (N,) or (N, R), optional
             Each > 0; default 1.
         eligible : array_like of bool, shape (N, K); or a list with one entry for each user, optional
-            An entry is None (anywhere), a condition on server attributes (``"gpu_model in ['T4', 'P100']"``), or a
-            list of servers.
+            An entry is None (anywhere), a condition on server attributes (``"gpu_model in ['T4',
+            'P100']"``), or a list of servers.
         task_limits : array_like, shape (N,), optional
             Each >= 0, infinite for no limit (the default).
         counts : array_like of int, shape (K,), optional
@@ -201,10 +226,12 @@ class Instance:
         entitlements : array_like, shape (N,), optional
             They sum to 1.
         queue : sequence, Series or mapping of str, optional
-            Path of each user's queue (``"org/team"``), the root where None; users of one queue are its leaves.
+            Path of each user's queue (``"org/team"``), the root where None; users of one queue are
+            its leaves.
         queues : mapping or DataFrame, optional
-            By path: a weight, or a mapping with ``weight`` (default 1), ``guarantee`` and ``cap`` (mappings from
-            resources to amounts); a table has columns ``weight``, ``guarantee:<resource>``, ``cap:<resource>``.
+            By path: a weight, or a mapping with ``weight`` (default 1), ``guarantee`` and ``cap``
+            (mappings from resources to amounts); a table has columns ``weight``,
+            ``guarantee:<resource>``, ``cap:<resource>``.
         units : mapping, optional
             Unit of each resource.
         server_attributes, user_attributes : DataFrame, optional
@@ -258,7 +285,9 @@ class Instance:
         return made
 
     @classmethod
-    def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any) -> Instance:
+    def from_frames(
+        cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any
+    ) -> Instance:
         """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`.
 
         Parameters
@@ -363,7 +392,9 @@ class Instance:
     def user_weights(self) -> np.ndarray:
         """Weights φ[n]; an error when they are given per resource."""
         if self.weights.ndim == 2:
-            raise InstanceError("weights are given per resource here; this needs one weight for each user")
+            raise InstanceError(
+                "weights are given per resource here; this needs one weight for each user"
+            )
         return self.weights
 
     @cached_property
@@ -393,7 +424,8 @@ class Instance:
     def gamma(self, *, ignore_placement: bool = False) -> np.ndarray:
         """Return γ[n,i], the tasks that n could run alone on the servers of row i (all ``counts[i]`` of them).
 
-        δ[n,i]·min over r with d[n,r] > 0 of c[i,r]/d[n,r], times the count; or the given rates. O(N·K·R).
+        δ[n,i]·min over r with d[n,r] > 0 of c[i,r]/d[n,r], times the count; or the given rates.
+        O(N·K·R).
 
         Parameters
         ----------
@@ -436,7 +468,9 @@ class Instance:
             there = self.rates > 0
         else:
             # a pattern of demanded resources meets a pattern of missing ones
-            there = ((self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)) == 0
+            there = (
+                (self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)
+            ) == 0
         return there & self.eligible if self.has_constraints else there
 
     def oversized(self) -> pd.DataFrame:
@@ -445,7 +479,8 @@ class Instance:
         Returns
         -------
         DataFrame
-            Indexed by user: ``server`` that comes nearest, ``fraction`` of a task that fits there, ``resource`` short.
+            Indexed by user: ``server`` that comes nearest, ``fraction`` of a task that fits there,
+            ``resource`` short.
 
         Examples
         --------
@@ -467,7 +502,9 @@ class Instance:
                 ratio = np.where(demand > 0, capacity / demand, np.inf)
             server = self.servers[int(groups.first[where[user]])]
             rows.append((self.users[user], server, best[user], self.resources[int(ratio.argmin())]))
-        return pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"]).set_index("user")
+        return pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"]).set_index(
+            "user"
+        )
 
     def pooled(self) -> Instance:
         """Return the same users with all servers summed into one (placement constraints and rates are dropped).
@@ -519,7 +556,8 @@ class Instance:
         servers, users = float(self.counts.sum(dtype=float)), len(self.users)
         if servers * users > MOST_PAIRS:
             raise TooLargeError(
-                f"{servers:,.0f} servers one by one are {servers * users:,.0f} pairs with {users:,} users; expected at "
+                f"{servers:,.0f} servers one by one are {servers * users:,.0f} pairs with "
+                f"{users:,} users; expected at "
                 f"most {MOST_PAIRS:,} (counts of identical servers cost nothing)"
             )
         row = np.repeat(np.arange(len(self.counts)), self.counts)
@@ -530,7 +568,10 @@ class Instance:
         ]
         if len(set(labels)) < len(labels):
             twice = next(label for at, label in enumerate(labels) if label in labels[:at])
-            raise InstanceError(f"two servers would be called {twice!r}; give rows of identical servers other labels")
+            raise InstanceError(
+                f"two servers would be called {twice!r}; give rows of identical servers other "
+                "labels"
+            )
         return of_servers(self, row).derived(
             servers=Index("i", labels, "server"),
             counts=np.ones(len(row), dtype=np.int64),
@@ -572,7 +613,8 @@ class Instance:
     def replace(self, **changes: Any) -> Instance:
         """Return a copy with other data, checked as much as by :meth:`from_arrays`, whose arguments it takes.
 
-        What is not named stays; ``eligible=None`` lifts all placement constraints. Your arrays are copied.
+        What is not named stays; ``eligible=None`` lifts all placement constraints. Your arrays are
+        copied.
 
         Parameters
         ----------
@@ -597,10 +639,14 @@ class Instance:
         >>> fairlp.allocate(cluster.replace(weights=[2, 1]), "drf").shares.round(3).to_dict()
         {'A': 0.923, 'B': 0.462}
         """
-        given = {name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters}
+        given = {
+            name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters
+        }
         for name in changes:
             if name not in given:
-                raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
+                raise UnknownNameError(
+                    f"an instance has no {name!r} to replace; {nearest(name, given)}"
+                )
         if changes.get("queues", 0) is None:
             given["queue"] = None  # no tree, nowhere to stand
         made = Instance.from_arrays(**(given | _attributes_of(self, changes) | changes))
@@ -645,7 +691,10 @@ class Instance:
         """
         if not isinstance(other, Instance):
             return False
-        indices, frames = ("users", "servers", "resources"), ("server_attributes", "user_attributes")
+        indices, frames = (
+            ("users", "servers", "resources"),
+            ("server_attributes", "user_attributes"),
+        )
         if any(list(getattr(self, name)) != list(getattr(other, name)) for name in indices):
             return False
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS):
@@ -676,8 +725,10 @@ class Instance:
         constrained = ", placement constraints" if self.has_constraints else ""
         queued = "" if self.queues is None else f", {counted(len(self.queues) - 1, 'queue')}"
         return (
-            f"<Instance{' ' + repr(self.name) if self.name else ''}: {counted(len(self.users), 'user')}, "
-            f"{counted(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}{queued}>"
+            f"<Instance{' ' + repr(self.name) if self.name else ''}: "
+            f"{counted(len(self.users), 'user')}, "
+            f"{counted(servers, 'server')}{rows}, resources "
+            f"{', '.join(map(str, self.resources))}{constrained}{queued}>"
         )
 
     def _repr_html_(self) -> str:
@@ -690,7 +741,9 @@ class Instance:
         if self.queues is not None:
             users["queue"] = self.queue
             queues = f"<p>queues</p>{table(self.queues.table(self.resources))}"
-        servers = pd.DataFrame(self.capacities, index=list(self.servers), columns=list(self.resources))
+        servers = pd.DataFrame(
+            self.capacities, index=list(self.servers), columns=list(self.resources)
+        )
         if (self.counts != 1).any():
             servers["count"] = self.counts
         return (
@@ -719,10 +772,14 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
             frame = getattr(instance, f"{noun}_attributes")
             carried = changes[f"{noun}s"]
             if carried is None:
-                given = arranged(changes.get(what), named_axes(what), f"the table of {what}", InstanceError)
+                given = arranged(
+                    changes.get(what), named_axes(what), f"the table of {what}", InstanceError
+                )
                 carried = labels_on(given, 0)
             if carried is None or len(carried) == len(frame):
-                found[f"{noun}_attributes"] = frame.set_axis(checks.labels(carried, len(frame), noun), axis=0)
+                found[f"{noun}_attributes"] = frame.set_axis(
+                    checks.labels(carried, len(frame), noun), axis=0
+                )
     return found
 
 

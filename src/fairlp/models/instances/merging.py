@@ -1,8 +1,9 @@
 """Merging of identical servers and of users with proportional demands: exact, and undone exactly.
 
-Identical servers may be summed into one, and users whose demands are proportional (and who may run on the same
-servers) into one, without changing the optimum of a leximin over divisible tasks: a solution of the merged problem is
-split back in proportion, and any solution is averaged over identical servers into a merged one.
+Identical servers may be summed into one, and users whose demands are proportional (and who may run
+on the same servers) into one, without changing the optimum of a leximin over divisible tasks: a
+solution of the merged problem is split back in proportion, and any solution is averaged over
+identical servers into a merged one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ...tolerances import PROPORTIONAL_BITS
 from ..notation.expressions import Index
 from .instance import Instance, of_servers
 
-# Connected components: users who, even through others, meet on no server are allocated to apart, which is exact.
+# Connected components: users who, even through others, meet on no server are allocated to apart,
+# which is exact.
 
 
 def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -43,13 +45,17 @@ def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield users[one], servers[one]
 
 
-def connected(user: np.ndarray, server: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def connected(
+    user: np.ndarray, server: np.ndarray, shape: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the component of each user and of each server of the graph whose edges are pairs; O(pairs)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     users, size = shape[0], sum(shape)
-    graph = coo_array((np.ones(len(user), dtype=np.int8), (user, users + server)), shape=(size, size))
+    graph = coo_array(
+        (np.ones(len(user), dtype=np.int8), (user, users + server)), shape=(size, size)
+    )
     of = connected_components(graph, directed=False)[1]
     return of[:users], of[users:]
 
@@ -110,7 +116,10 @@ class Groups:
         """What a reader of a result on merged servers should know; nothing where none are merged."""
         if not self.merges:
             return ()
-        return (f"solved with {len(self)} servers instead of {len(self.of)}: identical ones were merged",)
+        return (
+            f"solved with {len(self)} servers instead of {len(self.of)}: identical ones were "
+            "merged",
+        )
 
 
 def identity(size: int) -> Groups:
@@ -142,8 +151,8 @@ def merge_servers(instance: Instance, merge: bool = True) -> tuple[Instance, Gro
 def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     """Return one user for each direction of demand (and set of servers, and rates); O(N·(R + K/8)).
 
-    Weights and task limits of the merged users are left to the caller, who knows the mechanism: they are set to 1 and
-    to infinity.
+    Weights and task limits of the merged users are left to the caller, who knows the mechanism:
+    they are set to 1 and to infinity.
     """
     largest = instance.demands.max(axis=1)
     # what differs by this many powers of two is not merged: its factor would be beyond floats
@@ -159,8 +168,9 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     return merged.derived(weights=ones, task_limits=ones * np.inf, conditions=()), groups
 
 
-#: Users who may run on at most this part of the servers of one capacity may be left out there; servers of which another
-#: server's users are at least the second part count as those; it pays where this part of the kinds of servers is left.
+#: Users who may run on at most this part of the servers of one capacity may be left out there;
+#: servers of which another server's users are at least the second part count as those; it pays
+#: where this part of the kinds of servers is left.
 _RARE, _SUBSET, _FEWER = 0.05, 0.75, 0.25
 #: Fewer kinds of servers than these are quick as they are.
 _MANY_KINDS = 64
@@ -169,7 +179,8 @@ _MANY_KINDS = 64
 def fewer_pairs(instance: Instance) -> np.ndarray | None:
     """Return eligible pairs of which far more servers are identical, by leaving out some; None where there are none.
 
-    In a cluster most servers are of a few kinds, but for a few users who may run on some of them only. Shape (N, K).
+    In a cluster most servers are of a few kinds, but for a few users who may run on some of them
+    only. Shape (N, K).
     """
     if not instance.has_constraints or instance.rates is not None:
         return None
@@ -227,7 +238,9 @@ def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndar
 
 def _groups(parts: list[np.ndarray]) -> Groups:
     """Group equal rows of the parts, in order of first appearance."""
-    rows = np.concatenate([np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1) for part in parts], axis=1)
+    rows = np.concatenate(
+        [np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1) for part in parts], axis=1
+    )
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
     _, first, of = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | None:
     """Return what a task of n needs on i as a multiple of its demands, so that alone it runs the given rate γ[n,i].
 
-    None where no rates are given: then a task needs its demands everywhere. ``servers`` are the rows asked for.
+    None where no rates are given: then a task needs its demands everywhere. ``servers`` are the
+    rows asked for.
     """
     if instance.rates is None:
         return None
-    alone, rates = tasks_alone(instance.demands, instance.capacities[servers]), instance.rates[:, servers]
+    alone, rates = (
+        tasks_alone(instance.demands, instance.capacities[servers]),
+        instance.rates[:, servers],
+    )
     return quotients(alone, rates)
 
 
@@ -58,14 +62,17 @@ def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
     return alone
 
 
-# Numbers as they were meant: whole-number copies of data, in which shares are compared without rounding.
+# Numbers as they were meant: whole-number copies of data, in which shares are compared without
+# rounding.
 
-#: Whole numbers up to this are exact in float64, and so are their sums and products that stay below it.
+#: Whole numbers up to this are exact in float64, and so are their sums and products that stay below
+#: it.
 LARGEST_WHOLE: Final = 2**53
 #: A decimal of at most this many digits is the shortest that reads as its float.
 _SAFE_DECIMAL: Final = 10**15
 _MOST_DIGITS: Final = 15
-#: Decimal places from the last digit of the smallest to the first of the largest number: they fit a float, with room.
+#: Decimal places from the last digit of the smallest to the first of the largest number: they fit a
+#: float, with room.
 _MOST_PLACES: Final = 250
 #: Numbers within these powers of two have products and quotients that are floats.
 MAX_EXPONENT: Final = 500
@@ -101,7 +108,9 @@ def whole(values: np.ndarray) -> np.ndarray:
         if largest * factor >= _SAFE_DECIMAL:
             break
         scaled = np.rint(values * factor)
-        if bool((scaled / factor == values).all()):  # division rounds correctly, so this decimal reads as the float
+        if bool(
+            (scaled / factor == values).all()
+        ):  # division rounds correctly, so this decimal reads as the float
             return scaled
     decimals = [Decimal(repr(value)) for value in values.ravel().tolist()]
     if (
@@ -111,7 +120,8 @@ def whole(values: np.ndarray) -> np.ndarray:
     ):
         small = min(abs(value) for value in values.ravel().tolist() if value)
         raise InstanceError(
-            f"numbers from {small:g} to {largest:g} lie too far apart to be counted exactly; expected at most "
+            f"numbers from {small:g} to {largest:g} lie too far apart to be counted exactly; "
+            "expected at most "
             f"{_MOST_PLACES} decimal places between them (choose other units)"
         )
     places = max(-int(decimal.as_tuple().exponent) for decimal in decimals)
@@ -138,7 +148,8 @@ def integers(values: np.ndarray) -> np.ndarray:
 def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """Return how many whole tasks of each user fit alone, min over r of floor(c[r]/d[n,r]), of the decimals as written.
 
-    Shape (N,); infinite for a user who demands nothing. 10.6 holds 106 times 0.1, not 105 as floats say.
+    Shape (N,); infinite for a user who demands nothing. 10.6 holds 106 times 0.1, not 105 as floats
+    say.
 
     >>> whole_tasks_alone(np.array([[0.1]]), np.array([10.6]))
     array([106.])
@@ -154,7 +165,9 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
 
 def is_extreme(instance: Instance) -> bool:
     """Whether some number is so large or small that the product or quotient of two may be no float."""
-    numbers = np.concatenate([array[array > 0] for array in (instance.demands, instance.capacities, instance.weights)])
+    numbers = np.concatenate(
+        [array[array > 0] for array in (instance.demands, instance.capacities, instance.weights)]
+    )
     return bool((abs(np.frexp(numbers)[1]) > MAX_EXPONENT).any())
 
 
@@ -166,14 +179,18 @@ def require_countable(instance: Instance) -> None:
     if (alone >= LARGEST_WHOLE).any():
         n = int(alone.argmax())
         raise TooLargeError(
-            f"user {instance.users[n]!r} has {alone[n]:.3g} whole tasks alone, and 2**53 or more are not "
-            "counted one by one; give it a task limit or larger tasks, or choose a mechanism of divisible tasks"
+            f"user {instance.users[n]!r} has {alone[n]:.3g} whole tasks alone, and 2**53 or more "
+            "are not "
+            "counted one by one; give it a task limit or larger tasks, or choose a mechanism of "
+            "divisible tasks"
         )
 
 
 def whole_table(demands: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return demands and capacities as whole numbers, each resource scaled by one power of ten; float64 where exact."""
-    columns = [whole(np.concatenate([demands[:, r], capacities[:, r]])) for r in range(demands.shape[1])]
+    columns = [
+        whole(np.concatenate([demands[:, r], capacities[:, r]])) for r in range(demands.shape[1])
+    ]
     small = all(column.dtype != object for column in columns)
     stack = np.column_stack(columns if small else [integers(column) for column in columns])
     return stack[: len(demands)], stack[len(demands) :]
@@ -189,12 +206,16 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def quotient(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """Return top / bottom of whole numbers as float64, correctly rounded, hence monotone; bottom > 0."""
-    if top.dtype == object or bottom.dtype == object:  # int / int rounds once, float / int would round twice
+    if (
+        top.dtype == object or bottom.dtype == object
+    ):  # int / int rounds once, float / int would round twice
         return np.asarray(integers(top) / integers(bottom), dtype=float)
     return np.asarray(top / bottom)
 
 
-def same_quotient(top1: np.ndarray, bottom1: np.ndarray, top2: np.ndarray, bottom2: np.ndarray) -> np.ndarray:
+def same_quotient(
+    top1: np.ndarray, bottom1: np.ndarray, top2: np.ndarray, bottom2: np.ndarray
+) -> np.ndarray:
     """Return where top1/bottom1 = top2/bottom2, exactly, for non-negative whole numbers; bool."""
     four = (top1, bottom1, top2, bottom2)
     small = top1.size > 0 and all(values.dtype != object for values in four)
@@ -222,7 +243,9 @@ def usable(demands: np.ndarray, there: np.ndarray) -> np.ndarray:
     return part
 
 
-def beyond(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+def beyond(
+    demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray
+) -> np.ndarray:
     """Return of which resources whole tasks (N, K) use more than there is, exactly; bool, shape (K, R).
 
     >>> beyond(np.array([[0.1]]), np.array([[0.3], [0.2]]), np.array([1, 1]), np.array([[3.0, 3.0]])).tolist()
@@ -268,7 +291,11 @@ def quantity(amount: float, resource: str, unit: str) -> str:
     if name.rstrip("s") in ("core", "vcore"):
         name = "CPU"
     value = factor * amount
-    return f"{value:,.0f} {name or resource}" if abs(value) >= 1000 else f"{value:.4g} {name or resource}"
+    return (
+        f"{value:,.0f} {name or resource}"
+        if abs(value) >= 1000
+        else f"{value:.4g} {name or resource}"
+    )
 
 
 def of_whole(part: float, whole: float, resource: str, unit: str) -> str:

@@ -30,13 +30,14 @@ LEAST_WEIGHT = 1 / 1000
 class Queues:
     """A tree of queues over the users of an instance; make one by ``Instance.from_arrays(…, queue=, queues=)``.
 
-    Users are the leaves: each is a child of the queue that it stands in, beside that queue's own queues, and competes
-    with them by its weight.
+    Users are the leaves: each is a child of the queue that it stands in, beside that queue's own
+    queues, and competes with them by its weight.
 
     Attributes
     ----------
     paths : Index
-        Path of each queue (``"org/team"``), the root ``""`` first and parents before their children.
+        Path of each queue (``"org/team"``), the root ``""`` first and parents before their
+        children.
     weights : ndarray, shape (Q,)
         Weight of each queue among its siblings (w[v]).
     guarantees : ndarray, shape (Q, R)
@@ -64,7 +65,13 @@ class Queues:
     def root(cls, users: int, resources: int) -> Queues:
         """Return the root alone, in which all users stand."""
         none = np.zeros((1, resources))
-        return cls(Index("v", [ROOT], "queue"), np.ones(1), none, none + np.inf, np.zeros(users, dtype=np.intp))
+        return cls(
+            Index("v", [ROOT], "queue"),
+            np.ones(1),
+            none,
+            none + np.inf,
+            np.zeros(users, dtype=np.intp),
+        )
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -92,7 +99,9 @@ class Queues:
             at = self.parents[at]
         queue = np.concatenate(chains)
         user = np.tile(np.arange(len(self.of)), len(chains))
-        matrix = sparse.csr_array((np.ones(len(queue)), (queue, user)), shape=(len(self), len(self.of)))
+        matrix = sparse.csr_array(
+            (np.ones(len(queue)), (queue, user)), shape=(len(self), len(self.of))
+        )
         matrix.data[:] = 1.0  # the root is its own parent, and may be there several times
         return matrix
 
@@ -168,7 +177,9 @@ class Queues:
             ("guarantee", self.guarantees, self.guarantees > 0),
             ("cap", self.caps, self.capped),
         ):
-            columns |= {f"{word}:{r}": amounts[:, k] for k, r in enumerate(resources) if given[:, k].any()}
+            columns |= {
+                f"{word}:{r}": amounts[:, k] for k, r in enumerate(resources) if given[:, k].any()
+            }
         if self.quotas is not None:
             names = self.quotas.names(resources)
             tables = np.where(np.isinf(self.quotas.amounts), np.nan, self.quotas.amounts)
@@ -184,7 +195,12 @@ class Queues:
     def of_resources(self, positions: np.ndarray) -> Queues:
         """Return the same tree with guarantees, caps and quotas of these resources only, by position."""
         quotas = None if self.quotas is None else self.quotas.of_resources(positions)
-        return replace(self, guarantees=self.guarantees[:, positions], caps=self.caps[:, positions], quotas=quotas)
+        return replace(
+            self,
+            guarantees=self.guarantees[:, positions],
+            caps=self.caps[:, positions],
+            quotas=quotas,
+        )
 
     def equals(self, other: Queues) -> bool:
         """Whether two trees are the same, whatever the order of siblings."""
@@ -197,7 +213,9 @@ class Queues:
         if self.quotas is None or other.quotas is None:
             return same and self.quotas is other.quotas
         mine, yours, labels = self.quotas, other.quotas, range(self.guarantees.shape[1])
-        return same and all(mine.said(v, labels) == yours.said(at[v], labels) for v in range(len(self)))
+        return same and all(
+            mine.said(v, labels) == yours.said(at[v], labels) for v in range(len(self))
+        )
 
     def named(self, path: Any) -> int:
         """Return the position of a queue; an error has the nearest names."""
@@ -209,7 +227,9 @@ class Queues:
 
     def __repr__(self) -> str:
         count, depth = len(self) - 1, int(self.depths.max())
-        limits = (", guarantees" if self.guarantees.any() else "") + (", caps" if self.capped.any() else "")
+        limits = (", guarantees" if self.guarantees.any() else "") + (
+            ", caps" if self.capped.any() else ""
+        )
         limits += ", quotas" if self.quotas is not None else ""
         return f"<Queues: {count} below the root, depth {depth}{limits}>"
 
@@ -242,10 +262,15 @@ def cleaned(path: Any) -> str:
     if path is None or (isinstance(path, float) and np.isnan(path)):
         return ROOT
     if not isinstance(path, str):
-        raise InstanceError(f"queue {path!r} is {type(path).__name__}; expected a path such as 'org/team' (text)")
+        raise InstanceError(
+            f"queue {path!r} is {type(path).__name__}; expected a path such as 'org/team' (text)"
+        )
     found = path.strip(SLASH)
     if SLASH * 2 in found:
-        raise InstanceError(f"queue {path!r} has an empty name between two slashes; expected a path such as 'org/team'")
+        raise InstanceError(
+            f"queue {path!r} has an empty name between two slashes; expected a path such as "
+            "'org/team'"
+        )
     return found
 
 
@@ -257,10 +282,11 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
     queue : sequence, Series or mapping of str, or None
         Path of each user's queue; None: the root, or what ``queues`` (a tree) says.
     queues : Queues, DataFrame, mapping or None
-        By path: a weight, or ``weight``, ``guarantee`` and ``cap`` (mappings by resource), and ``nominal``,
-        ``borrowing`` and ``lending`` (mappings by resource, or by ``resource@condition``, where the condition picks the
-        servers of a flavor); a table has the columns ``weight``, ``guarantee:<resource>`` and so on. Queues that are
-        not in it have weight 1.
+        By path: a weight, or ``weight``, ``guarantee`` and ``cap`` (mappings by resource), and
+        ``nominal``, ``borrowing`` and ``lending`` (mappings by resource, or by
+        ``resource@condition``, where the condition picks the servers of a flavor); a table has the
+        columns ``weight``, ``guarantee:<resource>`` and so on. Queues that are not in it have
+        weight 1.
     """
     if queue is None and queues is None:
         return None
@@ -278,7 +304,14 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
         weights[place[path]], guarantees[place[path]], caps[place[path]] = weight, guarantee, cap
     quotas = quotas_of({path: row[3] for path, row in rows.items()}, tree, resources)
     labels = Index("v", pd.Index(tree, dtype=object), "queue")
-    return Queues(labels, weights, guarantees, caps, np.array([place[path] for path in paths], dtype=np.intp), quotas)
+    return Queues(
+        labels,
+        weights,
+        guarantees,
+        caps,
+        np.array([place[path] for path in paths], dtype=np.intp),
+        quotas,
+    )
 
 
 def _preorder(paths: Iterable[str]) -> list[str]:
@@ -298,7 +331,10 @@ def _preorder(paths: Iterable[str]) -> list[str]:
 #: Weight, guarantee and cap of a queue, and what it says of its quotas.
 Row = tuple[float, np.ndarray, np.ndarray, dict[str, dict[str, float]]]
 _KEYS = ("weight", "guarantee", "cap", *KINDS)
-_EXPECTED = "a mapping from the path of a queue to its weight, guarantee and cap, or a table with one row a queue"
+_EXPECTED = (
+    "a mapping from the path of a queue to its weight, guarantee and cap, or a table with one row "
+    "a queue"
+)
 
 
 def rows_of(queues: Any, resources: Index) -> dict[str, Row]:
@@ -330,7 +366,9 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
         raise InstanceError(f"queue is one text, {queue!r}; expected the path of each user's queue")
     given = list(aligned(queue, (users,), "the argument 'queue'", InstanceError))
     if len(given) != len(users):
-        raise InstanceError(f"{len(given)} queues for {len(users)} users; expected the path of each user's queue")
+        raise InstanceError(
+            f"{len(given)} queues for {len(users)} users; expected the path of each user's queue"
+        )
     paths = [cleaned(path) for path in given]
     used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
@@ -338,7 +376,9 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
         if path not in rows and idle and not any(known.startswith(path + "/") for known in rows):
             meant = nearest(path, idle)
             if meant.startswith("did you mean"):
-                raise InstanceError(f"user {user!r} stands in queue {path!r}, which is not in queues; {meant}")
+                raise InstanceError(
+                    f"user {user!r} stands in queue {path!r}, which is not in queues; {meant}"
+                )
     return paths
 
 
@@ -364,18 +404,31 @@ def _row(path: str, given: Any, resources: Index) -> Row:
     ):
         if wrong.any():
             r = int(np.argmax(wrong))
-            most = f"at most its cap, {cap[r]:g}" if guarantee[r] > cap[r] and cap[r] >= 0 else "a number >= 0"
+            most = (
+                f"at most its cap, {cap[r]:g}"
+                if guarantee[r] > cap[r] and cap[r] >= 0
+                else "a number >= 0"
+            )
             none = " (leave it out for none)" if not row[r] >= 0 or np.isinf(row[r]) else ""
             raise InstanceError(
-                f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected {most}{none}"
+                f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected "
+                f"{most}{none}"
             )
     for what, row in (("guarantee", guarantee), ("cap", cap)):
-        whole_digits(row, lambda at, what=what: f"{what} of queue {path!r}, resource {resources[at[0]]!r},")  # type: ignore[misc]
+
+        def place(at: tuple[int, ...], what: str = what) -> str:
+            return f"{what} of queue {path!r}, resource {resources[at[0]]!r},"
+
+        whole_digits(row, place)
     said = {}
     for kind in KINDS:
         what = f"{kind} of queue {path!r}"
         amounts = _mapping(given.get(kind), what).items()
-        said[kind] = {str(key): _number(amount, f"{what}, {key!r},") for key, amount in amounts if amount is not None}
+        said[kind] = {
+            str(key): _number(amount, f"{what}, {key!r},")
+            for key, amount in amounts
+            if amount is not None
+        }
         for key in said[kind]:
             parted(key, resources, what)
     return weight, guarantee, cap, said
@@ -387,7 +440,9 @@ def _amounts(given: Any, what: str, resources: Index, default: float) -> np.ndar
     place = {resource: r for r, resource in enumerate(resources)}
     for resource, amount in _mapping(given, what).items():
         if resource not in place:
-            raise InstanceError(f"{what} names {resource!r}, which is no resource; {nearest(resource, place)}")
+            raise InstanceError(
+                f"{what} names {resource!r}, which is no resource; {nearest(resource, place)}"
+            )
         if amount is not None:
             row[place[resource]] = _number(amount, f"{what}, resource {resource!r},")
     return row
@@ -422,7 +477,10 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
             words[column] = word, name
     for column in table.columns:
         if column != "weight" and column not in words:
-            raise InstanceError(f"the table of queues has a column {column!r}; {nearest(column, ['weight', *words])}")
+            raise InstanceError(
+                f"the table of queues has a column {column!r}; "
+                f"{nearest(column, ['weight', *words])}"
+            )
     if not table.columns.is_unique:
         raise InstanceError("the table of queues has a column twice; expected each once")
     for path, cells in zip(table.index, table.to_dict("records"), strict=True):

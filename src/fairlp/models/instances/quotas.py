@@ -28,9 +28,9 @@ Said = dict[str, dict[str, float]]
 class Quotas:
     """Quotas of the queues of a tree, one column for each resource and flavor.
 
-    A flavor is a set of servers: those where a condition on their attributes holds, or all. What a task takes of a
-    resource counts in the first column, in this order, that its queue lists and that has the server. A resource of
-    which its queue lists nothing is not counted.
+    A flavor is a set of servers: those where a condition on their attributes holds, or all. What a
+    task takes of a resource counts in the first column, in this order, that its queue lists and
+    that has the server. A resource of which its queue lists nothing is not counted.
 
     Attributes
     ----------
@@ -39,8 +39,9 @@ class Quotas:
     resource : ndarray of int, shape (M,)
         Position of the resource of each column.
     amounts : ndarray, shape (3, Q, M)
-        ``nominal``, what belongs to the queue (NaN where it lists nothing); ``borrowing`` and ``lending``, what it may
-        have beyond its own, and what it lends to others, at most (infinite for no limit).
+        ``nominal``, what belongs to the queue (NaN where it lists nothing); ``borrowing`` and
+        ``lending``, what it may have beyond its own, and what it lends to others, at most (infinite
+        for no limit).
     """
 
     flavors: tuple[str, ...]
@@ -66,20 +67,29 @@ class Quotas:
         """Return what a queue says of its quotas."""
         names = self.names(resources)
         given = zip(KINDS, self.amounts[:, v], strict=True)
-        return {kind: {names[m]: float(row[m]) for m in np.flatnonzero(np.isfinite(row))} for kind, row in given}
+        return {
+            kind: {names[m]: float(row[m]) for m in np.flatnonzero(np.isfinite(row))}
+            for kind, row in given
+        }
 
     def of_resources(self, positions: np.ndarray) -> Quotas | None:
         """Return the quotas of these resources only, by position; None where there are none."""
         kept = np.flatnonzero(np.isin(self.resource, positions))
         order = np.argsort(positions, kind="stable")
         of = order[np.searchsorted(positions[order], self.resource[kept])] if kept.size else kept
-        return Quotas(tuple(self.flavors[m] for m in kept), of, self.amounts[:, :, kept]) if kept.size else None
+        return (
+            Quotas(tuple(self.flavors[m] for m in kept), of, self.amounts[:, :, kept])
+            if kept.size
+            else None
+        )
 
     def servers(self, instance: Instance) -> np.ndarray:
         """Return which servers each column counts on: bool, shape (M, K); unknown names are errors."""
         columns = Columns(instance.server_attributes, instance.capacities, instance.resources)
         all_ = np.ones(len(instance.servers), dtype=bool)
-        return np.array([evaluate(one, columns, f"flavor {one!r}") if one else all_ for one in self.flavors])
+        return np.array(
+            [evaluate(one, columns, f"flavor {one!r}") if one else all_ for one in self.flavors]
+        )
 
 
 def parted(key: Any, resources: Iterable[Any], what: str) -> tuple[int, str]:
@@ -99,11 +109,20 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
     InstanceError
         For an amount below 0, and a limit of a column of which the queue has no nominal quota.
     """
-    names = list(dict.fromkeys(name for said in rows.values() for kind in KINDS for name in said.get(kind, {})))
+    names = list(
+        dict.fromkeys(
+            name for said in rows.values() for kind in KINDS for name in said.get(kind, {})
+        )
+    )
     if not names:
         return None
-    names.sort(key=lambda name: AT not in name)  # what is of some servers comes before what is of all
-    place, column = {path: v for v, path in enumerate(tree)}, {name: m for m, name in enumerate(names)}
+    names.sort(
+        key=lambda name: AT not in name
+    )  # what is of some servers comes before what is of all
+    place, column = (
+        {path: v for v, path in enumerate(tree)},
+        {name: m for m, name in enumerate(names)},
+    )
     amounts = np.full((len(KINDS), len(tree), len(names)), np.inf)
     amounts[0] = np.nan
     for path, said in rows.items():
@@ -111,12 +130,20 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
             for name, amount in said.get(kind, {}).items():
                 what = f"{kind} of queue {path!r}, {name!r},"
                 if not amount >= 0 or (k == 0 and np.isinf(amount)):
-                    raise InstanceError(f"{what} is {amount:g}; expected a number >= 0 (leave it out for none)")
+                    raise InstanceError(
+                        f"{what} is {amount:g}; expected a number >= 0 (leave it out for none)"
+                    )
                 if name not in said.get("nominal", {}):
-                    raise InstanceError(f"{what} has no nominal quota beside it; give one (0 counts)")
+                    raise InstanceError(
+                        f"{what} has no nominal quota beside it; give one (0 counts)"
+                    )
                 amounts[k, place[path], column[name]] = amount
     found = [parted(name, resources, "a quota") for name in names]
-    return Quotas(tuple(condition for _, condition in found), np.array([r for r, _ in found], dtype=np.intp), amounts)
+    return Quotas(
+        tuple(condition for _, condition in found),
+        np.array([r for r, _ in found], dtype=np.intp),
+        amounts,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,21 +167,34 @@ class Lanes:
     @classmethod
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
-        quotas, there, runs = instance.quotas, instance.quotas.servers(instance), instance.runnable()
+        quotas, there, runs = (
+            instance.quotas,
+            instance.quotas.servers(instance),
+            instance.runnable(),
+        )
         listed = quotas.listed[nearest_listing(instance.tree)][instance.tree.of]
         asked = instance.demands > 0
         kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)
         ways = [_ways(quotas, there, *np.split(kind, [listed.shape[1]])) for kind in kinds]
         found = []
         for n, kind in enumerate(of.ravel()):
-            own = [(n, columns, where & runs[n]) for columns, where in ways[kind] if (where & runs[n]).any()]
-            found += own or [(n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))]
+            own = [
+                (n, columns, where & runs[n])
+                for columns, where in ways[kind]
+                if (where & runs[n]).any()
+            ]
+            found += own or [
+                (n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))
+            ]
         user = np.array([n for n, _, _ in found])
         use = np.zeros((len(found), len(quotas.flavors)))
         for k, (n, columns, _) in enumerate(found):
             use[k, columns] = instance.demands[n, quotas.resource[columns]]
         again = np.diff(user, prepend=-1) == 0
-        names = [str(instance.users[n]) + (f" (lane {k})" if again[k] else "") for k, n in enumerate(user.tolist())]
+        names = [
+            str(instance.users[n]) + (f" (lane {k})" if again[k] else "")
+            for k, n in enumerate(user.tolist())
+        ]
         small = instance.select_users(user).derived(
             users=Index("n", names, "user"),
             eligible=np.array([where for _, _, where in found]),

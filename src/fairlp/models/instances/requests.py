@@ -1,6 +1,7 @@
 """What *no justified complaints* is about (Dolev, Feitelson, Halpern, Kupferman and Linial, 2012).
 
-x[n] is the granted fraction of what n asks for, r[n,j] what it asks for of resource j, e[n] what it is entitled to.
+x[n] is the granted fraction of what n asks for, r[n,j] what it asks for of resource j, e[n] what it
+is entitled to.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ class Requests:
     entitlements : ndarray, shape (N,)
         e[n], summing to 1: those of the instance, by default the weights divided by their sum.
     tasks : ndarray, shape (N,)
-        Tasks at x[n] = 1: the task limit, or what n could run alone if that is less. To ask for more than all of a
-        resource is to ask for all of it: whoever gets that much has its entitlement of a saturated resource anyway.
+        Tasks at x[n] = 1: the task limit, or what n could run alone if that is less. To ask for
+        more than all of a resource is to ask for all of it: whoever gets that much has its
+        entitlement of a saturated resource anyway.
     limited : ndarray of bool, shape (N,)
         Whose request is its task limit: the users who have a dummy resource in the paper, x[n] ≤ 1.
     weights : ndarray, shape (N,)
@@ -51,7 +53,9 @@ class Requests:
         limited = instance.task_limits <= alone
         own = np.where(limited, instance.task_limits, 0.0)[:, None] * share
         # exactly 1 for the dominant resource of a user without a limit
-        fractions = np.where(limited[:, None], np.minimum(own, 1.0), share / share.max(axis=1, keepdims=True))
+        fractions = np.where(
+            limited[:, None], np.minimum(own, 1.0), share / share.max(axis=1, keepdims=True)
+        )
         return cls(
             users=instance.users,
             resources=instance.resources,
@@ -96,13 +100,16 @@ class Requests:
     def thresholds(self, bottlenecks: np.ndarray) -> np.ndarray:
         """Return the x[n] from which n may not complain: min(1, e[n]/max r[n,j] over bottlenecks that it uses).
 
-        1 for a user of no bottleneck. ``bottlenecks`` is bool, shape (R,) or (sets, R); the result (N,) or (sets, N).
+        1 for a user of no bottleneck. ``bottlenecks`` is bool, shape (R,) or (sets, R); the result
+        (N,) or (sets, N).
         """
         chosen = np.atleast_2d(bottlenecks)
         most = np.zeros((len(chosen), len(self.fractions)))
         for j, fraction in enumerate(self.fractions.T):
             np.maximum(most, chosen[:, j, None] * fraction, out=most)
-        bound = np.divide(self.entitlements, most, out=np.ones_like(most), where=most > self.entitlements)
+        bound = np.divide(
+            self.entitlements, most, out=np.ones_like(most), where=most > self.entitlements
+        )
         bound[:, ~self.asking] = 1.0  # who asks for nothing has all of it
         return np.asarray(bound[0] if np.ndim(bottlenecks) == 1 else bound)
 

@@ -55,7 +55,9 @@ def mapped_numbers(body: Labelled, node: Along) -> Labelled:
     values = (node.matrix @ front.reshape(len(node.index), math.prod(front.shape[1:]))).reshape(
         len(node.to), *front.shape[1:]
     )
-    return Labelled((*body.indices[:axis], node.to, *body.indices[axis + 1 :]), np.moveaxis(values, 0, axis))
+    return Labelled(
+        (*body.indices[:axis], node.to, *body.indices[axis + 1 :]), np.moveaxis(values, 0, axis)
+    )
 
 
 @dataclass
@@ -94,7 +96,9 @@ class Entries:
         first = np.searchsorted(key, wanted)
         count = np.searchsorted(key, wanted, side="right") - first
         found = self.taken(np.repeat(np.arange(len(wanted)), count))
-        other = factor.taken(order[np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)])
+        other = factor.taken(
+            order[np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)]
+        )
         extra = [k for k, index in enumerate(factor.indices) if index.symbol not in mine]
         found.indices = union(self.indices, factor.indices)
         found.at += [other.at[k] for k in extra]
@@ -105,7 +109,9 @@ class Entries:
         """Return the product with numbers, over the indices of both."""
         at = list(np.nonzero(factor.values)) if factor.indices else []
         values = factor.values[tuple(at)].reshape(-1)
-        return self.times(Entries(factor.indices, at, values, np.zeros(len(values), dtype=np.int32)))
+        return self.times(
+            Entries(factor.indices, at, values, np.zeros(len(values), dtype=np.int32))
+        )
 
     def without(self, index: Index) -> Entries:
         """Return the sum over an index."""
@@ -139,7 +145,9 @@ def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any
     else:
         rows = columns = np.zeros(0, dtype=np.int32)
         values = np.zeros(0)
-    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(layout)  # which sums duplicates
+    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(
+        layout
+    )  # which sums duplicates
     matrix.sort_indices()
     if not matrix.data.all():
         matrix.eliminate_zeros()

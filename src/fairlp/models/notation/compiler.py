@@ -1,7 +1,7 @@
 """From a model's expression trees to the arrays of a `~fairlp.models.programs.program.Program`, without row loops.
 
-Every term of a linear expression is ``coefficient × variable``, broadcast over the indices of the row and summed over
-the rest; it is emitted as one batch of (row, column, value) triples.
+Every term of a linear expression is ``coefficient × variable``, broadcast over the indices of the
+row and summed over the rest; it is emitted as one batch of (row, column, value) triples.
 """
 
 from __future__ import annotations
@@ -169,7 +169,9 @@ def terms(node: Expression) -> list[AnyTerm]:
             signed = ((sign, term) for sign, part in node.addends() for term in terms(part))
             return [term if sign > 0 else _scaled(term, minus) for sign, term in signed]
         case Product():
-            known, unknown = (node.left, node.right) if node.right.degree else (node.right, node.left)
+            known, unknown = (
+                (node.left, node.right) if node.right.degree else (node.right, node.left)
+            )
             entries = sparse(known)
             if entries is not None:
                 return [_times(term, known, entries) for term in terms(unknown)]
@@ -183,7 +185,10 @@ def terms(node: Expression) -> list[AnyTerm]:
         case Along():
             return [_along(term, node) for term in terms(node.body)]
         case Abs():
-            raise ModelError(f"{node} stands where no absolute value can; it may be in an objective, or {node} <= b")
+            raise ModelError(
+                f"{node} stands where no absolute value can; it may be in an objective, or {node} "
+                "<= b"
+            )
     raise ModelError(f"{type(node).__name__} cannot be compiled")
 
 
@@ -191,7 +196,9 @@ def spread(term: Term) -> Entries:
     """Return a term as triples over its free indices."""
     variable = term.variable
     assert variable is not None
-    over = tuple(i for i in union(variable.indices, term.coefficient.indices) if i.symbol not in term.summed)
+    over = tuple(
+        i for i in union(variable.indices, term.coefficient.indices) if i.symbol not in term.summed
+    )
     rows, columns, values = emit(term, 0, over, None)
     at = list(np.unravel_index(rows, shape_of(over))) if over else []
     return Entries(over, at, values, columns, variable)
@@ -223,7 +230,8 @@ def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
             return spread(term).scaled(factor)
         symbol = factor.indices[0].symbol
         raise ModelError(
-            f"a sum of logarithms or powers over {symbol!r} is multiplied by numbers over {symbol!r}; sum over another "
+            f"a sum of logarithms or powers over {symbol!r} is multiplied by numbers over "
+            f"{symbol!r}; sum over another "
             f"symbol: m = {symbol}.alias('m')"
         )
     return replace(term, coefficient=times(term.coefficient, factor))
@@ -270,7 +278,10 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
         for at, index in zip(coordinates, own, strict=True):
             if index.symbol in strides:
                 rows = rows + (at * strides[index.symbol]).astype(np.int32)[spread]
-        places = [at if length > 1 else 0 for at, length in zip(coordinates, coefficient.shape, strict=False)]
+        places = [
+            at if length > 1 else 0
+            for at, length in zip(coordinates, coefficient.shape, strict=False)
+        ]
         coefficient = coefficient[tuple(places)]
         if all(isinstance(place, int) for place in places):
             coefficient = coefficient[None]
@@ -322,36 +333,53 @@ def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
     return found
 
 
-def _columns(node: Variable | Element, start: int) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+def _columns(
+    node: Variable | Element, start: int
+) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
     """Return the columns of a variable, or of some of its elements, and their coordinates (None: all of a grid)."""
     variable: Variable = node.base  # type: ignore[assignment]
-    coordinates = None if variable.positions is None else np.unravel_index(variable.positions, variable.shape)
+    coordinates = (
+        None if variable.positions is None else np.unravel_index(variable.positions, variable.shape)
+    )
     if not isinstance(node, Element):
         shape = variable.shape if coordinates is None else (variable.size,)
         return np.arange(start, start + variable.size, dtype=np.int32).reshape(shape), coordinates
     if coordinates is None:
         free = [k for k, place in enumerate(node.places) if place is None]
         steps = _steps(variable.shape)
-        start += sum(step * place for step, place in zip(steps, node.places, strict=True) if place is not None)
+        start += sum(
+            step * place
+            for step, place in zip(steps, node.places, strict=True)
+            if place is not None
+        )
         shape = tuple(variable.shape[k] for k in free)
-        return np.broadcast_to(_grid(shape, [steps[k] for k in free]), shape) + np.int32(start), None
+        return np.broadcast_to(_grid(shape, [steps[k] for k in free]), shape) + np.int32(
+            start
+        ), None
     keep = np.ones(variable.size, dtype=bool)
     for at, place in zip(coordinates, node.places, strict=True):
         if place is not None:
             keep &= at == place
-    rest = tuple(at[keep] for at, place in zip(coordinates, node.places, strict=True) if place is None)
+    rest = tuple(
+        at[keep] for at, place in zip(coordinates, node.places, strict=True) if place is None
+    )
     return (start + np.flatnonzero(keep)).astype(np.int32), rest
 
 
 def compile_rows(
-    expression: Expression, starts: dict[str, int], over: Indices, positions: np.ndarray | None = None
+    expression: Expression,
+    starts: dict[str, int],
+    over: Indices,
+    positions: np.ndarray | None = None,
 ) -> tuple[list[Triples], np.ndarray]:
     """Return the triples and the constants of an expression with one row for each element of ``over``."""
     found = linear(expression)
     return _emitted(found, starts, over, positions), _constants(found, over, positions)
 
 
-def _emitted(found: LinearTerms, starts: dict[str, int], over: Indices, positions: np.ndarray | None) -> list[Triples]:
+def _emitted(
+    found: LinearTerms, starts: dict[str, int], over: Indices, positions: np.ndarray | None
+) -> list[Triples]:
     """Return the triples of the terms with variables; those of all single elements are one batch, and come last."""
     singles: list[Term] = []
     batches: list[Triples] = []
@@ -378,7 +406,8 @@ def _is_single(term: Term) -> bool:
 def _side_by_side(singles: list[Term], starts: dict[str, int]) -> Entries:
     """Return numbers times single elements as triples over nothing, with the columns of the whole program.
 
-    A sum of 100,000 elements that were added one after the other is so about as quick as a sum over an index.
+    A sum of 100,000 elements that were added one after the other is so about as quick as a sum over
+    an index.
     """
     columns = np.empty(len(singles), dtype=np.int32)
     values = np.empty(len(singles))
@@ -394,11 +423,15 @@ def _side_by_side(singles: list[Term], starts: dict[str, int]) -> Entries:
         base = elements[0].base
         places = np.array([element.places for element in elements], dtype=np.intp).T
         offsets = np.ravel_multi_index(tuple(places), base.shape)
-        columns[members] += offsets if base.positions is None else np.searchsorted(base.positions, offsets)
+        columns[members] += (
+            offsets if base.positions is None else np.searchsorted(base.positions, offsets)
+        )
     return Entries((), [], values, columns)
 
 
-def emitted(term: Term | Entries, starts: dict[str, int], over: Indices, positions: np.ndarray | None) -> Triples:
+def emitted(
+    term: Term | Entries, starts: dict[str, int], over: Indices, positions: np.ndarray | None
+) -> Triples:
     """Return the triples of one term with a variable."""
     assert term.variable is not None
     start = starts[term.variable.base.name]
@@ -424,7 +457,9 @@ def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     program = model.compile()
     starts = starts_of(program.columns)
     if np.shape(x) != (program.n_columns,):
-        raise ModelError(f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column")
+        raise ModelError(
+            f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column"
+        )
 
     def linear(part: Expression) -> Labelled:
         triples, constant = compile_rows(part, starts, part.indices)
@@ -450,26 +485,40 @@ def terms_of(row: Constraint) -> LinearTerms:
 def unconditional(row: Constraint) -> Relation:
     """Return the relation of a block; a conditional one as ``body <= M·(1 − condition)``, with the least M.
 
-    The least M is the most that the body can be by the bounds of its variables, or what the user says it is.
+    The least M is the most that the body can be by the bounds of its variables, or what the user
+    says it is.
     """
     relation = row.relation
     if not isinstance(relation, Conditional):
         return relation
-    body, shape = (relation.body if relation.comparison == "<=" else -relation.body), shape_of(row.over)
+    body, shape = (
+        (relation.body if relation.comparison == "<=" else -relation.body),
+        shape_of(row.over),
+    )
     variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}.values()
     columns = blocks_of(variables)
     starts = starts_of(columns)
     with naming(f"constraint {row.name!r}"):
         found = linear(body)
-        A = assemble(_emitted(found, starts, row.over, row.positions), (row.size, sum(map(len, columns))), "csr")
-        given = None if relation.big_m is None else numbers(relation.big_m).rows(row.over, row.positions)
+        A = assemble(
+            _emitted(found, starts, row.over, row.positions),
+            (row.size, sum(map(len, columns))),
+            "csr",
+        )
+        given = (
+            None
+            if relation.big_m is None
+            else numbers(relation.big_m).rows(row.over, row.positions)
+        )
     low, high = bounds_of(variables)
     largest = A.data * np.where(A.data > 0, high[A.indices], low[A.indices])
     of = A.tocoo(copy=False).row
     most = np.bincount(of, largest, row.size) + _constants(found, row.over, row.positions)
     if given is not None:
         most = np.minimum(most, given)
-    _refuse_condition(row, relation, columns, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given)
+    _refuse_condition(
+        row, relation, columns, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given
+    )
     dense = np.zeros(math.prod(shape))
     dense[slice(None) if row.positions is None else row.positions] = np.maximum(most, 0.0)
     condition = 1 - relation.condition if relation.active else relation.condition
@@ -486,15 +535,22 @@ def _refuse_condition(
     """Raise where no M is known, or the condition is none; ``endless``: columns of variables that lack a bound."""
     words = f"constraint {row.name!r}: {relation}"
     if given is not None and (given < 0).any():
-        raise ModelError(f"{words} has a big_m of {given.min():g}; expected by how much it can be missed at most")
+        raise ModelError(
+            f"{words} has a big_m of {given.min():g}; expected by how much it can be missed at most"
+        )
     for leaf in named(relation.condition):
         if isinstance(leaf, Variable) and ((leaf.lower < 0) | (leaf.upper > 1)).any():
-            raise ModelError(f"{words} depends on {leaf!r}, which is no binary any more; give it bounds of 0 and 1")
+            raise ModelError(
+                f"{words} depends on {leaf!r}, which is no binary any more; give it bounds of 0 "
+                "and 1"
+            )
     if endless.size:
         block = next(block for block in columns if endless[0] < block.stop)
         raise ModelError(
-            f"{words} needs to know how large {block.name_of(endless[0] - block.start)} can be; give variable "
-            f"{block.name!r} bounds, or say with big_m= by how much the relation can be missed at most"
+            f"{words} needs to know how large {block.name_of(endless[0] - block.start)} can be; "
+            "give variable "
+            f"{block.name!r} bounds, or say with big_m= by how much the relation can be missed at "
+            "most"
         )
 
 
@@ -516,13 +572,19 @@ def starts_of(columns: Iterable[Block]) -> dict[str, int]:
 
 def bounds_of(variables: Iterable[Variable]) -> list[np.ndarray]:
     """Return the lower and the upper bounds of the columns of variables."""
-    return [np.concatenate([np.zeros(0), *(getattr(one, side) for one in variables)]) for side in ("lower", "upper")]
+    return [
+        np.concatenate([np.zeros(0), *(getattr(one, side) for one in variables)])
+        for side in ("lower", "upper")
+    ]
 
 
-def entries(row: Constraint, found: LinearTerms, starts: dict[str, int], n_columns: int) -> list[Triples]:
+def entries(
+    row: Constraint, found: LinearTerms, starts: dict[str, int], n_columns: int
+) -> list[Triples]:
     """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
 
-    Entries of one place are added here, block by block: the sum of floats must not depend on what else the matrix has.
+    Entries of one place are added here, block by block: the sum of floats must not depend on what
+    else the matrix has.
     """
     with naming(f"constraint {row.name!r}"):
         triples = _emitted(found, starts, row.over, row.positions)
@@ -541,7 +603,9 @@ def sides(row: Constraint, found: LinearTerms) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(row.relation, Range):
         row.check()
         low, high = (
-            np.full(row.size, none) if end is None else numbers(end).rows(row.over, row.positions) - constant
+            np.full(row.size, none)
+            if end is None
+            else numbers(end).rows(row.over, row.positions) - constant
             for end, none in zip(row.relation.ends, (-np.inf, np.inf), strict=True)
         )
     else:
@@ -568,14 +632,19 @@ def compile_model(model: Model) -> Program:
         batch = entries(row, found, starts, n_columns)
         start, stop = stop, stop + row.size
         blocks.append(row.block(start))
-        triples += [(rows if start == 0 else rows + np.int32(start), at, values) for rows, at, values in batch]
+        triples += [
+            (rows if start == 0 else rows + np.int32(start), at, values)
+            for rows, at, values in batch
+        ]
         ends.append(sides(row, found))
         if isinstance(row.relation, Conditional):
             switched.append(np.arange(start, stop))
     with naming("the objective"):
         cost, offset, logs = objective(model, starts, n_columns)
     A = assemble(triples, (stop, n_columns), "csc")  # first: it frees the triples
-    row_lower, row_upper = (np.concatenate([np.zeros(0), *(pair[side] for pair in ends)]) for side in (0, 1))
+    row_lower, row_upper = (
+        np.concatenate([np.zeros(0), *(pair[side] for pair in ends)]) for side in (0, 1)
+    )
     col_lower, col_upper = bounds_of(variables)
     return Program(
         name=model.name,
@@ -588,7 +657,8 @@ def compile_model(model: Model) -> Program:
         col_lower=col_lower,
         col_upper=col_upper,
         integrality=np.repeat(
-            np.array([INTEGER * v.integer for v in variables], dtype=np.uint8), [v.size for v in variables]
+            np.array([INTEGER * v.integer for v in variables], dtype=np.uint8),
+            [v.size for v in variables],
         ),
         rows=tuple(blocks),
         columns=tuple(columns),
@@ -599,7 +669,9 @@ def compile_model(model: Model) -> Program:
     )
 
 
-def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.ndarray, float, LogTerms | None]:
+def objective(
+    model: Model, starts: dict[str, int], n_columns: int
+) -> tuple[np.ndarray, float, LogTerms | None]:
     """Return the costs, the constant, and the logarithms and powers of the objective."""
     cost, offset = np.zeros(n_columns), 0.0
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # weights, constants and alphas
@@ -611,7 +683,9 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             over = union(term.argument.indices, term.coefficient.indices)
             triples, constant = compile_rows(term.argument, starts, over)
             batches += [(rows + np.int32(size), at, values) for rows, at, values in triples]
-            parts.append((term.coefficient.rows(over, None), constant, np.full(len(constant), term.alpha)))
+            parts.append(
+                (term.coefficient.rows(over, None), constant, np.full(len(constant), term.alpha))
+            )
             size += len(constant)
         elif isinstance(term, Term) and term.variable is None:
             offset += float(term.coefficient.values)
@@ -624,7 +698,8 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
         worst = weight.min(initial=0.0) if model.sense == "min" else weight.max(initial=0.0)
         if worst:
             raise ModelError(
-                f"the weight of {absolute} is {worst:g}, and to {model.sense}imize that is not convex: it needs "
+                f"the weight of {absolute} is {worst:g}, and to {model.sense}imize that is not "
+                "convex: it needs "
                 f"integers; expected weights {'>=' if model.sense == 'min' else '<='} 0"
             )
     if not parts:
@@ -634,9 +709,16 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     wrong = concave < 0 if model.sense == "max" else concave > 0
     if wrong.any():
         first = alpha[wrong][0]
-        kind = "logarithms" if first == 1 else "powers, times their exponents," if first > 0 else "squares, times 2,"
+        kind = (
+            "logarithms"
+            if first == 1
+            else "powers, times their exponents,"
+            if first > 0
+            else "squares, times 2,"
+        )
         raise ModelError(
-            f"model {model.name!r}: the weights of {kind} must be {'>=' if weight[wrong][0] < 0 else '<='} 0 to "
+            f"model {model.name!r}: the weights of {kind} must be "
+            f"{'>=' if weight[wrong][0] < 0 else '<='} 0 to "
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
     inner = assemble(batches, (size, n_columns), "csr")
@@ -648,7 +730,8 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     return cost, offset, LogTerms(kind_of(alpha), weight, inner, constant, alpha)
 
 
-# A compiled program brought up to date after parameters or bounds were set: only what they stand in is compiled.
+# A compiled program brought up to date after parameters or bounds were set: only what they stand in
+# is compiled.
 
 
 def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
@@ -673,7 +756,9 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
         found = terms_of(row)
         if switched or in_coefficients(numbers, row.relation.body):
             batch = entries(row, found, starts, program.n_columns)
-            matrix.replace(block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc"))
+            matrix.replace(
+                block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc")
+            )
         for name, side in zip(("row_lower", "row_upper"), sides(row, found), strict=True):
             if name not in parts:
                 parts[name] = getattr(program, name).copy()
@@ -712,7 +797,9 @@ class _Matrix:
             return
         self.gone = inside if self.gone is None else self.gone | inside
         own = rows.tocoo()
-        self.batches.append(((own.coords[0] + start).astype(np.int32), own.coords[1].astype(np.int32), own.data))
+        self.batches.append(
+            ((own.coords[0] + start).astype(np.int32), own.coords[1].astype(np.int32), own.data)
+        )
 
     def array(self) -> Any:
         """Return the array with what was replaced; the given one where nothing was."""
@@ -720,7 +807,11 @@ class _Matrix:
         data = given.data if self.data is None else self.data
         if self.gone is not None:
             stay, places = ~self.gone, given.tocoo(copy=False)
-            kept = (places.row[stay].astype(np.int32), places.col[stay].astype(np.int32), data[stay])
+            kept = (
+                places.row[stay].astype(np.int32),
+                places.col[stay].astype(np.int32),
+                data[stay],
+            )
             return assemble([kept, *self.batches], given.shape, "csc")
         if self.data is None:
             return given

@@ -34,14 +34,16 @@ if TYPE_CHECKING:
 
     from .tables import Subset
 
-# Expressions: sums, products, quotients, logarithms and powers of what has a name, and the relations between them.
+# Expressions: sums, products, quotients, logarithms and powers of what has a name, and the
+# relations between them.
 
 Comparison = Literal["<=", ">=", "==", "between"]
 #: Numbers of a sparse parameter, zeros too, that are written out where a formula needs them all.
 _MOST_DENSE = 1_000_000
 
 
-#: Functions of pandas and xarray that do not hand an operator over to what stands on the right, but read it as numbers.
+#: Functions of pandas and xarray that do not hand an operator over to what stands on the right, but
+#: read it as numbers.
 _WOULD_READ = ("dot", "as_compatible_data")
 
 
@@ -52,8 +54,11 @@ class Expression(Fixed):
     indices: Indices = ()
     #: 0: numbers only; 1: linear in variables; 2: with logarithms or powers (objectives only).
     degree: int = 0
-    _names = frozenset({"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"})
-    #: Let NumPy scalars and arrays on the left hand over to us, and Series and frames (their own priority is 4000).
+    _names = frozenset(
+        {"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"}
+    )
+    #: Let NumPy scalars and arrays on the left hand over to us, and Series and frames (their own
+    #: priority is 4000).
     __array_ufunc__ = None
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
@@ -102,10 +107,13 @@ class Expression(Fixed):
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         if sys._getframe(1).f_code.co_name in _WOULD_READ:
             raise ModelError(
-                f"{self} is no array; with the expression first (x @ data, x * data, x <= data) labelled data may "
+                f"{self} is no array; with the expression first (x @ data, x * data, x <= data) "
+                "labelled data may "
                 "stand beside it, and model.parameter(name, indices, data) takes anything"
             )
-        found = np.empty((), dtype=object)  # as of any other object: arrays of expressions are arrays of objects
+        found = np.empty(
+            (), dtype=object
+        )  # as of any other object: arrays of expressions are arrays of objects
         found[()] = self
         return found
 
@@ -136,7 +144,8 @@ class Expression(Fixed):
         for one in over:
             if not isinstance(one, Index):
                 raise ModelError(
-                    f"sum over {one!r}: expected an Index, not {type(one).__name__}; a variable x has x.indices"
+                    f"sum over {one!r}: expected an Index, not {type(one).__name__}; a variable x "
+                    "has x.indices"
                 )
         return SumOver(self, over or self.indices)
 
@@ -175,8 +184,8 @@ class Expression(Fixed):
     def shift(self, index: Index, steps: int = 1) -> Expression:
         """Return the expression ``steps`` labels before, along an index; 0 where that is outside the index.
 
-        So ``x - x.shift(t) <= 5`` also bounds the first element, by 5. For rows where both elements exist only, say
-        with ``where=`` which; the model prints what is 0 outside.
+        So ``x - x.shift(t) <= 5`` also bounds the first element, by 5. For rows where both elements
+        exist only, say with ``where=`` which; the model prints what is 0 outside.
 
         Parameters
         ----------
@@ -217,8 +226,8 @@ class Expression(Fixed):
     def cumsum(self, index: Index) -> Expression:
         """Return the sum of the expression up to each label of an index.
 
-        Rows with it have as many entries as labels come before; over long indices declare a running total
-        ``y == y.shift(t) + x`` instead.
+        Rows with it have as many entries as labels come before; over long indices declare a running
+        total ``y == y.shift(t) + x`` instead.
 
         Parameters
         ----------
@@ -259,8 +268,8 @@ class Expression(Fixed):
         owner : Series, mapping or array_like
             The group of each label of one index.
         name : str or Index
-            Symbol of the index of the groups, which come in the order of their first label; or their index itself.
-            Without it, a Series has its own name.
+            Symbol of the index of the groups, which come in the order of their first label; or
+            their index itself. Without it, a Series has its own name.
 
         Returns
         -------
@@ -287,8 +296,9 @@ class Expression(Fixed):
         Parameters
         ----------
         low, high : float, parameter, array_like, Series, DataFrame, mapping or None
-            The ends: numbers, an expression of parameters, or one number for each combination of the labels of the
-            expression's indices (labels are put in order). None and infinities are no end.
+            The ends: numbers, an expression of parameters, or one number for each combination of
+            the labels of the expression's indices (labels are put in order). None and infinities
+            are no end.
 
         Returns
         -------
@@ -314,7 +324,9 @@ class Expression(Fixed):
         return Relation(self, ">=", as_expression(other, self))
 
     def __lt__(self, other: Any) -> NoReturn:
-        raise ModelError(f"{self} is compared by < or >; a model has no strict relations: write <= or >=")
+        raise ModelError(
+            f"{self} is compared by < or >; a model has no strict relations: write <= or >="
+        )
 
     __gt__ = __lt__
 
@@ -322,7 +334,9 @@ class Expression(Fixed):
         return Relation(self, "==", as_expression(other, self))
 
     def __bool__(self) -> NoReturn:
-        raise ModelError("an expression has no truth value; write model.constraint(name, left <= right)")
+        raise ModelError(
+            "an expression has no truth value; write model.constraint(name, left <= right)"
+        )
 
     def __str__(self) -> str:
         from .render import text
@@ -347,8 +361,8 @@ class Constant(Expression):
 class Add(Expression):
     """A sum of expressions, each with a sign: ``parts`` as they were added, :meth:`addends` without sums among them.
 
-    ``total = total + x[k]`` in a loop makes sums of sums of sums. Walks over a formula ask for the addends, and so does
-    pickle: the depth of a formula does not grow with the number of its terms.
+    ``total = total + x[k]`` in a loop makes sums of sums of sums. Walks over a formula ask for the
+    addends, and so does pickle: the depth of a formula does not grow with the number of its terms.
     """
 
     def __init__(self, *parts: tuple[int, Expression]) -> None:
@@ -387,7 +401,8 @@ class Product(Expression):
     def __init__(self, left: Expression, right: Expression) -> None:
         if left.degree and right.degree:
             raise ModelError(
-                f"not linear: ({left}) times ({right}) multiplies variables with variables; squares e**2 "
+                f"not linear: ({left}) times ({right}) multiplies variables with variables; "
+                "squares e**2 "
                 "may stand in an objective"
             )
         self.left, self.right = left, right
@@ -414,7 +429,8 @@ class SumOver(Expression):
         for index in over:
             if index.symbol not in free:
                 raise ModelError(
-                    f"the sum over {index.symbol!r} of {body} is over an index that does not occur; "
+                    f"the sum over {index.symbol!r} of {body} is over an index that does not "
+                    "occur; "
                     f"it has {', '.join(sorted(free)) or 'no index'}"
                 )
         summed = symbols_of(over)
@@ -425,10 +441,15 @@ class SumOver(Expression):
 
 def _own(node: Expression, index: Index, what: str) -> Index:
     """Return the index of an expression with the symbol of the given one: itself, or the part that is taken of it."""
-    found = next((own for own in node.indices if isinstance(index, Index) and own.symbol == index.symbol), None)
+    found = next(
+        (own for own in node.indices if isinstance(index, Index) and own.symbol == index.symbol),
+        None,
+    )
     if found is None:
         symbols = ", ".join(symbols_of(node.indices)) or "no index"
-        raise ModelError(f"{what} of {node} along {index}: expected one of its indices; it has {symbols}")
+        raise ModelError(
+            f"{what} of {node} along {index}: expected one of its indices; it has {symbols}"
+        )
     return found
 
 
@@ -437,14 +458,20 @@ def _inner(left: Expression, right: Expression) -> Expression:
     symbols = symbols_of(right.indices)
     shared = tuple(index for index in left.indices if index.symbol in symbols)
     if not shared:
-        raise ModelError(f"({left}) @ ({right}) have no index in common to sum over; write * for the product")
+        raise ModelError(
+            f"({left}) @ ({right}) have no index in common to sum over; write * for the product"
+        )
     return SumOver(Product(left, right), shared)
 
 
-def _matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], values: Any = 1.0) -> csr_array[Any]:
+def _matrix(
+    rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], values: Any = 1.0
+) -> csr_array[Any]:
     from scipy.sparse import csr_array
 
-    return csr_array((np.broadcast_to(np.asarray(values, dtype=float), len(rows)), (rows, columns)), shape=shape)
+    return csr_array(
+        (np.broadcast_to(np.asarray(values, dtype=float), len(rows)), (rows, columns)), shape=shape
+    )
 
 
 class Along(Expression):
@@ -467,14 +494,25 @@ class Along(Expression):
     _names = frozenset({"body", "index", "matrix", "to", "shown", "summed", "indices", "degree"})
 
     def __init__(
-        self, body: Expression, index: Index, matrix: csr_array[Any], to: Index, shown: str, summed: bool = False
+        self,
+        body: Expression,
+        index: Index,
+        matrix: csr_array[Any],
+        to: Index,
+        shown: str,
+        summed: bool = False,
     ) -> None:
         if body.degree > 1:
-            raise ModelError(f"{body} is not linear; shift, add and group inside a logarithm, power or absolute value")
+            raise ModelError(
+                f"{body} is not linear; shift, add and group inside a logarithm, power or absolute "
+                "value"
+            )
         self.body, self.index, self.matrix, self.to = body, index, matrix, to
         self.shown, self.summed, self.degree = shown, summed, body.degree
         if to.symbol != index.symbol and to.symbol in symbols_of(body.indices):
-            raise ModelError(f"groups are called {to.symbol!r}, as an index of {body} is; give another name")
+            raise ModelError(
+                f"groups are called {to.symbol!r}, as an index of {body} is; give another name"
+            )
         self.indices = tuple(to if own is index else own for own in body.indices)
 
 
@@ -497,15 +535,24 @@ class GroupedExpression(Fixed):
         axes = placed(owner, body.indices, what, ModelError)
         symbol = name or getattr(owner, "name", None)
         if len(axes) != 1 or not isinstance(symbol, (str, Index)):
-            raise ModelError(f"{what} is expected to be over one index, and groups to have a name (name=…)")
+            raise ModelError(
+                f"{what} is expected to be over one index, and groups to have a name (name=…)"
+            )
         groups = np.asarray(aligned(owner, axes, what, ModelError))
         codes, labels = pd.factorize(groups)
-        to = symbol if isinstance(symbol, Index) else Index(symbol, pd.Index(labels, tupleize_cols=False))
+        to = (
+            symbol
+            if isinstance(symbol, Index)
+            else Index(symbol, pd.Index(labels, tupleize_cols=False))
+        )
         if to is symbol:
             codes = to.labels.get_indexer(pd.Index(groups, tupleize_cols=False))
         if (codes < 0).any():
             at = int((codes < 0).argmax())
-            raise ModelError(f"{what} puts {axes[0].name} {axes[0][at]!r} in {groups[at]!r}, which is no {to.name}")
+            raise ModelError(
+                f"{what} puts {axes[0].name} {axes[0][at]!r} in {groups[at]!r}, which is no "
+                f"{to.name}"
+            )
         self.body, self.index, self.to = body, axes[0], to
         self.matrix = _matrix(codes, np.arange(len(codes)), (len(to), len(codes)))
 
@@ -524,7 +571,14 @@ class GroupedExpression(Fixed):
         >>> x.groupby(["ml", "web", "ml"], "team").sum()
         <Expression ∑_n∈team x[n] over team>
         """
-        return Along(self.body, self.index, self.matrix, self.to, f"{self.index.symbol}∈{self.to.symbol}", True)
+        return Along(
+            self.body,
+            self.index,
+            self.matrix,
+            self.to,
+            f"{self.index.symbol}∈{self.to.symbol}",
+            True,
+        )
 
     def mean(self) -> Expression:
         """Return the mean over each group.
@@ -550,7 +604,9 @@ class Abs(Expression):
 
     def __init__(self, argument: Expression) -> None:
         if argument.degree > 1:
-            raise ModelError("an absolute value of a logarithm, power or absolute value is not supported")
+            raise ModelError(
+                "an absolute value of a logarithm, power or absolute value is not supported"
+            )
         self.argument, self.indices, self.degree = argument, argument.indices, 2 * argument.degree
 
     def __le__(self, other: Any) -> Relation:
@@ -597,11 +653,16 @@ class Power(Expression):
     def __init__(self, argument: Expression, exponent: float) -> None:
         if argument.degree > 1:
             raise ModelError("a power of a logarithm or of a power is not supported")
-        if isinstance(exponent, bool) or not isinstance(exponent, (int, float, np.integer, np.floating)):
-            raise ModelError(f"the exponent of a power is {exponent!r}; expected a number below 1, or 2")
+        if isinstance(exponent, bool) or not isinstance(
+            exponent, (int, float, np.integer, np.floating)
+        ):
+            raise ModelError(
+                f"the exponent of a power is {exponent!r}; expected a number below 1, or 2"
+            )
         if not (np.isfinite(exponent) and (exponent < 1 or exponent == 2) and exponent != 0):
             raise ModelError(
-                f"the exponent of a power is {exponent}; expected a number below 1, not 0, or 2 (of powers above 1 "
+                f"the exponent of a power is {exponent}; expected a number below 1, not 0, or 2 "
+                "(of powers above 1 "
                 "only squares are supported, log(…) is what powers tend to at 0)"
             )
         self.argument, self.exponent = argument, float(exponent)
@@ -611,8 +672,8 @@ class Power(Expression):
 def power(expression: Expression, exponent: float) -> Power:
     """Return a linear expression to a power, for objectives such as ``(2 * power(x.sum(i), 0.5)).sum(n)``.
 
-    Below 1 it is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥ 0, to be maximised.
-    A square (``e**2``, ``e * e``) is convex, to be minimised.
+    Below 1 it is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥
+    0, to be maximised. A square (``e**2``, ``e * e``) is convex, to be minimised.
 
     Parameters
     ----------
@@ -641,11 +702,15 @@ class Relation(Fixed):
     def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
         if any(isinstance(one, Abs) and one.degree for one in (left, right)):
             raise ModelError(
-                f"({left}) {comparison} ({right}) is not linear: abs(e) <= b takes numbers b (with variables write "
+                f"({left}) {comparison} ({right}) is not linear: abs(e) <= b takes numbers b (with "
+                "variables write "
                 "e <= b and -e <= b); >= and == are not convex, and need integers"
             )
         if max(left.degree, right.degree) > 1:
-            words = "logarithms and powers belong in the objective, and an absolute value stands alone (abs(e) <= b)"
+            words = (
+                "logarithms and powers belong in the objective, and an absolute value stands alone "
+                "(abs(e) <= b)"
+            )
             raise ModelError(f"a constraint must be linear; {words}")
         self.left, self.comparison, self.right = left, comparison, right
         self.indices = union(left.indices, right.indices)
@@ -664,7 +729,8 @@ class Relation(Fixed):
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            f"a constraint ({self}) has no truth value; for a range (low <= expression <= high) write "
+            f"a constraint ({self}) has no truth value; for a range (low <= expression <= high) "
+            "write "
             "expression.between(low, high)"
         )
 
@@ -689,7 +755,9 @@ class Range(Relation):
         self.low, self.high = _end(low, "lower", expression), _end(high, "upper", expression)
         if self.low is None and self.high is None:
             raise ModelError(f"the range of {expression} has neither a lower nor an upper end")
-        self.__dict__["indices"] = union(expression.indices, *(end.indices for end in self.ends if end is not None))
+        self.__dict__["indices"] = union(
+            expression.indices, *(end.indices for end in self.ends if end is not None)
+        )
 
     @property
     def ends(self) -> tuple[Expression | None, Expression | None]:
@@ -722,10 +790,14 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     if isinstance(value, Expression):
         if value.degree:
             raise ModelError(
-                f"the {name} end ({value}) of the range of {expression} has variables; write two constraints"
+                f"the {name} end ({value}) of the range of {expression} has variables; write two "
+                "constraints"
             )
         return value
-    words, none = f"the {name} end of the range of {expression}", -np.inf if name == "lower" else np.inf
+    words, none = (
+        f"the {name} end of the range of {expression}",
+        -np.inf if name == "lower" else np.inf,
+    )
     axes, array = _numbers(none if value is None else value, expression, words)
     if np.isnan(array).any() or (array == -none).any():
         raise ModelError(f"{words} is NaN or {-none}; expected numbers, or None for no end")
@@ -758,7 +830,8 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
         what = type(value).__name__
         if beside is None:
             raise ModelError(
-                f"a formula is expected, not a {what}; give numbers a name with model.parameter(name, indices, values)"
+                f"a formula is expected, not a {what}; give numbers a name with "
+                "model.parameter(name, indices, values)"
             )
         axes, array = _numbers(value, beside, f"the {what} beside {beside}")
         if not np.isfinite(array).all():
@@ -766,9 +839,14 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
             where = f"the {what} beside {beside} is {array[at]} at {labels_at(axes, at)}"
             raise ModelError(f"{where}; expected finite numbers")
         name = getattr(value, "name", None)
-        return Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
+        return (
+            Data(name if isinstance(name, str) else "", axes, array)
+            if axes
+            else Constant(array.item())
+        )
     raise ModelError(
-        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number, labelled data or an "
+        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number, "
+        "labelled data or an "
         "expression (scipy.sparse as model.parameter(name, indices, matrix))"
     )
 
@@ -808,8 +886,10 @@ class Parameter(Expression):
         size = int(np.prod(stored.shape))
         if size > _MOST_DENSE:
             raise ModelError(
-                f"parameter {self.name!r} is sparse, and all its {size:,} numbers would be needed; multiply it with a "
-                "variable before anything else (a @ x, (a * x).sum(n)), or give the product another parameter"
+                f"parameter {self.name!r} is sparse, and all its {size:,} numbers would be needed; "
+                "multiply it with a "
+                "variable before anything else (a @ x, (a * x).sum(n)), or give the product "
+                "another parameter"
             )
         found: np.ndarray = stored.toarray()
         found.setflags(write=False)
@@ -821,7 +901,8 @@ class Parameter(Expression):
         Parameters
         ----------
         values : array_like, Series, DataFrame or mapping
-            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are checked.
+            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are
+            checked.
 
         Examples
         --------
@@ -839,7 +920,9 @@ class Parameter(Expression):
 
     def __getitem__(self, key: Any) -> Parameter | Element | Along:
         """Return the same numbers over other symbols (``d[m, r]``), or some of them by label (``d["ann", :]``)."""
-        return _selected(self, key, lambda indices: Parameter(self.name, indices, None, self.doc, base=self.base))
+        return _selected(
+            self, key, lambda indices: Parameter(self.name, indices, None, self.doc, base=self.base)
+        )
 
 
 class Variable(Expression):
@@ -893,8 +976,8 @@ class Variable(Expression):
         Parameters
         ----------
         values : float, array_like, Series, DataFrame, mapping or Solution
-            As :meth:`Model.variable` takes bounds; of a Solution, the values that this variable has there (put within
-            the bounds, and rounded where the variable is integer).
+            As :meth:`Model.variable` takes bounds; of a Solution, the values that this variable has
+            there (put within the bounds, and rounded where the variable is integer).
 
         Raises
         ------
@@ -924,7 +1007,8 @@ class Variable(Expression):
             found = np.clip(np.round(found) if base.integer else found, low, high)
         for k in np.flatnonzero((found < low) | (found > high))[:1].tolist():
             raise ModelError(
-                f"variable {base.name!r} is fixed at {found[k]:g}, outside its bounds {low[k]:g} and {high[k]:g}; give "
+                f"variable {base.name!r} is fixed at {found[k]:g}, outside its bounds {low[k]:g} "
+                f"and {high[k]:g}; give "
                 "it other bounds first, with .set(lower=…, upper=…)"
             )
         found.setflags(write=False)
@@ -949,8 +1033,8 @@ class Variable(Expression):
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
         """Give the variable other bounds, as :meth:`Model.variable` takes them; what is not named stays.
 
-        Of its model only the bounds are compiled anew, when it is next solved. While it is fixed, these are the bounds
-        that :meth:`unfix` will give back.
+        Of its model only the bounds are compiled anew, when it is next solved. While it is fixed,
+        these are the bounds that :meth:`unfix` will give back.
 
         Parameters
         ----------
@@ -997,7 +1081,12 @@ class Variable(Expression):
             self,
             key,
             lambda indices: Variable(
-                self.name, indices, where=self.where, integer=self.integer, doc=self.doc, base=self.base
+                self.name,
+                indices,
+                where=self.where,
+                integer=self.integer,
+                doc=self.doc,
+                base=self.base,
             ),
         )
 
@@ -1016,8 +1105,16 @@ class Element(Expression):
 
     _names = frozenset({"base", "name", "places", "indices", "degree"})
 
-    def __init__(self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices) -> None:
-        self.base, self.name, self.places, self.indices, self.degree = base, base.name, places, indices, base.degree
+    def __init__(
+        self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices
+    ) -> None:
+        self.base, self.name, self.places, self.indices, self.degree = (
+            base,
+            base.name,
+            places,
+            indices,
+            base.degree,
+        )
         if isinstance(base, Variable) and base.positions is not None and not indices:
             at = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
             if at not in base.positions:
@@ -1027,8 +1124,12 @@ class Element(Expression):
     def values(self) -> np.ndarray:
         """The numbers of elements of a parameter, read-only."""
         if isinstance(self.base, Variable):
-            raise ModelError(f"{self} is unknown; a solution has the values of variable {self.name!r}")
-        found = np.asarray(self.base.values[tuple(slice(None) if p is None else p for p in self.places)])
+            raise ModelError(
+                f"{self} is unknown; a solution has the values of variable {self.name!r}"
+            )
+        found = np.asarray(
+            self.base.values[tuple(slice(None) if p is None else p for p in self.places)]
+        )
         found.setflags(write=False)
         return found
 
@@ -1038,7 +1139,8 @@ class Element(Expression):
         free = iter(self.indices)
         labels = [index.labels for index in self.base.indices]
         return tuple(
-            next(free).symbol if place is None else own[place] for own, place in zip(labels, self.places, strict=True)
+            next(free).symbol if place is None else own[place]
+            for own, place in zip(labels, self.places, strict=True)
         )
 
 
@@ -1059,7 +1161,9 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
         key = (key,)  # a label may be a tuple itself
     keys = key if isinstance(key, tuple) else (key,)
     symbols = ",".join(symbols_of(own))
-    if len(keys) > len(own) or (len(keys) < len(own) and all(isinstance(one, Index) for one in keys)):
+    if len(keys) > len(own) or (
+        len(keys) < len(own) and all(isinstance(one, Index) for one in keys)
+    ):
         raise ModelError(f"{node.name!r} has {len(own)} indices ({symbols}), not {len(keys)}")
     places: list[int | None] = []
     free: list[Index] = []
@@ -1074,19 +1178,27 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
             parts.append((index, _several(node.name, one, index)))
         if not index.labels.equals(stays.labels):
             raise ModelError(
-                f"{node.name!r}: index {index.symbol!r} cannot be replaced by {stays.symbol!r}: other labels"
+                f"{node.name!r}: index {index.symbol!r} cannot be replaced by {stays.symbol!r}: "
+                "other labels"
             )
         if stays.symbol in symbols_of(free):
-            raise ModelError(f"{node.name!r} has index {stays.symbol!r} in two places; a diagonal is taken by `where`")
+            raise ModelError(
+                f"{node.name!r} has index {stays.symbol!r} in two places; a diagonal is taken by "
+                "`where`"
+            )
         free.append(stays)
     return tuple(places), tuple(free), parts
 
 
-def _selected(node: Parameter | Variable, key: Any, renamed: Callable[[Indices], _Node]) -> _Node | Element | Along:
+def _selected(
+    node: Parameter | Variable, key: Any, renamed: Callable[[Indices], _Node]
+) -> _Node | Element | Along:
     """Return an expression with only some labels of its indices."""
     places, indices, parts = _places(node, key)
     whole = places.count(None) == len(places)
-    found: _Node | Element | Along = renamed(indices) if whole else Element(node.base, places, indices)
+    found: _Node | Element | Along = (
+        renamed(indices) if whole else Element(node.base, places, indices)
+    )
     for index, at in parts:
         matrix = _matrix(np.arange(len(at)), at, (len(at), len(index)))
         part = index.part(at)
@@ -1105,7 +1217,9 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
     if np.asarray(key).dtype == bool:
         mask = np.asarray(aligned(key, (index,), f"the mask of {name!r}", ModelError))
         if mask.shape != (len(index),):
-            raise ModelError(f"the mask of {name!r} has shape {mask.shape}, expected {len(index)} {index.name}")
+            raise ModelError(
+                f"the mask of {name!r} has shape {mask.shape}, expected {len(index)} {index.name}"
+            )
         return np.flatnonzero(mask)
     found = np.array([_position(name, label, index) for label in key], dtype=np.intp)
     if len(np.unique(found)) < len(found):

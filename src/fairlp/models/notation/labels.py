@@ -1,7 +1,7 @@
 """Labels are data: what carries labels is put in the order of an index, or refused; it is never read by position.
 
-One function, :func:`aligned`, does it for everything that is handed in: an instance's numbers, parameters, bounds and
-masks of a model.
+One function, :func:`aligned`, does it for everything that is handed in: an instance's numbers,
+parameters, bounds and masks of a model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import pandas as pd
 
 from ...errors import FairlpError, ModelError, nearest
 
-# Indices with labels, and what all objects of index notation have in common: they are not changed by assignment.
+# Indices with labels, and what all objects of index notation have in common: they are not changed
+# by assignment.
 
 
 class Changing(Protocol):
@@ -40,10 +41,13 @@ class Fixed:
     def __setattr__(self, name: str, value: Any) -> None:
         what = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
         if name not in self._names:
-            raise _ReadOnlyError(f"{what} has no attribute {name!r} that could be set; {self._remedy}")
+            raise _ReadOnlyError(
+                f"{what} has no attribute {name!r} that could be set; {self._remedy}"
+            )
         if name in self.__dict__:
             raise _ReadOnlyError(
-                f"{name!r} of {what} cannot be set, since a model that uses it is not told; {self._remedy}"
+                f"{name!r} of {what} cannot be set, since a model that uses it is not told; "
+                f"{self._remedy}"
             )
         object.__setattr__(self, name, value)
 
@@ -65,7 +69,8 @@ class Index(Fixed):
     name : str
         What one label stands for ("user").
     whole : Index, optional
-        The index that this one is a part of: ``x[:, 1:3]`` runs over a part of an index, under the same symbol.
+        The index that this one is a part of: ``x[:, 1:3]`` runs over a part of an index, under the
+        same symbol.
 
     Examples
     --------
@@ -76,14 +81,20 @@ class Index(Fixed):
 
     _names = frozenset({"symbol", "labels", "name", "whole"})
 
-    def __init__(self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None) -> None:
+    def __init__(
+        self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None
+    ) -> None:
         self.symbol, self.whole = symbol, whole
-        labels = labels if isinstance(labels, pd.Index) else pd.Index(list(labels), tupleize_cols=False)
+        labels = (
+            labels if isinstance(labels, pd.Index) else pd.Index(list(labels), tupleize_cols=False)
+        )
         self.labels = labels.to_flat_index()
         self.name = name or symbol
         if not self.labels.is_unique:
             twice = self.labels[self.labels.duplicated()][0]
-            raise ModelError(f"index {symbol!r} has label {twice!r} twice; expected each {self.name} once")
+            raise ModelError(
+                f"index {symbol!r} has label {twice!r} twice; expected each {self.name} once"
+            )
 
     def rows(self, positions: np.ndarray) -> Index:
         """Return the index of rows that are taken of a table; one that is taken twice has its label twice.
@@ -172,9 +183,14 @@ def union(*groups: Iterable[Index]) -> Indices:
             known = seen.setdefault(index.symbol, index)
             if known is not index and not known.labels.equals(index.labels):
                 parts = known.whole is not None or index.whole is not None
-                remedy = "select the same labels in both" if parts else "give one of them another symbol with .alias()"
+                remedy = (
+                    "select the same labels in both"
+                    if parts
+                    else "give one of them another symbol with .alias()"
+                )
                 raise ModelError(
-                    f"index {index.symbol!r} stands for {len(known)} labels ({known.name}) in one place and "
+                    f"index {index.symbol!r} stands for {len(known)} labels ({known.name}) in one "
+                    "place and "
                     f"{len(index)} labels ({index.name}) in another; {remedy}"
                     + (" (neighbours along an index are taken by .shift())" if parts else "")
                 )
@@ -188,10 +204,11 @@ Axes = Sequence[Index | None]
 def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     """Return what is given in the order of the axes' labels; what carries no labels is returned as it is.
 
-    Labels are those of a Series (with several levels: of several axes), of a DataFrame, of an xarray DataArray, and the
-    keys of a mapping, also of one within another and of those in a list. A default ``RangeIndex`` (0, 1, …) counts as
-    no labels, and is read by position, unless the labels of the axis are those integers themselves. Which axis is which
-    is told by the names of dimensions and levels, see `arranged`.
+    Labels are those of a Series (with several levels: of several axes), of a DataFrame, of an
+    xarray DataArray, and the keys of a mapping, also of one within another and of those in a list.
+    A default ``RangeIndex`` (0, 1, …) counts as no labels, and is read by position, unless the
+    labels of the axis are those integers themselves. Which axis is which is told by the names of
+    dimensions and levels, see `arranged`.
 
     Parameters
     ----------
@@ -207,7 +224,8 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     Raises
     ------
     FairlpError
-        Of that type, when labels are missing, unknown or there twice, or when names do not tell the axes apart.
+        Of that type, when labels are missing, unknown or there twice, or when names do not tell the
+        axes apart.
 
     Examples
     --------
@@ -252,7 +270,9 @@ def by_element(given: Any, axes: Axes) -> Any:
             return pd.Series(list(given.values()), pd.Index(list(given), tupleize_cols=False))
         given = pd.Series(given)
     levels = isinstance(given, pd.Series) and given.index.nlevels > 1
-    if levels and any(axis is not None and label in axis for axis in axes for label in given.index[:1]):
+    if levels and any(
+        axis is not None and label in axis for axis in axes for label in given.index[:1]
+    ):
         return given.set_axis(given.index.to_flat_index())
     return given
 
@@ -260,9 +280,10 @@ def by_element(given: Any, axes: Axes) -> Any:
 def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     """Return what is given with its dimensions or levels in the order of the axes that their names name.
 
-    An axis is named by its symbol or name (``n``, ``user``, ``users``). Dimensions and levels that name no axis stand
-    for the axes that are left, in order. They are refused where that would be a guess: dimensions of xarray always,
-    levels of pandas where the axes that are left have the same labels. Parameters as `aligned`.
+    An axis is named by its symbol or name (``n``, ``user``, ``users``). Dimensions and levels that
+    name no axis stand for the axes that are left, in order. They are refused where that would be a
+    guess: dimensions of xarray always, levels of pandas where the axes that are left have the same
+    labels. Parameters as `aligned`.
 
     Examples
     --------
@@ -275,7 +296,10 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     if len(names) > len(axes):
         return given
     places = range(len(names))
-    named = [next((k for k in (p, *range(len(axes))) if _names(name, axes[k])), None) for p, name in enumerate(names)]
+    named = [
+        next((k for k in (p, *range(len(axes))) if _names(name, axes[k])), None)
+        for p, name in enumerate(names)
+    ]
     free = [k for k in places if k not in named]
     left = iter(free)
     found = [next(left, -1) if k is None else k for k in named]
@@ -285,7 +309,8 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     if guessed or sorted(found) != list(places):
         expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None)
         raise error(
-            f"{what} is over {', '.join(map(repr, names))}; expected {expected} (rename its dimensions or levels, or "
+            f"{what} is over {', '.join(map(repr, names))}; expected {expected} (rename its "
+            "dimensions or levels, or "
             "hand over .to_numpy() to give numbers by position)"
         )
     turned = [found.index(k) for k in places]
@@ -293,14 +318,19 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
         return given
     if isinstance(given, pd.Series):
         return given.reorder_levels(turned)
-    return given.T if isinstance(given, pd.DataFrame) else given.transpose(*(given.dims[k] for k in turned))
+    return (
+        given.T
+        if isinstance(given, pd.DataFrame)
+        else given.transpose(*(given.dims[k] for k in turned))
+    )
 
 
 def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpError]) -> Indices:
     """Return the indices that the axes of what is given run over, in order, found among those of a formula.
 
-    An axis with the name of an index is of that index. One with labels is of the index with these labels, whatever
-    their order. Axes with neither are told by their lengths, and keep the order of the indices.
+    An axis with the name of an index is of that index. One with labels is of the index with these
+    labels, whatever their order. Axes with neither are told by their lengths, and keep the order of
+    the indices.
 
     Parameters
     ----------
@@ -334,15 +364,21 @@ model.parameter(name, indices, values)
         shape, expected = tuple(size for *_, size in axes), shape_of(beside)
         symbols = ", ".join([*symbols_of(beside), "…"])
         raise error(
-            f"{what} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over further indices are a "
+            f"{what} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over "
+            "further indices are a "
             f"parameter: model.parameter(name, ({symbols}), data), with an Index for each axis"
         )
     fits = [_fits(axis, beside, what, error) for axis in axes]
-    bare = [k for k, (name, own, _) in enumerate(axes) if name is None and (own is None or is_default(own))]
+    bare = [
+        k
+        for k, (name, own, _) in enumerate(axes)
+        if name is None and (own is None or is_default(own))
+    ]
     found = [
         way
         for way in permutations(range(len(beside)), len(axes))
-        if all(fits[k][place] for k, place in enumerate(way)) and sorted(way[k] for k in bare) == [way[k] for k in bare]
+        if all(fits[k][place] for k, place in enumerate(way))
+        and sorted(way[k] for k in bare) == [way[k] for k in bare]
     ]
     if len(found) == 1:
         return tuple(beside[place] for place in found[0])
@@ -351,8 +387,10 @@ model.parameter(name, indices, values)
         raise error(f"{what} has shape {shape}, expected {expected} ({axes_text(beside)})")
     ways = " or ".join(f"({','.join(beside[place].symbol for place in way)})" for way in found)
     raise error(
-        f"{what} could run over {ways}; name its axes after the indices (a Series with .rename_axis('n'), a frame with "
-        ".rename_axis(index='n', columns='i')), or declare it with model.parameter(name, indices, values)"
+        f"{what} could run over {ways}; name its axes after the indices (a Series with "
+        ".rename_axis('n'), a frame with "
+        ".rename_axis(index='n', columns='i')), or declare it with model.parameter(name, indices, "
+        "values)"
     )
 
 
@@ -367,7 +405,9 @@ def _axes_of(given: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
     if names:
         labels = [labels_on(given, depth) for depth in range(len(names))]
         sizes = [given.shape[k] if own is None else len(own) for k, own in enumerate(labels)]
-        return [(name, _plain(own), size) for name, own, size in zip(names, labels, sizes, strict=True)]
+        return [
+            (name, _plain(own), size) for name, own, size in zip(names, labels, sizes, strict=True)
+        ]
     if isinstance(given, (Mapping, list, tuple)):
         entries = list(given.values() if isinstance(given, Mapping) else given)
         own = _plain(list(given)) if isinstance(given, Mapping) else None
@@ -376,11 +416,18 @@ def _axes_of(given: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
 
 
 def _plain(labels: Any) -> pd.Index[Any] | None:
-    return labels if labels is None or isinstance(labels, pd.Index) else pd.Index(labels, tupleize_cols=False)
+    return (
+        labels
+        if labels is None or isinstance(labels, pd.Index)
+        else pd.Index(labels, tupleize_cols=False)
+    )
 
 
 def _fits(
-    axis: tuple[Any, pd.Index[Any] | None, int], beside: Sequence[Index], what: str, error: type[FairlpError]
+    axis: tuple[Any, pd.Index[Any] | None, int],
+    beside: Sequence[Index],
+    what: str,
+    error: type[FairlpError],
 ) -> list[bool]:
     """Return which indices an axis may be of: by its name, else by its labels, else by its length."""
     name, labels, size = axis
@@ -388,16 +435,25 @@ def _fits(
     if any(named):
         return named
     plain = [labels is None or is_default(labels, index) for index in beside]
-    common = [0 if alone else _in_common(labels, index) for alone, index in zip(plain, beside, strict=True)]
-    found = [len(index) == size and (alone or k == size) for index, alone, k in zip(beside, plain, common, strict=True)]
+    common = [
+        0 if alone else _in_common(labels, index)
+        for alone, index in zip(plain, beside, strict=True)
+    ]
+    found = [
+        len(index) == size and (alone or k == size)
+        for index, alone, k in zip(beside, plain, common, strict=True)
+    ]
     if labels is not None and beside and not any(found) and not all(plain):
         order(labels, beside[common.index(max(common))], what, error)
     return found
 
 
 def _in_common(labels: Any, index: Index) -> int:
-    # sets, since pandas reads tuples of several types as numbers or text where it compares many at once
-    return len(labels) if labels.equals(index.labels) else len(set(labels).intersection(index.labels))
+    # sets, since pandas reads tuples of several types as numbers or text where it compares many at
+    # once
+    return (
+        len(labels) if labels.equals(index.labels) else len(set(labels).intersection(index.labels))
+    )
 
 
 def _names_of(given: Any) -> list[Any]:
@@ -421,7 +477,9 @@ def _is_data_array(given: Any) -> bool:
     return hasattr(given, "dims") and hasattr(given, "coords") and hasattr(given, "to_numpy")
 
 
-def order(labels: Iterable[Any], axis: Index | None, what: str, error: type[FairlpError]) -> np.ndarray:
+def order(
+    labels: Iterable[Any], axis: Index | None, what: str, error: type[FairlpError]
+) -> np.ndarray:
     """Return the position of each label of the axis among ``labels``, all of them once; parameters as `aligned`."""
     found = labels if isinstance(labels, pd.Index) else list(labels)
     if axis is None or is_default(found, axis):
@@ -430,13 +488,18 @@ def order(labels: Iterable[Any], axis: Index | None, what: str, error: type[Fair
     who = "who" if axis.name == "user" else "which"
     for place, label in enumerate(found):
         if label not in known:
-            raise error(f"{what} names {axis.name} {label!r}, {who} is unknown; {nearest(label, axis)}{_remedy(found)}")
+            raise error(
+                f"{what} names {axis.name} {label!r}, {who} is unknown; "
+                f"{nearest(label, axis)}{_remedy(found)}"
+            )
         if label in places:
             raise error(f"{what} has {axis.name} {label!r} twice; expected each once")
         places[label] = place
     missing = [label for label in axis if label not in places]
     if missing:
-        raise error(f"{what} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {few(axis)}")
+        raise error(
+            f"{what} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {few(axis)}"
+        )
     return np.array([places[label] for label in axis], dtype=np.intp)
 
 
@@ -526,7 +589,9 @@ def is_table(given: Any) -> bool:
     return len(_names_of(given)) > 1
 
 
-def _of_levels(given: pd.Series[Any], axes: Sequence[Index], what: str, error: type[FairlpError]) -> np.ndarray:
+def _of_levels(
+    given: pd.Series[Any], axes: Sequence[Index], what: str, error: type[FairlpError]
+) -> np.ndarray:
     """Return a Series over several indices as an array with one axis for each."""
     places = []
     for level, axis in enumerate(axes):
@@ -538,13 +603,22 @@ def _of_levels(given: pd.Series[Any], axes: Sequence[Index], what: str, error: t
     times = np.bincount(flat, minlength=int(np.prod(shape)))
     if (times != 1).any():
         wrong = int((times != 1).argmax())
-        at = tuple(axis[int(k)] for axis, k in zip(axes, np.unravel_index(wrong, shape), strict=True))
-        raise error(f"{what} has {at!r} {'twice' if times[wrong] else 'nowhere'}; expected each combination once")
+        at = tuple(
+            axis[int(k)] for axis, k in zip(axes, np.unravel_index(wrong, shape), strict=True)
+        )
+        raise error(
+            f"{what} has {at!r} {'twice' if times[wrong] else 'nowhere'}; expected each "
+            "combination once"
+        )
     return given.to_numpy()[np.argsort(flat)].reshape(shape)
 
 
 def _remedy(found: Any) -> str:
-    return " (to give numbers by position, hand over .to_numpy())" if isinstance(found, pd.Index) else ""
+    return (
+        " (to give numbers by position, hand over .to_numpy())"
+        if isinstance(found, pd.Index)
+        else ""
+    )
 
 
 def few(names: Index) -> str:
@@ -555,4 +629,6 @@ def few(names: Index) -> str:
 
 def member(index: Index) -> str:
     """Return that an index is one of its labels, the first few where there are many: ``n∈{ann,bob}``."""
-    return f"{index.symbol}∈{{{','.join(map(str, index.labels[:4]))}{',…' if len(index) > 4 else ''}}}"
+    return (
+        f"{index.symbol}∈{{{','.join(map(str, index.labels[:4]))}{',…' if len(index) > 4 else ''}}}"
+    )

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from ..programs.solution import Solution
     from .sweeps import ModelSession
 
-# What a modeller says: parameters, variables, constraints and the objective, declared, replaced and removed.
+# What a modeller says: parameters, variables, constraints and the objective, declared, replaced and
+# removed.
 
 
 class Declarations(Tables):
@@ -67,7 +68,9 @@ class Declarations(Tables):
         else:
             self._stale.add(name)
 
-    def parameter(self, name: str, over: Index | tuple[Index, ...], values: Any, doc: str = "") -> Parameter:
+    def parameter(
+        self, name: str, over: Index | tuple[Index, ...], values: Any, doc: str = ""
+    ) -> Parameter:
         """Declare known numbers over indices.
 
         Parameters
@@ -76,8 +79,8 @@ class Declarations(Tables):
             Name in formulas; Greek names (``phi``) and hats (``d_hat``) print as such.
         over : Index or tuple of Index
         values : array_like, Series, DataFrame, mapping or sparse array of SciPy
-            One finite number for each combination of labels. What carries labels is put in the order of the indices, or
-            refused; see :func:`.labels.aligned`.
+            One finite number for each combination of labels. What carries labels is put in the
+            order of the indices, or refused; see :func:`.labels.aligned`.
         doc : str
             What the numbers are, with the unit.
 
@@ -88,7 +91,8 @@ class Declarations(Tables):
         Raises
         ------
         ModelError
-            For a duplicate name, a wrong shape, or a number that is not finite (the labels are named).
+            For a duplicate name, a wrong shape, or a number that is not finite (the labels are
+            named).
 
         Examples
         --------
@@ -102,7 +106,9 @@ class Declarations(Tables):
         self._parameters[name] = Parameter(name, indices, found, doc, model=self)
         return self._parameters[name]
 
-    def subset(self, name: str, over: Index | tuple[Index, ...], where: Any, doc: str = "") -> Subset:
+    def subset(
+        self, name: str, over: Index | tuple[Index, ...], where: Any, doc: str = ""
+    ) -> Subset:
         """Declare some of the combinations of labels, for ``where`` of variables and constraints.
 
         Parameters
@@ -178,9 +184,13 @@ class Declarations(Tables):
         """
         for index in over:
             if not isinstance(index, Index):
-                raise ModelError(f"variable {name!r} runs over {index!r}; expected indices, one after the other")
+                raise ModelError(
+                    f"variable {name!r} runs over {index!r}; expected indices, one after the other"
+                )
         subset = subset_of(where, over, f"variable {name!r}")
-        found = bounds(name, lower, upper, over, None if subset is None else subset.positions, binary)
+        found = bounds(
+            name, lower, upper, over, None if subset is None else subset.positions, binary
+        )
         self._register(name, over)
         self._variables[name] = Variable(
             name, over, where=subset, bounds=found, integer=integer or binary, doc=doc, model=self
@@ -188,7 +198,13 @@ class Declarations(Tables):
         return self._variables[name]
 
     def constraint(
-        self, name: str, relation: Relation, *, over: tuple[Index, ...] = (), where: Any = None, doc: str = ""
+        self,
+        name: str,
+        relation: Relation,
+        *,
+        over: tuple[Index, ...] = (),
+        where: Any = None,
+        doc: str = "",
     ) -> Constraint:
         """Declare a family of constraints: one row for each combination of the relation's free indices.
 
@@ -196,7 +212,8 @@ class Declarations(Tables):
         ----------
         name : str
         relation : Relation
-            ``left <= right``, ``left >= right``, ``left == right``, or ``expression.between(low, high)``.
+            ``left <= right``, ``left >= right``, ``left == right``, or ``expression.between(low,
+            high)``.
         over : tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool or Subset, optional
@@ -243,21 +260,23 @@ class Declarations(Tables):
     ) -> Constraint:
         """Declare a constraint that holds where a binary variable is 1 (or 0): ``condition = 1 ⇒ relation``.
 
-        It is compiled as ``left − right <= M·(1 − condition)``, with the least M that the bounds of the variables
-        allow at that time. A solution at which the relation itself does not hold is not called optimal, whatever the
-        tolerance times M is.
+        It is compiled as ``left − right <= M·(1 − condition)``, with the least M that the bounds of
+        the variables allow at that time. A solution at which the relation itself does not hold is
+        not called optimal, whatever the tolerance times M is.
 
         Parameters
         ----------
         name : str
-            Of two-sided relations (``==`` and ranges), the rows of the second side are called ``name_below``.
+            Of two-sided relations (``==`` and ranges), the rows of the second side are called
+            ``name_below``.
         condition : Variable
             Binary, or elements of a binary one.
         relation : Relation
         active : {1, 0}
             The value of the condition at which the relation holds.
         big_m : float, array_like or Parameter, optional
-            By how much the relation can be missed at most, where the bounds of variables do not say so.
+            By how much the relation can be missed at most, where the bounds of variables do not say
+            so.
         where : array_like of bool or Subset, optional
             Only these rows exist.
 
@@ -283,12 +302,15 @@ class Declarations(Tables):
         """
         if active not in (0, 1):
             raise ModelError(f"indicator {name!r} is active at {active!r}; expected 1 or 0")
-        return implied(self, name, binary(self, name, condition), relation, active, where=where, big_m=big_m)
+        return implied(
+            self, name, binary(self, name, condition), relation, active, where=where, big_m=big_m
+        )
 
     def sos1(self, name: str, expression: Expression, over: Index) -> Constraint:
         """Declare that at most one element along an index is not 0.
 
-        Written with binaries ``name_on`` and rows ``name_off``, ``name_off_below``; the variables need finite bounds.
+        Written with binaries ``name_on`` and rows ``name_off``, ``name_off_below``; the variables
+        need finite bounds.
 
         Parameters
         ----------
@@ -346,8 +368,8 @@ class Declarations(Tables):
     def semicontinuous(self, name: str, expression: Expression, least: Any) -> Constraint:
         """Declare that each element is 0, or at least some number.
 
-        Written with binaries ``name_on`` and rows ``name_off``, ``name_off_below``; the variables need finite bounds,
-        and 0 within them.
+        Written with binaries ``name_on`` and rows ``name_off``, ``name_off_below``; the variables
+        need finite bounds, and 0 within them.
 
         Parameters
         ----------
@@ -378,8 +400,8 @@ class Declarations(Tables):
     def piecewise(self, name: str, x: Expression, breakpoints: Any, values: Any) -> Variable:
         """Declare a variable that is a piecewise linear function of an expression: y = f(x), convex or not.
 
-        x is between the first and the last breakpoint. Written with weights of the breakpoints (``name_weight``), of
-        which at most two that follow each other are not 0 (:meth:`sos2`).
+        x is between the first and the last breakpoint. Written with weights of the breakpoints
+        (``name_weight``), of which at most two that follow each other are not 0 (:meth:`sos2`).
 
         Parameters
         ----------
@@ -387,7 +409,8 @@ class Declarations(Tables):
         x : Expression
             A variable, or what is linear in variables.
         breakpoints : array_like
-            Rising numbers: one list for all elements, or one for each (the indices of x, and the breakpoints last).
+            Rising numbers: one list for all elements, or one for each (the indices of x, and the
+            breakpoints last).
         values : array_like
             f at the breakpoints, likewise.
 
@@ -436,11 +459,13 @@ class Declarations(Tables):
         removed(self, name)
         self.changed()
 
-    def replace(self, name: str | Constraint, relation: Relation, *, where: Any = ...) -> Constraint:
+    def replace(
+        self, name: str | Constraint, relation: Relation, *, where: Any = ...
+    ) -> Constraint:
         """Put another relation in the place of a family of constraints, and return the handle of that.
 
-        Its name, its place among the rows and what it says of itself stay, and its ``where``, unless another is given
-        (None: no mask). Where anything is wrong, the model stays as it was.
+        Its name, its place among the rows and what it says of itself stay, and its ``where``,
+        unless another is given (None: no mask). Where anything is wrong, the model stays as it was.
 
         Parameters
         ----------
@@ -520,8 +545,9 @@ class Declarations(Tables):
     def minimize(self, objective: Any) -> None:
         """Set the objective to be minimised.
 
-        Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable ``abs1`` with rows
-        ``abs1_above`` and ``abs1_below``, which go when the objective is replaced.
+        Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable
+        ``abs1`` with rows ``abs1_above`` and ``abs1_below``, which go when the objective is
+        replaced.
 
         Parameters
         ----------
@@ -550,13 +576,15 @@ class Declarations(Tables):
     ) -> Constraint:
         """Say what the levels are: the lowest is maximised, then the next, and so on (:func:`fairlp.leximin`).
 
-        Solved or written to a file as it is, the model is the first round: it maximises the lowest level.
+        Solved or written to a file as it is, the model is the first round: it maximises the lowest
+        level.
 
         Parameters
         ----------
         levels : Expression or Constraint
-            Linear, with an index: its elements are the levels, and the model gets a variable t and rows
-            ``levels ≥ t``. Or such rows, ``… ≥ w·t``, which the model has already, with their t.
+            Linear, with an index: its elements are the levels, and the model gets a variable t and
+            rows ``levels ≥ t``. Or such rows, ``… ≥ w·t``, which the model has already, with their
+            t.
         lowest : Variable, optional
             The t of rows.
         where : array_like of bool or Subset, optional
@@ -588,12 +616,16 @@ class Declarations(Tables):
             rows, t = self._constraints.get(levels.name), lowest
             if rows is not levels or t is None or t.indices:
                 raise ModelError(
-                    f"the levels of model {self.name!r} are rows of its own, given with the variable t of … ≥ w·t"
+                    f"the levels of model {self.name!r} are rows of its own, given with the "
+                    "variable t of … ≥ w·t"
                 )
         else:
             formula = as_expression(levels)
             if not formula.indices or formula.degree != 1:
-                raise ModelError(f"levels {formula} are expected to be linear in the variables, and to have an index")
+                raise ModelError(
+                    f"levels {formula} are expected to be linear in the variables, and to have an "
+                    "index"
+                )
             t = self.variable(free_name("t", self), lower=None, doc="lowest level")
             rows = self.constraint(free_name("levels", self), formula >= t, where=where)
         self.maximize(t)
@@ -709,7 +741,8 @@ class Model(Declarations):
     def statistics(self, *, scaled: bool = False) -> pd.DataFrame:
         """Return the sizes and the ranges of numbers of each block, and of the whole.
 
-        Magnitudes are of numbers that are neither 0 nor infinite; bounds of constraints are their right-hand sides.
+        Magnitudes are of numbers that are neither 0 nor infinite; bounds of constraints are their
+        right-hand sides.
 
         Parameters
         ----------
@@ -754,8 +787,8 @@ class Model(Declarations):
         Returns
         -------
         DataFrame
-            ``part``, ``row``, ``column`` and the number in the ``first`` and ``second``; one line for a row or column
-            that only one has. Empty where they are the same.
+            ``part``, ``row``, ``column`` and the number in the ``first`` and ``second``; one line
+            for a row or column that only one has. Empty where they are the same.
 
         Examples
         --------
@@ -833,7 +866,8 @@ class Model(Declarations):
         Raises
         ------
         ModelError
-            When the model cannot be written as a linear program with logarithms or powers in the objective.
+            When the model cannot be written as a linear program with logarithms or powers in the
+            objective.
 
         Examples
         --------
@@ -889,8 +923,9 @@ class Model(Declarations):
     def session(self, solver: AnySolver = "highs", **options: Any) -> ModelSession:
         """Open a session: edit the model as usual, and solve it again from the last basis.
 
-        Each answer is of the program that ``compile()`` gives then. Where constraints or variables are added or
-        removed, the basis of those that stay is kept, by name and label. Back ends without a session solve afresh.
+        Each answer is of the program that ``compile()`` gives then. Where constraints or variables
+        are added or removed, the basis of those that stay is kept, by name and label. Back ends
+        without a session solve afresh.
 
         Parameters
         ----------
@@ -944,7 +979,8 @@ class Model(Declarations):
         values : iterable, mapping of label → value, or DataFrame
             Each value as :meth:`.Parameter.set` takes it; of a frame, each row.
         read : str, list of str, or callable
-            Variables, definitions and constraints (their duals) to keep; or a function of the Solution.
+            Variables, definitions and constraints (their duals) to keep; or a function of the
+            Solution.
         solver : str or Backend
         **options
             Of :class:`fairlp.Options`.
@@ -952,7 +988,8 @@ class Model(Declarations):
         Returns
         -------
         DataFrame or xarray.Dataset
-            One row a value: ``objective``, ``status`` and what was read (NaN without an optimum). Of a grid a Dataset.
+            One row a value: ``objective``, ``status`` and what was read (NaN without an optimum).
+            Of a grid a Dataset.
 
         Examples
         --------
@@ -997,7 +1034,9 @@ class Model(Declarations):
 
         return reader(solved)(self, solved)
 
-    def explain(self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
+    def explain(
+        self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None
+    ) -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
         See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.
@@ -1007,7 +1046,8 @@ class Model(Declarations):
         solver : str or Backend
             With integers HiGHS, where it has none.
         weights : mapping, optional
-            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it must hold.
+            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it
+            must hold.
 
         Returns
         -------
@@ -1033,7 +1073,8 @@ class Model(Declarations):
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``; see ``docs/model-files.md``.
 
-        Options are those of :func:`fairlp.models.files.programs.write_program`; ``.nl`` is written by Pyomo.
+        Options are those of :func:`fairlp.models.files.programs.write_program`; ``.nl`` is written
+        by Pyomo.
 
         Parameters
         ----------
@@ -1110,7 +1151,8 @@ class Model(Declarations):
         Parameters
         ----------
         parameters : sequence of str
-            Parameters of the model that are to be CVXPY's, so that the problem can be solved with other values.
+            Parameters of the model that are to be CVXPY's, so that the problem can be solved with
+            other values.
 
         Returns
         -------
@@ -1173,4 +1215,7 @@ class Model(Declarations):
         return f"$$\n{self.to_latex(symbols=True)}\n$$"
 
     def __repr__(self) -> str:
-        return f"<Model {self.name!r}: {len(self.variables)} variables, {len(self.constraints)} constraints>"
+        return (
+            f"<Model {self.name!r}: {len(self.variables)} variables, {len(self.constraints)} "
+            "constraints>"
+        )

@@ -62,7 +62,9 @@ def relation(rel: Relation, tex: bool) -> str:
     """Return a constraint as text or LaTeX."""
     if isinstance(rel, Range):
         sign = f" {_SIGNS['<='][tex]} "
-        return sign.join(_render(part, tex)[0] for part in (rel.low, rel.left, rel.high) if part is not None)
+        return sign.join(
+            _render(part, tex)[0] for part in (rel.low, rel.left, rel.high) if part is not None
+        )
     if isinstance(rel, Conditional):
         condition, implies = _render(rel.condition, tex)[0], r"\Rightarrow" if tex else "⇒"
         return f"{condition} = {rel.active} {implies} {relation(rel.relation, tex)}"
@@ -157,7 +159,9 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
         case Product():
             if isinstance(node.left, Constant) and node.left.value == -1:
                 return ("-" if tex else "−") + _wrap(_render(node.right, tex), _PRODUCT), _SUM
-            left_text, right_text = (_wrap(_render(part, tex), _PRODUCT) for part in (node.left, node.right))
+            left_text, right_text = (
+                _wrap(_render(part, tex), _PRODUCT) for part in (node.left, node.right)
+            )
             return left_text + (r"\, " if tex else "·") + right_text, _PRODUCT
         case Quotient():
             top, bottom = _render(node.left, tex), _render(node.right, tex)
@@ -190,11 +194,18 @@ def domain(variable: Variable, tex: bool) -> str:
     lower = None if np.isneginf(variable.lower).all() else variable.lower.min()
     upper = None if np.isposinf(variable.upper).all() else variable.upper.max()
     name, (leq, geq) = indexed(variable, tex), ((r"\le", r"\ge") if tex else ("≤", "≥"))
-    fixed = variable.lower.min() == variable.lower.max() and variable.upper.min() == variable.upper.max()
+    fixed = (
+        variable.lower.min() == variable.lower.max()
+        and variable.upper.min() == variable.upper.max()
+    )
     if variable.integer and lower == 0 and upper == 1:
         return name + (r" \in \{0,1\}" if tex else " ∈ {0,1}")
     if not fixed and (lower is not None or upper is not None):
-        shown = f"\\underline{{{name}}} \\le {name} \\le \\overline{{{name}}}" if tex else f"lower ≤ {name} ≤ upper"
+        shown = (
+            f"\\underline{{{name}}} \\le {name} \\le \\overline{{{name}}}"
+            if tex
+            else f"lower ≤ {name} ≤ upper"
+        )
     elif lower is not None and upper is not None:
         shown = f"{lower:.6g} {leq} {name} {leq} {upper:.6g}"
     elif lower is not None:
@@ -216,9 +227,14 @@ class _Subsets:
         self.names: dict[tuple[tuple[str, ...], bytes], str] = {}
         self.shown: dict[str, Subset] = {}
         self.taken = {*model.parameters, *model.variables, *model.subsets}
-        given = [*(one.where for one in model.variables.values()), *(one.where for one in model.constraints.values())]
+        given = [
+            *(one.where for one in model.variables.values()),
+            *(one.where for one in model.constraints.values()),
+        ]
         used = [where for where in given if where is not None]
-        for subset in sorted(used, key=lambda one: not one.name):  # named ones first, in their order
+        for subset in sorted(
+            used, key=lambda one: not one.name
+        ):  # named ones first, in their order
             key = _key(subset)
             if key not in self.names:
                 self.names[key] = subset.name or self._free()
@@ -226,7 +242,9 @@ class _Subsets:
 
     def _free(self) -> str:
         numbers = ("", *map(str, range(1, len(self.shown) + len(self.taken) + 1)))
-        return next(f"E{k}" for k in numbers if f"E{k}" not in self.taken and f"E{k}" not in self.shown)
+        return next(
+            f"E{k}" for k in numbers if f"E{k}" not in self.taken and f"E{k}" not in self.shown
+        )
 
     def scope(self, over: Indices, where: Subset | None) -> str:
         """Return what a block holds for: ``∀ n, i``, or ``∀ (n,i) ∈ E``."""
@@ -246,7 +264,9 @@ class _Subsets:
             inner = _tuple(subset.indices) + (" : " if self.tex else ": ") + words
         else:
             found = [_element(element, self.tex) for element in subset.elements(_MOST_SHOWN)]
-            inner = ", ".join(found) + ((", \\dots" if self.tex else ", …") if len(subset) > len(found) else "")
+            inner = ", ".join(found) + (
+                (", \\dots" if self.tex else ", …") if len(subset) > len(found) else ""
+            )
         return f"{_subset_name(name, self.tex)} = {brace[0]}{inner}{brace[1]}"
 
 
@@ -321,7 +341,9 @@ def model_text(model: Model) -> str:
         lines.append(f"    {name:<{width}}  {relation(row.relation, False)}{scope}{some}")
     if model.definitions:
         lines.append("  defining")
-        lines += [f"    {name} = {text(expression)}" for name, expression in model.definitions.items()]
+        lines += [
+            f"    {name} = {text(expression)}" for name, expression in model.definitions.items()
+        ]
     lines.append("  with")
     entries = []
     for variable in model.variables.values():
@@ -336,7 +358,9 @@ def model_text(model: Model) -> str:
     edges = _outside(model, False)
     if subsets.shown or edges:
         lines.append("  where")
-    lines += [f"    {subsets.definition(n)}   {len(s)} of {s.full_size}" for n, s in subsets.shown.items()]
+    lines += [
+        f"    {subsets.definition(n)}   {len(s)} of {s.full_size}" for n, s in subsets.shown.items()
+    ]
     lines += [f"    {shown} = 0 outside {index.symbol}" for shown, index in edges.items()]
     return "\n".join(lines)
 
@@ -355,11 +379,15 @@ def model_latex(model: Model, symbols: bool = False) -> str:
     for variable in model.variables.values():
         scope = ""
         if variable.where is not None:
-            scope = rf" \quad {subsets.scope(variable.indices, variable.where)}\ \text{{(0 elsewhere)}}"
+            scope = (
+                rf" \quad {subsets.scope(variable.indices, variable.where)}\ \text{{(0 elsewhere)}}"
+            )
         rows.append(f"& {domain(variable, True)}{scope}")
     lead = r"\text{where}\quad & "
     for name, subset in subsets.shown.items():
-        rows.append(rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}")
+        rows.append(
+            rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}"
+        )
         lead = "& "
     for shown, index in _outside(model, True).items():
         rows.append(rf"{lead}{shown} = 0 \text{{ outside }} {index.symbol}")
@@ -372,8 +400,15 @@ def model_latex(model: Model, symbols: bool = False) -> str:
 
 def _symbol_table(model: Model) -> list[str]:
     """Return what each symbol of a model stands for, as rows of LaTeX."""
-    entries = [(indexed(variable, True), variable.doc) for variable in model.variables.values() if variable.doc]
-    entries += [(indexed(parameter, True), parameter.doc or "given") for parameter in model.parameters.values()]
+    entries = [
+        (indexed(variable, True), variable.doc)
+        for variable in model.variables.values()
+        if variable.doc
+    ]
+    entries += [
+        (indexed(parameter, True), parameter.doc or "given")
+        for parameter in model.parameters.values()
+    ]
     entries += [(index.symbol, f"{index.name} ({len(index)})") for index in model.indices]
     leads = [r"\text{with}\quad & ", *["& "] * len(entries)]
     return [
@@ -406,7 +441,11 @@ def described(thing: Fixed) -> str:
             return f"<Parameter {indexed(thing, False)}: {size}>"
         case Variable():  # <Variable g[n,i] ≥ 0: 4 of 6 exist>; where all do, how many labels each index has
             where = thing.where
-            size = _sizes(thing.indices) if where is None else f"{len(where)} of {where.full_size} exist"
+            size = (
+                _sizes(thing.indices)
+                if where is None
+                else f"{len(where)} of {where.full_size} exist"
+            )
             return f"<Variable {domain(thing, False)}{': ' if size else ''}{size}>"
         case Element():  # <Element g[ann,i] of a variable: 3 servers>
             kind, size = type(thing.base).__name__.lower(), _sizes(thing.indices)
@@ -415,11 +454,16 @@ def described(thing: Fixed) -> str:
             over = ",".join(symbols_of(thing.indices))
             return f"<Expression {_short(text(thing))}{' over ' if over else ''}{over}>"
         case Relation():  # <Relation x[n] ≤ c[r] ∀ n, r>
-            return f"<{type(thing).__name__} {_short(relation(thing, False))}{_scope(thing.indices)}>"
+            return (
+                f"<{type(thing).__name__} {_short(relation(thing, False))}{_scope(thing.indices)}>"
+            )
         case Constraint():  # <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>, with a mask 1 of 2 rows
             some = "" if thing.where is None else f"{thing.size} of "
             rows = f"{some}{thing.full_size} row" + ("s" if thing.full_size != 1 else "")
-            return f"<Constraint {thing.name}: {_short(relation(thing.relation, False))}{_scope(thing.over)}: {rows}>"
+            return (
+                f"<Constraint {thing.name}: "
+                f"{_short(relation(thing.relation, False))}{_scope(thing.over)}: {rows}>"
+            )
     return ""
 
 

@@ -14,7 +14,16 @@ import pandas as pd
 from ...errors import ModelError
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.program import Block, Program
-from ..programs.solution import HOPELESS, LIMITS, Capability, Options, Session, Solution, Termination, imported_xarray
+from ..programs.solution import (
+    HOPELESS,
+    LIMITS,
+    Capability,
+    Options,
+    Session,
+    Solution,
+    Termination,
+    imported_xarray,
+)
 from .expressions import Parameter
 from .labels import axes_of
 from .tables import handle
@@ -22,7 +31,8 @@ from .tables import handle
 if TYPE_CHECKING:
     from .model import Model
 
-#: Columns with other coefficients that are changed one by one; with more of them the program is loaded again.
+#: Columns with other coefficients that are changed one by one; with more of them the program is
+#: loaded again.
 _MOST_COLUMNS = 8
 #: Ends of a solve after which nothing else is tried.
 _CLEAR = (*HOPELESS, *LIMITS, Termination.INTERRUPTED)
@@ -46,11 +56,13 @@ def sweep(
     parameter : str, Parameter, or mapping of these to their values
         A mapping is a grid of all combinations.
     values : iterable, mapping of label → value, or DataFrame
-        Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The result has the labels of the mapping or
-        frame; without labels, the values of a parameter that is one number, and else 0, 1, ….
+        Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The result has the
+        labels of the mapping or frame; without labels, the values of a parameter that is one
+        number, and else 0, 1, ….
     read : str, list of str, or callable
-        What to keep of each solution: names of variables and definitions (their values) and of constraints (their
-        duals), one column an element; or a function of the Solution that returns a mapping of column → number.
+        What to keep of each solution: names of variables and definitions (their values) and of
+        constraints (their duals), one column an element; or a function of the Solution that returns
+        a mapping of column → number.
     solver : str
     options : mapping
         As those of :meth:`Model.solve`.
@@ -58,8 +70,8 @@ def sweep(
     Returns
     -------
     DataFrame or xarray.Dataset
-        One row a value: ``objective`` and what was read (NaN without an optimum), and ``status``. Of a grid a Dataset
-        of the same, with a dimension for each parameter.
+        One row a value: ``objective`` and what was read (NaN without an optimum), and ``status``.
+        Of a grid a Dataset of the same, with a dimension for each parameter.
 
     Examples
     --------
@@ -80,8 +92,13 @@ def sweep(
     """
     grid = isinstance(parameter, Mapping)
     if grid == (values is not None):
-        raise ModelError("a sweep takes a parameter and its values, or a mapping of parameters to their values")
-    swept = [handle(model, name) for name in (parameter if isinstance(parameter, Mapping) else [parameter])]
+        raise ModelError(
+            "a sweep takes a parameter and its values, or a mapping of parameters to their values"
+        )
+    swept = [
+        handle(model, name)
+        for name in (parameter if isinstance(parameter, Mapping) else [parameter])
+    ]
     for one in swept:
         if not isinstance(one, Parameter):
             raise ModelError(f"{one!r} is swept, and only a parameter can be")
@@ -108,7 +125,9 @@ def sweep(
     frame, shape = pd.DataFrame(rows, columns=columns), [len(steps) for steps, _ in axes]
     names = [one.name for one in swept]
     arrays = {name: (names, frame[name].to_numpy().reshape(shape)) for name in frame}
-    return xarray.Dataset(arrays, coords={name: labels for name, (_, labels) in zip(names, axes, strict=True)})
+    return xarray.Dataset(
+        arrays, coords={name: labels for name, (_, labels) in zip(names, axes, strict=True)}
+    )
 
 
 class ModelSession:
@@ -132,8 +151,8 @@ class ModelSession:
     def solve(self) -> Solution:
         """Solve the model as it is now.
 
-        What the last basis does not lead to, and what is not proved optimal, is solved afresh. Several threads may
-        call it: one is served after the other.
+        What the last basis does not lead to, and what is not proved optimal, is solved afresh.
+        Several threads may call it: one is served after the other.
 
         Returns
         -------
@@ -147,7 +166,8 @@ class ModelSession:
         with self._lock:
             if not self._open:
                 raise ModelError(
-                    f"the session of model {self.model.name!r} is closed; open another with model.session(), or use "
+                    f"the session of model {self.model.name!r} is closed; open another with "
+                    "model.session(), or use "
                     "model.solve()"
                 )
             solution = self.last = self._solve(self.model.compile())
@@ -192,7 +212,8 @@ class ModelSession:
 def move(session: Session, program: Program) -> bool:
     """Bring a session to another program, with its basis; False where it has to be loaded anew.
 
-    So it has where there are other rows, columns or entries, or coefficients of many columns change.
+    So it has where there are other rows, columns or entries, or coefficients of many columns
+    change.
     """
     old = session.program
     columns = _columns_to_change(old, program)
@@ -201,7 +222,9 @@ def move(session: Session, program: Program) -> bool:
     changes: dict[str, Any] = {}
     for what, kind in (("rows", "row"), ("columns", "col")):
         low, high = getattr(program, f"{kind}_lower"), getattr(program, f"{kind}_upper")
-        at = np.flatnonzero((low != getattr(old, f"{kind}_lower")) | (high != getattr(old, f"{kind}_upper")))
+        at = np.flatnonzero(
+            (low != getattr(old, f"{kind}_lower")) | (high != getattr(old, f"{kind}_upper"))
+        )
         if at.size:
             changes[what] = (at, low[at], high[at])
     if not np.array_equal(program.c, old.c):
@@ -227,7 +250,9 @@ def _columns_to_change(old: Program, new: Program) -> list[int] | None:
         return []
     if new.A.shape != old.A.shape:
         return None
-    if not (np.array_equal(new.A.indptr, old.A.indptr) and np.array_equal(new.A.indices, old.A.indices)):
+    if not (
+        np.array_equal(new.A.indptr, old.A.indptr) and np.array_equal(new.A.indices, old.A.indices)
+    ):
         return None
     at = np.flatnonzero(new.A.data != old.A.data)
     columns = np.unique(np.searchsorted(new.A.indptr, at, side="right") - 1)
@@ -250,7 +275,8 @@ def _steps(parameter: Parameter, values: Any) -> tuple[list[Any], pd.Index[Any]]
         return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ModelError(
-            f"the values of parameter {parameter.name!r} are one {type(values).__name__}; expected several"
+            f"the values of parameter {parameter.name!r} are one {type(values).__name__}; expected "
+            "several"
         )
     steps = list(values)
     if not parameter.indices:
@@ -269,7 +295,10 @@ def _reader(model: Model, read: Any) -> Reader:
     names = [(model.kind_of(name)) for name in ([read] if isinstance(read, str) else read)]
     for kind, name in names:
         if kind not in ("variable", "constraint", "definition"):
-            raise ModelError(f"{name!r} is a {kind}; variables, definitions and constraints are read from a solution")
+            raise ModelError(
+                f"{name!r} is a {kind}; variables, definitions and constraints are read from a "
+                "solution"
+            )
 
     def columns(solution: Solution) -> dict[str, float]:
         found: dict[str, float] = {}

@@ -1,7 +1,8 @@
 """Relations that hold where a binary variable says so, and SOS, semi-continuous and piecewise linear ones made of them.
 
-Every one is written with binaries and linear rows, which are the same on every back end and in every file. What a
-helper declares has names of its own, prints with the model, and goes with the variable or constraint that it is of.
+Every one is written with binaries and linear rows, which are the same on every back end and in
+every file. What a helper declares has names of its own, prints with the model, and goes with the
+variable or constraint that it is of.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Conditional(Relation):
 
     _names = Relation._names | {"relation", "condition", "active", "big_m"}
 
-    def __init__(self, relation: Relation, condition: Expression, active: int, big_m: Expression | None) -> None:
+    def __init__(
+        self, relation: Relation, condition: Expression, active: int, big_m: Expression | None
+    ) -> None:
         super().__init__(relation.left, relation.comparison, relation.right)
         self.relation, self.condition, self.active, self.big_m = relation, condition, active, big_m
         self.__dict__["indices"] = union(relation.indices, condition.indices)
@@ -60,7 +63,12 @@ def parts_of(model: Declarations, kind: str, name: str) -> Iterator[None]:
     indices = model._indices
 
     def new() -> list[tuple[str, str]]:
-        return [(kind, own) for kind in _DECLARED for own in model._table(kind) if (kind, own) not in before]
+        return [
+            (kind, own)
+            for kind in _DECLARED
+            for own in model._table(kind)
+            if (kind, own) not in before
+        ]
 
     try:
         yield
@@ -78,23 +86,37 @@ def binary(model: Declarations, name: str, node: Any) -> Expression:
         base: Any = node.base
         if base.integer and (base.lower >= 0).all() and (base.upper <= 1).all():
             return node
-    raise ModelError(f"indicator {name!r} of model {model.name!r}: {node!r} is no binary variable; declare it binary")
+    raise ModelError(
+        f"indicator {name!r} of model {model.name!r}: {node!r} is no binary variable; declare it "
+        "binary"
+    )
 
 
 def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
     """Return a linear expression, and the subset of its elements where it is a variable with one."""
     formula = as_expression(node)
     if formula.degree != 1:
-        raise ModelError(f"{name!r} is of {formula}; expected a variable, or what is linear in variables")
+        raise ModelError(
+            f"{name!r} is of {formula}; expected a variable, or what is linear in variables"
+        )
     return formula, formula.where if isinstance(formula, Variable) else None
 
 
 def implied(
-    model: Declarations, name: str, condition: Expression, relation: Any, active: int, *, where: Any, big_m: Any = None
+    model: Declarations,
+    name: str,
+    condition: Expression,
+    relation: Any,
+    active: int,
+    *,
+    where: Any,
+    big_m: Any = None,
 ) -> Constraint:
     """Declare ``condition = active ⇒ relation``, and return the rows; those of a second side are ``name_below``."""
     if not isinstance(relation, Relation) or isinstance(relation, Conditional):
-        raise ModelError(f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {relation!r}")
+        raise ModelError(
+            f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {relation!r}"
+        )
     left, kind = relation.left, relation.comparison
     high, low = relation.ends[::-1] if isinstance(relation, Range) else (relation.right,) * 2
     ends = {"<=": high if kind != ">=" else None, ">=": low if kind != "<=" else None}
@@ -117,7 +139,14 @@ def special_ordered(
         on = model.variable(f"{name}_on", *formula.indices, where=where, binary=True)
         rows = model.constraint(name, on.sum(over) <= 1)
         near = on + on.shift(over) if adjacent == 2 else on
-        implied(model, f"{name}_off", near, formula == 0 if off == "==" else formula <= 0, 0, where=where)
+        implied(
+            model,
+            f"{name}_off",
+            near,
+            formula == 0 if off == "==" else formula <= 0,
+            0,
+            where=where,
+        )
     return rows
 
 
@@ -131,29 +160,45 @@ def zero_or_at_least(model: Declarations, name: str, node: Any, least: Any) -> C
     return rows
 
 
-def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, values: Any) -> Variable:
+def interpolated(
+    model: Declarations, name: str, node: Any, breakpoints: Any, values: Any
+) -> Variable:
     """Declare y = f(x) by weights of the breakpoints, of which two that follow each other are not 0."""
     from .tables import Subset
 
     formula, where = linear_in(name, node)
     count = (np.shape(breakpoints) or (0,))[-1]
     if count < 2:
-        raise ModelError(f"piecewise {name!r} has {count} breakpoints; expected two or more, in a list or an array")
-    symbol = free_name(f"k_{name}", symbols_of(model.indices))  # it may be there of one that was removed
+        raise ModelError(
+            f"piecewise {name!r} has {count} breakpoints; expected two or more, in a list or an "
+            "array"
+        )
+    symbol = free_name(
+        f"k_{name}", symbols_of(model.indices)
+    )  # it may be there of one that was removed
     point = Index(symbol, range(count), "breakpoint")
     at, height = (
         _of_points(name, what, given, formula.indices, point)
         for what, given in (("breakpoints", breakpoints), ("values", values))
     )
     if (np.diff(at.values) <= 0).any():
-        raise ModelError(f"the breakpoints of piecewise {name!r} are expected to rise: {at.values.tolist()}")
+        raise ModelError(
+            f"the breakpoints of piecewise {name!r} are expected to rise: {at.values.tolist()}"
+        )
     there = None
     if where is not None:
         positions = where.positions[:, None] * count + np.arange(count)
         there = Subset("", (*formula.indices, point), positions.reshape(-1))
     with parts_of(model, "variable", name):
         low, high = height.values.min(axis=-1), height.values.max(axis=-1)
-        y = model.variable(name, *formula.indices, where=where, lower=low, upper=high, doc=f"piecewise in {formula}")
+        y = model.variable(
+            name,
+            *formula.indices,
+            where=where,
+            lower=low,
+            upper=high,
+            doc=f"piecewise in {formula}",
+        )
         weight = model.variable(f"{name}_weight", *formula.indices, point, where=there, upper=1)
         model.constraint(f"{name}_weights", weight.sum(point) == 1, where=where)
         model.constraint(f"{name}_argument", (at * weight).sum(point) == formula, where=where)

@@ -36,7 +36,8 @@ from .walks import mapped, mapped_relation, named, rebuilt, uses
 if TYPE_CHECKING:
     from .model import Declarations, Model
 
-# What is declared over indices, checked: numbers, bounds, and the subset of elements that a block exists for.
+# What is declared over indices, checked: numbers, bounds, and the subset of elements that a block
+# exists for.
 
 
 class Editable(Protocol):
@@ -45,7 +46,9 @@ class Editable(Protocol):
     def remove(self, name: Any) -> None:
         """Remove what has the name, or what a handle stands for."""
 
-    def replace(self, name: str | Constraint, relation: Relation, *, where: Any = ...) -> Constraint:
+    def replace(
+        self, name: str | Constraint, relation: Relation, *, where: Any = ...
+    ) -> Constraint:
         """Put another relation in the place of a constraint."""
 
 
@@ -81,12 +84,15 @@ class Subset(Fixed):
         """Return the labels of the first elements."""
         places = np.unravel_index(self.positions[:most], shape_of(self.indices))
         return [
-            tuple(index[int(k)] for index, k in zip(self.indices, at, strict=True)) for at in zip(*places, strict=True)
+            tuple(index[int(k)] for index, k in zip(self.indices, at, strict=True))
+            for at in zip(*places, strict=True)
         ]
 
     def __repr__(self) -> str:
         over = ",".join(symbols_of(self.indices))
-        return f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
+        return (
+            f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
+        )
 
 
 class Constraint(Fixed):
@@ -116,7 +122,14 @@ class Constraint(Fixed):
         doc: str = "",
         model: Editable | None = None,
     ) -> None:
-        self.name, self.relation, self.over, self.where, self.doc, self.model = name, relation, over, where, doc, model
+        self.name, self.relation, self.over, self.where, self.doc, self.model = (
+            name,
+            relation,
+            over,
+            where,
+            doc,
+            model,
+        )
 
     @property
     def positions(self) -> np.ndarray | None:
@@ -166,13 +179,17 @@ class Constraint(Fixed):
         unconditional(self)
         ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
         with naming(f"constraint {self.name!r}"):
-            found = [numbers(end).rows(self.over, self.positions) for end in ends if end is not None]
+            found = [
+                numbers(end).rows(self.over, self.positions) for end in ends if end is not None
+            ]
         if len(found) < 2:
             return
         low, high = found
         for k in np.flatnonzero(low > high)[:1].tolist():
             row = self.block(0).name_of(k)
-            raise ModelError(f"constraint {row}: the lower end {low[k]:g} is above the upper end {high[k]:g}")
+            raise ModelError(
+                f"constraint {row}: the lower end {low[k]:g} is above the upper end {high[k]:g}"
+            )
 
     def remove(self) -> None:
         """Remove it from its model; the next solve is without it.
@@ -225,7 +242,9 @@ def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
     words = f"'where' of {what}"
     shape = shape_of(over)
     axes = over
-    if 0 < axes_count(where) < len(over):  # a mask over some of the indices holds for each label of the others
+    if (
+        0 < axes_count(where) < len(over)
+    ):  # a mask over some of the indices holds for each label of the others
         where = by_element(where, over)
         axes = placed(where, over, words, ModelError)
     mask = np.asarray(aligned(where, axes, words, ModelError))
@@ -234,7 +253,10 @@ def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
         sizes = [len(index) if index in axes else 1 for index in over]
         mask = np.broadcast_to(mask.transpose(order).reshape(sizes), shape)
     if mask.dtype != bool or mask.shape != shape:
-        raise ModelError(f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} ({axes_text(over)})")
+        raise ModelError(
+            f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
+            f"({axes_text(over)})"
+        )
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
 
 
@@ -251,7 +273,9 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     _require_shape(array, indices, name)
     if not np.isfinite(array).all():
         at = tuple(np.argwhere(~np.isfinite(array))[0])
-        raise ModelError(f"parameter {name}[{labels_at(indices, at)}] is {array[at]}; expected a finite number")
+        raise ModelError(
+            f"parameter {name}[{labels_at(indices, at)}] is {array[at]}; expected a finite number"
+        )
     array.setflags(write=False)
     return array
 
@@ -275,7 +299,9 @@ def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
 def _require_shape(values: Any, indices: Indices, name: str) -> None:
     shape = shape_of(indices)
     if values.shape != shape:
-        raise ModelError(f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})")
+        raise ModelError(
+            f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
+        )
 
 
 def require_name(name: Any, what: str) -> None:
@@ -285,7 +311,12 @@ def require_name(name: Any, what: str) -> None:
 
 
 def bounds(
-    name: str, lower: Any, upper: Any, over: Indices, positions: np.ndarray | None, binary: bool = False
+    name: str,
+    lower: Any,
+    upper: Any,
+    over: Indices,
+    positions: np.ndarray | None,
+    binary: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
     low = _bound(name, "lower bound", lower, -np.inf, over, positions)
@@ -298,19 +329,27 @@ def bounds(
     return low, high
 
 
-def require_ordered(name: str, low: np.ndarray, high: np.ndarray, over: Indices, positions: np.ndarray | None) -> None:
+def require_ordered(
+    name: str, low: np.ndarray, high: np.ndarray, over: Indices, positions: np.ndarray | None
+) -> None:
     """Raise where a lower bound is above the upper one."""
     for k in np.flatnonzero(low > high)[:1].tolist():
         which = _element(name, over, positions, k)
-        raise ModelError(f"variable {which}: a lower bound is above its upper bound, {low[k]} > {high[k]}")
+        raise ModelError(
+            f"variable {which}: a lower bound is above its upper bound, {low[k]} > {high[k]}"
+        )
 
 
 def fixed_values(variable: Variable, values: Any) -> np.ndarray:
     """Return the numbers that a variable is to be fixed at, for the elements that exist."""
-    return _bound(variable.name, "fixed value", values, np.nan, variable.indices, variable.positions)
+    return _bound(
+        variable.name, "fixed value", values, np.nan, variable.indices, variable.positions
+    )
 
 
-def _bound(name: str, what: str, value: Any, default: float, over: Indices, positions: np.ndarray | None) -> np.ndarray:
+def _bound(
+    name: str, what: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
+) -> np.ndarray:
     shape = shape_of(over)
     given = aligned(value, over, f"the {what} of variable {name!r}", ModelError)
     try:
@@ -357,7 +396,8 @@ class Tables:
         self._levels: str | None = None
         #: What stands for the absolute values of the objective, by the name of its variable.
         self._absolutes: dict[str, Abs] = {}
-        #: What was declared together with a variable or constraint, by kind and name, and which that is.
+        #: What was declared together with a variable or constraint, by kind and name, and which
+        #: that is.
         self._owners: dict[tuple[str, str], tuple[str, str]] = {}
         #: What was compiled last, and the parameters and variables that were set since then.
         self._program: Program | None = None
@@ -366,8 +406,10 @@ class Tables:
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name not in ("name", "source"):
             raise ModelError(
-                f"model {self.name!r} takes no {name!r} by assignment, since what was compiled would stay; "
-                "declare with .parameter, .variable, .constraint, .maximize and .minimize, change with .set, .replace "
+                f"model {self.name!r} takes no {name!r} by assignment, since what was compiled "
+                "would stay; "
+                "declare with .parameter, .variable, .constraint, .maximize and .minimize, change "
+                "with .set, .replace "
                 "and .remove"
             )
         if name in ("name", "source"):
@@ -409,10 +451,14 @@ class Tables:
         if not found:
             known = [known for kind in _KINDS for known in self._table(kind)]
             none = "no variable, no parameter, no subset and no constraint"
-            raise UnknownNameError(f"in model {self.name!r} {none} is called {name!r}; {nearest(name, known)}")
+            raise UnknownNameError(
+                f"in model {self.name!r} {none} is called {name!r}; {nearest(name, known)}"
+            )
         if len(found) > 1:
             both = " or ".join(f"model.{kind}s[{name!r}]" for kind in found)
-            raise ModelError(f"{name!r} of model {self.name!r} could be several things; take {both}")
+            raise ModelError(
+                f"{name!r} of model {self.name!r} could be several things; take {both}"
+            )
         return found[0], name
 
     def __contains__(self, name: object) -> bool:
@@ -477,24 +523,38 @@ class Tables:
         return self._sense
 
 
-# Edits of a model, checked before anything changes: constraints declared and replaced, names removed, copies.
+# Edits of a model, checked before anything changes: constraints declared and replaced, names
+# removed, copies.
 
 
 def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
     """Raise where an expression has a variable or parameter of another model, or one that was removed."""
     for leaf in named(*expressions):
-        kind, table = ("variable", model._variables) if isinstance(leaf, Variable) else ("parameter", model._parameters)
+        kind, table = (
+            ("variable", model._variables)
+            if isinstance(leaf, Variable)
+            else ("parameter", model._parameters)
+        )
         if table.get(leaf.name) is leaf:
             continue
-        remedy = f"take model[{leaf.name!r}] of {model.name!r}" if leaf.name in table else f"declare it with .{kind}"
-        raise ModelError(f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}")
+        remedy = (
+            f"take model[{leaf.name!r}] of {model.name!r}"
+            if leaf.name in table
+            else f"declare it with .{kind}"
+        )
+        raise ModelError(
+            f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}"
+        )
 
 
-def declared(model: Declarations, name: str, relation: Relation, over: Indices, where: Any, doc: str) -> Constraint:
+def declared(
+    model: Declarations, name: str, relation: Relation, over: Indices, where: Any, doc: str
+) -> Constraint:
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):
         raise ModelError(
-            f"constraint {name!r}: expected left <= right, >=, ==, or expression.between(low, high), not "
+            f"constraint {name!r}: expected left <= right, >=, ==, or expression.between(low, "
+            "high), not "
             f"{type(relation).__name__}"
         )
     check_own(model, f"constraint {name!r}", *relation.parts)
@@ -507,28 +567,44 @@ def declared(model: Declarations, name: str, relation: Relation, over: Indices, 
             f"but over=({', '.join(symbols_of(order))}) was given"
         )
     order = tuple(free[index.symbol] for index in order)
-    made = Constraint(name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model)
+    made = Constraint(
+        name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model
+    )
     made.check()
     model._indices = indices
     return made
 
 
-def replaced(model: Declarations, name: str | Constraint, relation: Relation, where: Any) -> Constraint:
+def replaced(
+    model: Declarations, name: str | Constraint, relation: Relation, where: Any
+) -> Constraint:
     """Return what takes the place of a constraint; see :meth:`Model.replace`."""
     kind, own, old = _of(model, name)
     _refuse_part(model, kind, own)
     if not isinstance(old, Constraint):
         raise ModelError(f"{own!r} is a {kind}; only constraints are replaced")
     if (kind, own) in model._owners.values():
-        raise ModelError(f"constraint {own!r} has variables or rows of its own; remove it, and declare it anew")
-    same = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(symbols_of(old.over))
+        raise ModelError(
+            f"constraint {own!r} has variables or rows of its own; remove it, and declare it anew"
+        )
+    same = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
+        symbols_of(old.over)
+    )
     if where is ... and not same and old.where is not None and isinstance(relation, Relation):
         was, now = (",".join(symbols_of(one)) for one in (old.over, relation.indices))
         raise ModelError(
-            f"constraint {old.name!r} holds for some of ({was}), and the new relation for each of ({now}); "
+            f"constraint {old.name!r} holds for some of ({was}), and the new relation for each of "
+            f"({now}); "
             "say with where=… for which (None: all)"
         )
-    return declared(model, old.name, relation, old.over if same else (), old.where if where is ... else where, old.doc)
+    return declared(
+        model,
+        old.name,
+        relation,
+        old.over if same else (),
+        old.where if where is ... else where,
+        old.doc,
+    )
 
 
 def removed(model: Declarations, name: Any) -> None:
@@ -541,7 +617,8 @@ def removed(model: Declarations, name: Any) -> None:
     places = [place for one in used for place in _outside(model, one, [(kind, own), *parts])]
     if places:
         raise ModelError(
-            f"{kind} {own!r} is used in {_listed(places)} of model {model.name!r}; remove or replace first what uses it"
+            f"{kind} {own!r} is used in {_listed(places)} of model {model.name!r}; remove or "
+            "replace first what uses it"
         )
     _drop(model, kind, own)
 
@@ -563,12 +640,25 @@ def _outside(model: Declarations, found: Any, parts: list[tuple[str, str]]) -> l
     """Return where a variable, parameter or subset is used, in words, but for some constraints."""
     if isinstance(found, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
-        places = [f"{kind} {name!r}" for kind, table in blocks for name, one in table.items() if one.where is found]  # type: ignore[attr-defined]
+        places = [
+            f"{kind} {name!r}"
+            for kind, table in blocks
+            for name, one in table.items()
+            if getattr(one, "where", None) is found
+        ]
     else:
         own = (found.name,)
-        places = [f"constraint {name!r}" for name, row in model.constraints.items() if uses(own, *row.relation.parts)]
-        places += ["the objective"] if model.objective is not None and uses(own, model.objective) else []
-        places += [f"definition {name!r}" for name, node in model.definitions.items() if uses(own, node)]
+        places = [
+            f"constraint {name!r}"
+            for name, row in model.constraints.items()
+            if uses(own, *row.relation.parts)
+        ]
+        places += (
+            ["the objective"] if model.objective is not None and uses(own, model.objective) else []
+        )
+        places += [
+            f"definition {name!r}" for name, node in model.definitions.items() if uses(own, node)
+        ]
     inside = {f"{kind} {name!r}" for kind, name in parts}
     return [place for place in places if place not in inside]
 
@@ -585,7 +675,13 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
     old = dict(model._absolutes)
 
     def restored(node: Expression) -> Expression | None:
-        return old.get(node.name) if isinstance(node, Variable) else node if isinstance(node, Abs) else None
+        return (
+            old.get(node.name)
+            if isinstance(node, Variable)
+            else node
+            if isinstance(node, Abs)
+            else None
+        )
 
     objective = rebuilt(objective, restored)
     for name in old:
@@ -594,7 +690,8 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
         places += ["the new objective"] if uses((name,), objective) else []
         if places:
             raise ModelError(
-                f"variable {name!r} stands for {old[name]} in the objective that is replaced, and is used in "
+                f"variable {name!r} stands for {old[name]} in the objective that is replaced, and "
+                "is used in "
                 f"{_listed(places)}; declare a variable of your own for it"
             )
     for name in old:
@@ -606,7 +703,11 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
         if not isinstance(node, Abs) or not node.degree:
             return None
         if id(node) not in made:
-            name = next(name for k in count(1) if (name := f"abs{k}") not in model and name + _ABOVE not in model)
+            name = next(
+                name
+                for k in count(1)
+                if (name := f"abs{k}") not in model and name + _ABOVE not in model
+            )
             with parts_of(model, "variable", name):
                 made[id(node)] = model.variable(name, *node.indices, doc=str(node))
                 model.constraint(name + _ABOVE, made[id(node)] >= node.argument)
@@ -623,7 +724,9 @@ def _refuse_part(model: Declarations, kind: str, own: str) -> None:
     name = own if owner is None else owner[1]
     if name in model._absolutes and (owner or kind == "variable"):
         node = model._absolutes[name]
-        raise ModelError(f"{own!r} stands for {node} in the objective; it goes when the objective is replaced")
+        raise ModelError(
+            f"{own!r} stands for {node} in the objective; it goes when the objective is replaced"
+        )
     if owner is not None:
         raise ModelError(f"{own!r} belongs to {owner[0]} {name!r}, and goes when that is removed")
 
@@ -633,7 +736,9 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     made = type(model)(model.name, model.source, model.indices)
     leaves: dict[str, Parameter | Variable] = {}
     for name, one in model.parameters.items():
-        made._parameters[name] = leaves[name] = Parameter(name, one.indices, one.stored, one.doc, model=made)
+        made._parameters[name] = leaves[name] = Parameter(
+            name, one.indices, one.stored, one.doc, model=made
+        )
     for name, variable in model.variables.items():
         made._variables[name] = leaves[name] = Variable(
             name,
@@ -650,11 +755,15 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     for name, row in model.constraints.items():
         relation = mapped_relation(row.relation, leaves)
         made._constraints[name] = Constraint(name, relation, row.over, row.where, row.doc, made)
-    made._definitions.update({name: mapped(node, leaves) for name, node in model.definitions.items()})
+    made._definitions.update(
+        {name: mapped(node, leaves) for name, node in model.definitions.items()}
+    )
     made._sense, made._levels = model.sense, model._levels
     made._objective = None if model.objective is None else mapped(model.objective, leaves)
     made._owners.update(model._owners)
-    made._absolutes.update({name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()})
+    made._absolutes.update(
+        {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}
+    )
     if not relaxed:
         made._program, made._stale = model._program, set(model._stale)
     return made
@@ -668,12 +777,16 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     found = name.base if isinstance(name, (Parameter, Variable)) else name
     if not isinstance(found, (Constraint, Parameter, Variable, Subset)):
         kind = type(name).__name__
-        raise ModelError(f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or subset")
+        raise ModelError(
+            f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or "
+            "subset"
+        )
     kind, own = type(found).__name__.lower(), str(found.name)
     if model._table(kind).get(own) is found:
         return kind, own, found
     raise ModelError(
-        f"{kind} {own!r} is of another model, or was removed or replaced; take model[{own!r}] of {model.name!r}"
+        f"{kind} {own!r} is of another model, or was removed or replaced; take model[{own!r}] of "
+        f"{model.name!r}"
     )
 
 

@@ -57,7 +57,9 @@ def in_coefficients(names: Collection[str], node: Expression) -> bool:
     """Whether a parameter of one of these names stands before or below a variable of a linear expression."""
     match node:
         case Product() | Quotient() if node.degree:
-            unknown, known = (node.left, node.right) if node.left.degree else (node.right, node.left)
+            unknown, known = (
+                (node.left, node.right) if node.left.degree else (node.right, node.left)
+            )
             return uses(names, known) or in_coefficients(names, unknown)
         case Add() | SumOver() | Along():
             return any(in_coefficients(names, child) for child in children(node))
@@ -80,7 +82,14 @@ def rebuilt(node: Expression, change: Callable[[Expression], Expression | None])
         case SumOver():
             return SumOver(rebuilt(node.body, change), node.over)
         case Along():
-            return Along(rebuilt(node.body, change), node.index, node.matrix, node.to, node.shown, node.summed)
+            return Along(
+                rebuilt(node.body, change),
+                node.index,
+                node.matrix,
+                node.to,
+                node.shown,
+                node.summed,
+            )
         case Power():
             return Power(rebuilt(node.argument, change), node.exponent)
         case Log() | Abs():

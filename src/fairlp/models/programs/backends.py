@@ -1,7 +1,8 @@
 """The registry of back ends: names and where to find them, never imported before they are used.
 
-A third party registers its own with an entry point in the group ``fairlp.solvers`` (name → ``module:Class``), or in a
-running process with :func:`register_solver`. Wherever a name is taken, an object or a class is as good.
+A third party registers its own with an entry point in the group ``fairlp.solvers`` (name →
+``module:Class``), or in a running process with :func:`register_solver`. Wherever a name is taken,
+an object or a class is as good.
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ from ...errors import (
 from ...registry import Registry
 from ...tolerances import MILP_TOLERANCES, VERIFIED
 from .program import Program
-from .solution import HOPELESS, Backend, Capability, Lowering, Options, Point, Solution, Termination, solution_at
+from .solution import (
+    HOPELESS,
+    Backend,
+    Capability,
+    Lowering,
+    Options,
+    Point,
+    Solution,
+    Termination,
+    solution_at,
+)
 
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
@@ -56,13 +67,15 @@ BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
     "ortools:PDLP": (_ORTOOLS, {"algorithm": "PDLP"}),
 }
 
-#: prefix → "module:Class", which takes the whole name and has the names known behind the prefix as ``members``
+#: prefix → "module:Class", which takes the whole name and has the names known behind the prefix as
+#: ``members``
 FAMILIES: dict[str, str] = {
     "cvxpy": "fairlp.solvers.backends.cvxpy_backend:Cvxpy",
     "pyomo": "fairlp.solvers.backends.pyomo_backend:Pyomo",
 }
 
-#: name → module whose ``lower`` turns a Model into another tool's object, and whose ``read_back`` reads a solved one
+#: name → module whose ``lower`` turns a Model into another tool's object, and whose ``read_back``
+#: reads a solved one
 LOWERINGS: dict[str, str] = {
     "highs": "fairlp.solvers.backends.highs",
     "pyomo": "fairlp.solvers.backends.pyomo_backend",
@@ -102,7 +115,9 @@ def _ours(name: str) -> Backend:
 
 
 #: name → back end, or a class or function that makes one
-SOLVERS: Registry[Any] = Registry("solver", "fairlp.solvers", BACKENDS, _ours, SolverNotAvailableError)
+SOLVERS: Registry[Any] = Registry(
+    "solver", "fairlp.solvers", BACKENDS, _ours, SolverNotAvailableError
+)
 #: Back ends of one's own, by name: what `register_solver` was given in this process.
 OWN = SOLVERS.own
 
@@ -110,15 +125,16 @@ OWN = SOLVERS.own
 def register_solver(name: str, backend: Any) -> None:
     """Register a back end of one's own: its name is then taken wherever a solver's name is, in this process.
 
-    A package registers its own for every process, with an entry point in the group ``fairlp.solvers``.
+    A package registers its own for every process, with an entry point in the group
+    ``fairlp.solvers``.
 
     Parameters
     ----------
     name : str
         Not that of one of fairlp's. Registering one's own again replaces it.
     backend : Backend, class or callable
-        An object, a class of them that needs no arguments, or a function that returns an object. Its answers have the
-        registered name.
+        An object, a class of them that needs no arguments, or a function that returns an object.
+        Its answers have the registered name.
 
     Raises
     ------
@@ -160,7 +176,9 @@ def carried(name: str) -> str:
 
 def backend_names() -> list[str]:
     """Return the names of all registered back ends, built in first."""
-    behind = [f"{prefix}:{name}" for prefix, family in FAMILIES.items() for name in _load(family).members]
+    behind = [
+        f"{prefix}:{name}" for prefix, family in FAMILIES.items() for name in _load(family).members
+    ]
     return [*BACKENDS, *behind, *sorted({*SOLVERS.brought, *OWN})]
 
 
@@ -221,11 +239,14 @@ def backend(solver: AnySolver) -> Backend:
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     """Solve a program by the back end that is meant; the answer says no more than its own arrays bear out.
 
-    Where an integer has a large coefficient, and a first point shows how far the better ones can be, these are looked
-    for once more within such bounds. A solver's word is not taken where the coefficient stays too large.
+    Where an integer has a large coefficient, and a first point shows how far the better ones can
+    be, these are looked for once more within such bounds. A solver's word is not taken where the
+    coefficient stays too large.
     """
     chosen = backend(solver)
-    solution = checked(solve_on(chosen, program, options), options, getattr(chosen, "accuracy", VERIFIED))
+    solution = checked(
+        solve_on(chosen, program, options), options, getattr(chosen, "accuracy", VERIFIED)
+    )
     if not program.is_mip:
         return solution
     bounded = None if solution.x is None else _load(_WITHIN_OBJECTIVE)(program, solution.x)
@@ -257,9 +278,10 @@ def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
 def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) -> Solution:
     """Return an answer as far as it can be checked.
 
-    An optimum must be proved by its duals; with integers the solver's own bound must agree. "Infeasible" must be proved
-    by row multipliers, "unbounded" by a direction and a point: where the back end gives none, HiGHS is asked for them,
-    and so it is before an answer without a point is unknown. ``accuracy`` is what the back end's answers are held to.
+    An optimum must be proved by its duals; with integers the solver's own bound must agree.
+    "Infeasible" must be proved by row multipliers, "unbounded" by a direction and a point: where
+    the back end gives none, HiGHS is asked for them, and so it is before an answer without a point
+    is unknown. ``accuracy`` is what the back end's answers are held to.
     """
     found = solution.checked(by_word=True, accuracy=accuracy)
     if found.status.is_optimal and found.program.is_mip:
@@ -276,18 +298,28 @@ def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) 
     """Return an integer answer that is called optimal as far as the solver's own bound and the gap asked for agree."""
     gap = solution.verify().gap
     if mip_gap and (gap is None or gap > VERIFIED):
-        stop = f"within the gap of {mip_gap:g} asked for, by the solver's word" if gap is None else ""
+        stop = (
+            f"within the gap of {mip_gap:g} asked for, by the solver's word" if gap is None else ""
+        )
         words = f"{message}; {stop or f'stopped at a gap of {gap:.1e}'}"
-        status = replace(solution.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=words)
+        status = replace(
+            solution.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=words
+        )
         return replace(solution, status=status)
     if gap is not None and gap > MILP_TOLERANCES[-1]:
-        words = f"{message}; the solver's own bound of {solution.bound:.10g} leaves a gap of {gap:.1e}"
-        status = replace(solution.status, termination=Termination.UNKNOWN, primal=Point.FEASIBLE, message=words)
+        words = (
+            f"{message}; the solver's own bound of {solution.bound:.10g} leaves a gap of {gap:.1e}"
+        )
+        status = replace(
+            solution.status, termination=Termination.UNKNOWN, primal=Point.FEASIBLE, message=words
+        )
         return replace(solution, status=status)
     return solution
 
 
-def build_and_solve(build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]) -> Solution:
+def build_and_solve(
+    build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]
+) -> Solution:
     """Build a program and solve it by the back end that is meant; the answer has the time of both."""
     name = spelt(solver)
     parsed = Options.from_keywords(name, options)
@@ -309,11 +341,15 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
     if not needs(program) <= chosen.capabilities:
         if Capability.QUADRATIC in needs(program):
             raise UnsupportedError(
-                f"{program.name!r} needs {', '.join(sorted(needs(program)))}, and {chosen.name} can do: "
-                f"{', '.join(sorted(chosen.capabilities))}; squares are solved by 'cvxpy:CLARABEL', say"
+                f"{program.name!r} needs {', '.join(sorted(needs(program)))}, and {chosen.name} "
+                "can do: "
+                f"{', '.join(sorted(chosen.capabilities))}; squares are solved by "
+                "'cvxpy:CLARABEL', say"
             )
         if options.start is not None:
-            raise UnsupportedError(f"{program.name!r} is solved by tangents on {chosen.name}, which take no start")
+            raise UnsupportedError(
+                f"{program.name!r} is solved by tangents on {chosen.name}, which take no start"
+            )
         answer: Solution = _load(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
@@ -345,7 +381,9 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
     return found
 
 
-def explain(program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None) -> pd.DataFrame:
+def explain(
+    program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None
+) -> pd.DataFrame:
     """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
     frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
@@ -354,7 +392,9 @@ def explain(program: Program, solver: AnySolver, weights: Mapping[str, float] | 
 def lowering(name: str) -> Lowering:
     """Return the function that turns a Model into another tool's object."""
     if name not in LOWERINGS:
-        raise UnsupportedError(f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}")
+        raise UnsupportedError(
+            f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}"
+        )
     function: Lowering = _load(f"{LOWERINGS[name]}:lower")
     return function
 
@@ -364,7 +404,8 @@ def reader(solved: object) -> Callable[[Any, Any], Solution]:
     top = type(solved).__module__.split(".")[0]
     if top not in _TOOLS:
         raise UnsupportedError(
-            f"a {type(solved).__name__} of {top} cannot be read back; expected what to_highs(), to_pyomo() or "
+            f"a {type(solved).__name__} of {top} cannot be read back; expected what to_highs(), "
+            "to_pyomo() or "
             "to_cvxpy() gave"
         )
     function: Callable[[Any, Any], Solution] = _load(f"{LOWERINGS[_TOOLS[top]]}:read_back")
@@ -389,7 +430,8 @@ def _made(source: Any, name: str) -> Backend:
         raise
     except Exception as error:  # somebody else's constructor
         raise SolverError(
-            f"solver {what} cannot be made: {type(error).__name__}: {error}; where it needs arguments, give an object"
+            f"solver {what} cannot be made: {type(error).__name__}: {error}; where it needs "
+            "arguments, give an object"
         ) from error
     lacking = [method for method in _METHODS if not callable(getattr(found, method, None))]
     base = _load(_BASE)
@@ -399,7 +441,8 @@ def _made(source: Any, name: str) -> Backend:
         lacking = ["capabilities, a set of fairlp.Capability"]
     if lacking:
         raise UnsupportedError(
-            f"solver {what} lacks {', '.join(lacking)}; a subclass of fairlp.Backend has all but run(program, options)"
+            f"solver {what} lacks {', '.join(lacking)}; a subclass of fairlp.Backend has all but "
+            "run(program, options)"
         )
     wanted = name or getattr(found, "name", "") or type(found).__name__
     if getattr(found, "name", None) != wanted:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csc_array
 
-# What a verdict in rationals was reached by, kept so that it can be written down: programs, bases, points, duals.
+# What a verdict in rationals was reached by, kept so that it can be written down: programs, bases,
+# points, duals.
 
 #: Statuses of columns and rows.
 Basis = tuple[list[int], list[int]]
@@ -56,7 +57,8 @@ class ProofRound:
 class ProvedLevel:
     """Somebody's level: the row of the program that says it (None who can have nothing), and what it comes to.
 
-    ``claimed`` is the level of the allocation that is proved, a float; None where there is no allocation.
+    ``claimed`` is the level of the allocation that is proved, a float; None where there is no
+    allocation.
     """
 
     name: str
@@ -90,9 +92,12 @@ class ExactProof:
 
 #: Why there is no proof in a file, of a verdict that says nothing else.
 NO_PROOF = (
-    "only verdicts in rationals that rest on linear programs can be written: certify(exact=True) of an allocation by a "
-    "max-min mechanism without queues, of a leximin, or of a linear program's solution. Fixed points (PS-DSF), "
-    "logarithms (no justified complaints, CEEI) and whole tasks are proved by other means than duals"
+    "only verdicts in rationals that rest on linear programs can be written: certify(exact=True) "
+    "of an allocation by a "
+    "max-min mechanism without queues, of a leximin, or of a linear program's solution. Fixed "
+    "points (PS-DSF), "
+    "logarithms (no justified complaints, CEEI) and whole tasks are proved by other means than "
+    "duals"
 )
 
 
@@ -107,8 +112,8 @@ class Proof:
     message : str
         "optimal, proved …", or what fails.
     gap : float
-        Largest difference from what is proved right, relative: of a user's level, or the duality gap of a program; NaN
-        where nothing was measured.
+        Largest difference from what is proved right, relative: of a user's level, or the duality
+        gap of a program; NaN where nothing was measured.
     levels : tuple of (Fraction or None)
         Exact levels by user, where they were computed; None for a user who can run nothing.
     exact : ExactProof or str
@@ -121,7 +126,9 @@ class Proof:
     levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
     exact: ExactProof | str = field(default=NO_PROOF, repr=False, compare=False, kw_only=True)
 
-    def compared(self, claim: str, names: Sequence[str], ours: np.ndarray, right: np.ndarray, off: np.ndarray) -> Proof:
+    def compared(
+        self, claim: str, names: Sequence[str], ours: np.ndarray, right: np.ndarray, off: np.ndarray
+    ) -> Proof:
         """Return the proof that some levels are the right ones, which self proves.
 
         Parameters
@@ -140,7 +147,11 @@ class Proof:
         worst = int(off.argmax())
         most = float(off[worst])
         if most <= AGREEMENT:
-            return replace(self, message=f"{claim}, proved ({self.message}); levels agree to {most:.1e}", gap=most)
+            return replace(
+                self,
+                message=f"{claim}, proved ({self.message}); levels agree to {most:.1e}",
+                gap=most,
+            )
         wrong = f"{names[worst]} has the level {ours[worst]:.12g}, and {right[worst]:.12g} is right"
         return Proof(False, f"not {claim}: {wrong} ({self.message})", most, self.levels)
 
@@ -150,8 +161,8 @@ class Proof:
         Parameters
         ----------
         path : path-like
-            ``.json``: for ``python -m fairlp_check``, which shares no code with fairlp (docs/proofs.md). ``.vipr``: of
-            a single linear program, for VIPR's ``viprchk``.
+            ``.json``: for ``python -m fairlp_check``, which shares no code with fairlp
+            (docs/proofs.md). ``.vipr``: of a single linear program, for VIPR's ``viprchk``.
 
         Returns
         -------
@@ -198,18 +209,19 @@ class Certificate:
     integrality_residual : float
         Largest distance of an integer variable from a whole number.
     dual_residual : float or None
-        Largest reduced cost of the wrong sign, relative to the column's own terms, or to the objective by what the
-        rows let the column reach; None without duals.
+        Largest reduced cost of the wrong sign, relative to the column's own terms, or to the
+        objective by what the rows let the column reach; None without duals.
     complementarity : float or None
         Largest product of a dual and the slack of its row, relative to the objective's terms.
     gap : float or None
-        Primal minus dual objective, relative to the objective's terms; of an integer program the same of the solver's
-        bound.
+        Primal minus dual objective, relative to the objective's terms; of an integer program the
+        same of the solver's bound.
     objective_gap : float or None
-        The same relative to the objective itself, which may be far less than its terms; None where that is 0.
+        The same relative to the objective itself, which may be far less than its terms; None where
+        that is 0.
     tolerance : float
-        What counts as feasible and optimal: ``VERIFIED``, or the looser tolerance that the answer of a first-order
-        method states.
+        What counts as feasible and optimal: ``VERIFIED``, or the looser tolerance that the answer
+        of a first-order method states.
     bound : float or None
         Of an integer program: the solver's bound on the objective, which nothing here proves.
     """
@@ -232,7 +244,8 @@ class Certificate:
     def is_optimal(self) -> bool:
         """Whether primal and dual prove each other optimal within ``tolerance``.
 
-        False for integer programs: branch and bound leaves no duals. Their ``bound`` and ``gap`` are the solver's word.
+        False for integer programs: branch and bound leaves no duals. Their ``bound`` and ``gap``
+        are the solver's word.
         """
         return self.is_within(self.tolerance)
 
@@ -259,7 +272,10 @@ class Certificate:
         return self.is_feasible and self.dual_residual <= tolerance and self.gap <= tolerance
 
     def __str__(self) -> str:
-        words = f"primal residual {figure(self.primal_residual)}, dual residual {figure(self.dual_residual)}"
+        words = (
+            f"primal residual {figure(self.primal_residual)}, dual residual "
+            f"{figure(self.dual_residual)}"
+        )
         if self.bound is not None:
             words += f", bound {self.bound:.10g} by the solver's word"
         loose = "" if self.tolerance == VERIFIED else f" (within {self.tolerance:g})"
@@ -267,13 +283,18 @@ class Certificate:
 
 
 def certify(
-    program: Program, x: np.ndarray, row_duals: np.ndarray | None = None, *, bound: float | None = None
+    program: Program,
+    x: np.ndarray,
+    row_duals: np.ndarray | None = None,
+    *,
+    bound: float | None = None,
 ) -> Certificate:
     """Return the certificate of ``x`` and row duals (in the user's sense); O(nonzeros).
 
-    Reduced costs are computed from the row duals. A dual of the wrong sign counts as a residual and proves nothing.
-    With logarithms or powers in the objective, its gradient at ``x`` takes the place of the costs (the program is
-    concave, so the conditions are the same). ``bound`` is what a solver says of an integer program's objective.
+    Reduced costs are computed from the row duals. A dual of the wrong sign counts as a residual and
+    proves nothing. With logarithms or powers in the objective, its gradient at ``x`` takes the
+    place of the costs (the program is concave, so the conditions are the same). ``bound`` is what a
+    solver says of an integer program's objective.
     """
     if not np.isfinite(x).all():
         return Certificate(np.inf, np.inf)
@@ -320,10 +341,16 @@ def certify(
     ends = np.maximum(finite_size(program.col_lower, program.col_upper), abs(x))
     noise = ROUNDING * float(terms @ ends + abs(row_part).sum())
     apart = abs(primal_value - dual_value)
-    total = max(total, abs(dual_value))  # not the dual's own terms: those can cancel each other and be of any size
-    if apart <= noise and total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
+    total = max(
+        total, abs(dual_value)
+    )  # not the dual's own terms: those can cancel each other and be of any size
+    if (
+        apart <= noise and total <= noise
+    ):  # nothing but the rounding of reduced costs, at an optimum of 0
         return Certificate(*point, dual, complementarity, 0.0)
-    if apart > VERIFIED * total:  # beside what the objective could be, an optimum of 0 is known to a solver's tolerance
+    if (
+        apart > VERIFIED * total
+    ):  # beside what the objective could be, an optimum of 0 is known to a solver's tolerance
         total = max(total, _NEAR_ZERO * float(size_of_cost @ reach_of(program)))
     alone = apart / abs(primal_value) if primal_value else None
     return Certificate(*point, dual, complementarity / total, apart / total, alone)
@@ -332,15 +359,19 @@ def certify(
 def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     """Return the bound on the objective, in the user's sense, that row duals prove, whatever point there is.
 
-    Weak duality: y·Ax is at least what the right-hand sides say, and each reduced cost is worth no more than the bounds
-    of its column, or what the rows imply of them. Rounding is taken off. Duals of the wrong sign are left out. With
-    integers it is rounded where all that costs something is integer, at integer costs. Infinite where nothing is
-    proved; O(nonzeros).
+    Weak duality: y·Ax is at least what the right-hand sides say, and each reduced cost is worth no
+    more than the bounds of its column, or what the rows imply of them. Rounding is taken off. Duals
+    of the wrong sign are left out. With integers it is rounded where all that costs something is
+    integer, at integer costs. Infinite where nothing is proved; O(nonzeros).
     """
     sign = 1.0 if program.sense == "min" else -1.0
     if program.logs is not None or not np.isfinite(row_duals).all():
         return -sign * np.inf
-    y = np.where(_wrong_sign(sign * row_duals, program.row_lower, program.row_upper) > 0, 0.0, sign * row_duals)
+    y = np.where(
+        _wrong_sign(sign * row_duals, program.row_lower, program.row_upper) > 0,
+        0.0,
+        sign * row_duals,
+    )
     reduced = sign * program.c - program.A.T @ y
     counts = 2.0 + np.diff(program.A.indptr)
     noise = np.finfo(float).eps * counts * (abs(program.c) + abs(program.A).T @ abs(y))
@@ -353,12 +384,18 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     # a reduced cost that is nothing but rounding, of a column that nothing bounds, counts as 0
     size = np.where(nothing, 2.0 * np.maximum(abs(low), abs(high)), abs(end))
     size[nothing & np.isinf(size)] = 0.0
-    parts = np.concatenate([y * _bound_for(y, program.row_lower, program.row_upper), reduced * end, -noise * size])
+    parts = np.concatenate(
+        [y * _bound_for(y, program.row_lower, program.row_upper), reduced * end, -noise * size]
+    )
     if not np.isfinite(parts).all():
         return -sign * np.inf
     total = float(parts.sum() - np.finfo(float).eps * len(parts) * abs(parts).sum())
     costs = program.c[program.c != 0]
-    if program.is_mip and program.integrality[program.c != 0].all() and (costs == np.round(costs)).all():
+    if (
+        program.is_mip
+        and program.integrality[program.c != 0].all()
+        and (costs == np.round(costs)).all()
+    ):
         total = float(np.ceil(total))
     return float(sign * total + program.offset)
 
@@ -393,7 +430,8 @@ def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
 def worth_of(program: Program, x: np.ndarray) -> float:
     """Return what differences of an integer program's objective are measured against.
 
-    That is its terms, and so much of the unit of costs that a difference within a solver's tolerance is none.
+    That is its terms, and so much of the unit of costs that a difference within a solver's
+    tolerance is none.
     """
     unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
     return max(float(abs(program.c) @ abs(x)), float(unit) * FEASIBILITY / MILP_TOLERANCES[-1])
@@ -402,7 +440,8 @@ def worth_of(program: Program, x: np.ndarray) -> float:
 def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     """Return the unit of each line of numbers >= 0: what is nearest to 1 from the smallest to the largest of them.
 
-    So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without numbers.
+    So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without
+    numbers.
     """
     largest, smallest = largest_of(sizes, line, lines), smallest_of(sizes, line, lines)
     return np.where(largest > 0, np.clip(1.0, smallest, largest), 1.0)
@@ -418,15 +457,19 @@ def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
 def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     """Return the smallest value above 0 of each line, infinite where there is none."""
     smallest = np.full(lines, np.inf)
-    np.minimum.at(smallest, line, np.where(values > 0, values, np.inf))  # entries may have been set to 0 in a series
+    np.minimum.at(
+        smallest, line, np.where(values > 0, values, np.inf)
+    )  # entries may have been set to 0 in a series
     return smallest
 
 
-def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray) -> float:
+def _primal_residual(
+    program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray
+) -> float:
     """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point.
 
-    Integers count as the whole numbers that they stand for: neither a tolerance times a big M nor what the integers are
-    worth excuses a row.
+    Integers count as the whole numbers that they stand for: neither a tolerance times a big M nor
+    what the integers are worth excuses a row.
     """
     original = program
     if program.is_mip:
@@ -459,7 +502,8 @@ def _row_units(program: Program) -> np.ndarray:
 def _negligible(program: Program) -> np.ndarray:
     """Return what each row is measured against at least, in its unit: 1e-16 where numbers of about 1 are meant is 0.
 
-    Of a linear program the unit is the smallest coefficient, and what is below the rounding of it counts as nothing.
+    Of a linear program the unit is the smallest coefficient, and what is below the rounding of it
+    counts as nothing.
     """
     if program.is_mip:
         return NEGLIGIBLE * _row_units(program)
@@ -468,12 +512,17 @@ def _negligible(program: Program) -> np.ndarray:
 
 
 def _dual_residual(
-    program: Program, x: np.ndarray, reduced: np.ndarray, terms: np.ndarray, size_of_cost: np.ndarray, total: float
+    program: Program,
+    x: np.ndarray,
+    reduced: np.ndarray,
+    terms: np.ndarray,
+    size_of_cost: np.ndarray,
+    total: float,
 ) -> float:
     """Return the largest reduced cost (minimisation sense) that would need a bound that is not there, relative.
 
-    It is relative to its own terms. Where the rows bound the column, it is also worth no more than the column's reach,
-    relative to the objective's terms ``total``.
+    It is relative to its own terms. Where the rows bound the column, it is also worth no more than
+    the column's reach, relative to the objective's terms ``total``.
     """
     wrong = _wrong_sign(reduced, program.col_lower, program.col_upper)
     residual = wrong / np.where(terms > 0, terms, 1.0)
@@ -481,7 +530,9 @@ def _dual_residual(
         # beside the prices that costs allow it may be a solver's tolerance
         by_row = program.A.T.tocsc()
         prices = _tightest(by_row, size_of_cost[by_row.indices])
-        residual = wrong / np.maximum(terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny)
+        residual = wrong / np.maximum(
+            terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny
+        )
     if (residual > VERIFIED).any() and total > 0:
         reach = np.maximum(abs(x), implied_reach(program))
         at = wrong > 0
@@ -492,8 +543,8 @@ def _dual_residual(
 def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
     """Whether the objective improves in a direction of the columns in which no row and no bound ends; O(nonzeros).
 
-    Together with a feasible point it proves that there is no optimum. Of a logarithm or power in the objective nothing
-    is proved.
+    Together with a feasible point it proves that there is no optimum. Of a logarithm or power in
+    the objective nothing is proved.
     """
     if program.logs is not None or not np.isfinite(direction).all():
         return False
@@ -507,19 +558,23 @@ def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
         )
         for sides, bound in ((-1.0, lower), (1.0, upper))
     )
-    return stays and bool(-sign * (program.c @ direction) > VERIFIED * (abs(program.c) @ abs(direction)))
+    return stays and bool(
+        -sign * (program.c @ direction) > VERIFIED * (abs(program.c) @ abs(direction))
+    )
 
 
 def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     """Whether row multipliers y prove that no point satisfies all rows and bounds (Farkas).
 
-    The rows ask for y·Ax of at least the smallest that the right-hand sides allow; the bounds of the variables allow
-    less. O(nonzeros).
+    The rows ask for y·Ax of at least the smallest that the right-hand sides allow; the bounds of
+    the variables allow less. O(nonzeros).
     """
     multipliers, price = farkas(program, multipliers)
     with np.errstate(invalid="ignore"):
         most = np.where(price > 0, price * program.col_upper, price * program.col_lower)
-        least = np.where(multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper)
+        least = np.where(
+            multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper
+        )
     # a bound that is not there makes them +∞ and −∞, which prove nothing
     most, least = most[price != 0], least[multipliers != 0]
     size = float(abs(most).sum() + abs(least).sum())
@@ -529,7 +584,9 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
 def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the multipliers whose rows have that side, and Aᵀ times these; both 0 where they are rounding noise."""
     multipliers = np.asarray(multipliers, dtype=float)
-    y = np.where(_wrong_sign(multipliers, program.row_lower, program.row_upper) > 0, 0.0, multipliers)
+    y = np.where(
+        _wrong_sign(multipliers, program.row_lower, program.row_upper) > 0, 0.0, multipliers
+    )
     price = program.A.T @ y
     return y, np.where(abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(y)), 0.0, price)
 
@@ -553,14 +610,22 @@ def _tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
 def reach_of(program: Program) -> np.ndarray:
     """Return how large each variable could be by its bounds and the tightest row with a nonzero side; O(nonzeros).
 
-    0 where nothing says so; 1 where nothing in its rows has a size either, so that there is no other unit.
+    0 where nothing says so; 1 where nothing in its rows has a size either, so that there is no
+    other unit.
     """
-    A, lower, upper = program.A, program.row_lower[program.A.indices], program.row_upper[program.A.indices]
-    # the side that an entry runs into: it makes the measure of rounding independent of the units of rows and columns
+    A, lower, upper = (
+        program.A,
+        program.row_lower[program.A.indices],
+        program.row_upper[program.A.indices],
+    )
+    # the side that an entry runs into: it makes the measure of rounding independent of the units of
+    # rows and columns
     by_rows = _tightest(A, np.where(A.data > 0, upper, lower))
     below = program.col_lower < 0
     if below.any():
-        by_rows = np.where(below, np.maximum(by_rows, _tightest(A, np.where(A.data > 0, lower, upper))), by_rows)
+        by_rows = np.where(
+            below, np.maximum(by_rows, _tightest(A, np.where(A.data > 0, lower, upper))), by_rows
+        )
     by_bounds = finite_size(program.col_lower, program.col_upper)
     both = (by_rows > 0) & (by_bounds > 0)
     reach = np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
@@ -588,8 +653,8 @@ def _wrong_sign(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.n
 def implied_reach(program: Program) -> np.ndarray:
     """Return the largest size that bounds and rows allow each column, infinite where they show none; O(nonzeros).
 
-    A row bounds an entry by what its other entries can be at least and at most. What that bounds may bound others, so
-    that it is done a few times.
+    A row bounds an entry by what its other entries can be at least and at most. What that bounds
+    may bound others, so that it is done a few times.
     """
     A = program.A
     used = A.data != 0
@@ -599,7 +664,10 @@ def implied_reach(program: Program) -> np.ndarray:
     for _ in range(_REACH_PASSES):
         before = np.isinf(low).sum() + np.isinf(high).sum()
         with np.errstate(over="ignore"):
-            ends = a * np.where(a > 0, low[column], high[column]), a * np.where(a > 0, high[column], low[column])
+            ends = (
+                a * np.where(a > 0, low[column], high[column]),
+                a * np.where(a > 0, high[column], low[column]),
+            )
             least, most = (_sum_of_others(end, row, program.n_rows) for end in ends)
             below, above = (program.row_upper[row] - least) / a, (program.row_lower[row] - most) / a
         np.minimum.at(high, column, np.where(a > 0, below, above))
@@ -609,7 +677,8 @@ def implied_reach(program: Program) -> np.ndarray:
     return np.asarray(np.maximum(abs(low), abs(high)))
 
 
-#: The part of what an objective or a price could be, of which one that is 0 is known to a solver's tolerance.
+#: The part of what an objective or a price could be, of which one that is 0 is known to a solver's
+#: tolerance.
 _NEAR_ZERO = ACCEPTED / VERIFIED
 #: Passes of bounds through rows: shares bound a level, which bounds what is made of it.
 _REACH_PASSES = 4

@@ -1,7 +1,7 @@
 """Is a basis exactly optimal? Vertex and duals rebuilt from it in rationals, every sign checked.
 
-Floats are the rationals that they are (0.1 is 3602879701896397/2^55): what is proved is the optimality of the Program
-as it stands. Nothing of the solver is used but the list of what is basic.
+Floats are the rationals that they are (0.1 is 3602879701896397/2^55): what is proved is the
+optimality of the Program as it stands. Nothing of the solver is used but the list of what is basic.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .program import Program
 if TYPE_CHECKING:
     from .solution import Solution
 
-# A few simplex pivots in rationals: from a basis that a solver found optimal in floats to one that is.
+# A few simplex pivots in rationals: from a basis that a solver found optimal in floats to one that
+# is.
 
 #: More pivots than rounding can cost.
 MOST_PIVOTS = 200
@@ -30,8 +31,9 @@ MOST_PIVOTS = 200
 def prove(solution: Solution) -> BasisProof:
     """Return whether a solution is optimal for its program: its basis proved, or one a few pivots away.
 
-    Floats that are within rounding of an optimum often come with a basis that is not quite one. The optimum that the
-    pivots reach is exact; the solution's own point must then be optimal by its duals, as :meth:`Solution.verify` asks.
+    Floats that are within rounding of an optimum often come with a basis that is not quite one. The
+    optimum that the pivots reach is exact; the solution's own point must then be optimal by its
+    duals, as :meth:`Solution.verify` asks.
 
     Raises
     ------
@@ -42,18 +44,27 @@ def prove(solution: Solution) -> BasisProof:
     """
     program, basis = solution.program, solution.basis
     if program.logs is not None or program.is_mip:
-        raise UnsupportedError(f"{program.name!r} is no linear program; only those have a basis to prove optimal")
+        raise UnsupportedError(
+            f"{program.name!r} is no linear program; only those have a basis to prove optimal"
+        )
     if basis is None:
         raise UnsupportedError(
-            f"{solution.solver} kept no basis of {program.name!r}; solve with solver='highs', method='simplex'"
+            f"{solution.solver} kept no basis of {program.name!r}; solve with solver='highs', "
+            "method='simplex'"
         )
-    proof, pivots = optimal_from(program, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status])
+    proof, pivots = optimal_from(
+        program, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status]
+    )
     if not proof.holds:
         return proof
     problem = _problem(solution, proof)
     if problem:
         return replace(proof, holds=False, message=problem, exact=NO_PROOF)
-    return replace(proof, message=f"optimal, proved {pivots} pivots from the solver's basis") if pivots else proof
+    return (
+        replace(proof, message=f"optimal, proved {pivots} pivots from the solver's basis")
+        if pivots
+        else proof
+    )
 
 
 def _problem(solution: Solution, proof: BasisProof) -> str:
@@ -65,9 +76,13 @@ def _problem(solution: Solution, proof: BasisProof) -> str:
     # rows that differ by rounding only have duals so large that anything is little beside them
     value = program.objective_value(x)
     cost, size = abs(program.c), np.maximum(abs(x), abs(np.array(proof.x, dtype=float)))
-    terms = abs(program.offset) + max(cost @ size, NEGLIGIBLE * cost.max(initial=0.0) * size.max(initial=0.0))
+    terms = abs(program.offset) + max(
+        cost @ size, NEGLIGIBLE * cost.max(initial=0.0) * size.max(initial=0.0)
+    )
     if abs(value - optimum) > VERIFIED * terms:
-        return f"not optimal: the objective is {value:.17g}, and {optimum:.17g} at the exact optimum"
+        return (
+            f"not optimal: the objective is {value:.17g}, and {optimum:.17g} at the exact optimum"
+        )
     return ""
 
 
@@ -114,7 +129,9 @@ class ExactBasis:
 
     def shift_costs(self) -> None:
         """Shift costs so that no reduced cost has the wrong sign."""
-        self.shift = {thing: cost for thing, cost in self.at.reduced.items() if self.at.pays(thing, cost)}
+        self.shift = {
+            thing: cost for thing, cost in self.at.reduced.items() if self.at.pays(thing, cost)
+        }
 
     def dual_step(self) -> bool:
         """Make one dual pivot; False when the vertex is feasible (or nothing can mend it)."""
@@ -139,11 +156,18 @@ class ExactBasis:
             if entering is None:
                 return False
             step = self.cost(entering) / slopes[entering]
-            moved = {thing: self.cost(thing) - step * slope for thing, slope in slopes.items() if thing != entering}
+            moved = {
+                thing: self.cost(thing) - step * slope
+                for thing, slope in slopes.items()
+                if thing != entering
+            }
             self._set({entering: BASIC, leaving: LOWER if rise else UPPER})
-            # the shift goes along, so that the shifted reduced costs are what the pivot makes of them
+            # the shift goes along, so that the shifted reduced costs are what the pivot makes of
+            # them
             self.shift = {
-                thing: self.at.reduced[thing] - cost for thing, cost in moved.items() if thing in self.at.reduced
+                thing: self.at.reduced[thing] - cost
+                for thing, cost in moved.items()
+                if thing in self.at.reduced
             }
             self.shift[leaving] = self.at.reduced[leaving] - step
             return True
@@ -261,7 +285,11 @@ class BasisProof(Proof):
     basis: Basis = field(default=([], []), repr=False)
 
     def __str__(self) -> str:
-        return self.message if self.objective is None else f"{self.message} (objective {float(self.objective):.17g})"
+        return (
+            self.message
+            if self.objective is None
+            else f"{self.message} (objective {float(self.objective):.17g})"
+        )
 
 
 def prove_basis(
@@ -295,9 +323,14 @@ def prove_basis(
     except ZeroDivisionError:
         return BasisProof(False, "the basis is singular")
     problem = vertex.primal_problem() or vertex.dual_problem()
-    value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
+    value = exact.offset + exact.sign * sum(
+        (exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero
+    )
     x = [fraction(v) for v in vertex.x]
-    duals = [fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
+    duals = [
+        fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero))
+        for i in range(program.n_rows)
+    ]
     basis = (list(columns), list(rows))
     as_it_stands = lower is None and entries is None
     return BasisProof(
@@ -320,7 +353,10 @@ class Exact:
     """The program in rationals, as a minimum."""
 
     def __init__(
-        self, program: Program, lower: Sequence[Fraction | None] | None, entries: Entries | None = None
+        self,
+        program: Program,
+        lower: Sequence[Fraction | None] | None,
+        entries: Entries | None = None,
     ) -> None:
         self.flint = _flint()
         self.program = program
@@ -337,10 +373,15 @@ class Exact:
     def column(self, j: int) -> list[tuple[int, Any]]:
         """Return the entries of a column."""
         begin, end = self.A.indptr[j], self.A.indptr[j + 1]
-        stored = zip(self.A.indices[begin:end].tolist(), self.A.data[begin:end].tolist(), strict=True)
+        stored = zip(
+            self.A.indices[begin:end].tolist(), self.A.data[begin:end].tolist(), strict=True
+        )
         if not self.entries:
             return [(i, self._of(v)) for i, v in stored]
-        return [(i, self._fraction(self.entries[i, j]) if (i, j) in self.entries else self._of(v)) for i, v in stored]
+        return [
+            (i, self._fraction(self.entries[i, j]) if (i, j) in self.entries else self._of(v))
+            for i, v in stored
+        ]
 
     def _fraction(self, value: Fraction) -> Any:
         return self.flint.fmpq(value.numerator, value.denominator)
@@ -371,7 +412,9 @@ class Exact:
     def column_bounds(self, j: int) -> tuple[Any, Any]:
         """Return lower and upper bound of a column, None for none."""
         lower, upper = self.program.col_lower[j], self.program.col_upper[j]
-        return (self._of(lower) if np.isfinite(lower) else None), (self._of(upper) if np.isfinite(upper) else None)
+        return (self._of(lower) if np.isfinite(lower) else None), (
+            self._of(upper) if np.isfinite(upper) else None
+        )
 
     def column_at(self, j: int, status: int) -> Any:
         """Return the bound at which a column is, 0 for a free one."""
@@ -411,12 +454,19 @@ class Vertex:
     def __init__(self, exact: Exact, columns: Sequence[int], rows: Sequence[int]) -> None:
         self.exact, self.columns, self.rows = exact, list(columns), list(rows)
         flint = exact.flint
-        self.position = {j: k for k, j in enumerate(j for j, status in enumerate(columns) if status == BASIC)}
-        self.place = {i: k for k, i in enumerate(i for i, status in enumerate(rows) if status != BASIC)}
+        self.position = {
+            j: k for k, j in enumerate(j for j, status in enumerate(columns) if status == BASIC)
+        }
+        self.place = {
+            i: k for k, i in enumerate(i for i, status in enumerate(rows) if status != BASIC)
+        }
         size = len(self.position)
         self.matrix = flint.fmpq_mat(size, size)
         right = flint.fmpq_mat(size, 1)
-        self.x = [exact.zero if status == BASIC else exact.column_at(j, status) for j, status in enumerate(columns)]
+        self.x = [
+            exact.zero if status == BASIC else exact.column_at(j, status)
+            for j, status in enumerate(columns)
+        ]
         for i, k in self.place.items():
             right[k, 0] = exact.row_at(i, rows[i])
         for j in range(len(columns)):
@@ -448,13 +498,19 @@ class Vertex:
 
     def through(self, j: int, prices: Any) -> Any:
         """Return the sum of a column's entries in active rows times a vector over those rows."""
-        terms = (entry * prices[self.place[i], 0] for i, entry in self.exact.column(j) if i in self.place)
+        terms = (
+            entry * prices[self.place[i], 0] for i, entry in self.exact.column(j) if i in self.place
+        )
         return sum(terms, self.exact.zero)
 
     def bounds(self, thing: Thing) -> tuple[Any, Any]:
         """Return lower and upper bound of a column or row, None for none."""
         kind, k = thing
-        return self.exact.column_bounds(k) if kind == "column" else (self.exact.row_lower(k), self.exact.row_upper(k))
+        return (
+            self.exact.column_bounds(k)
+            if kind == "column"
+            else (self.exact.row_lower(k), self.exact.row_upper(k))
+        )
 
     def value(self, thing: Thing) -> Any:
         """Return the value of a column or the activity of a row."""
@@ -480,7 +536,9 @@ class Vertex:
         for thing in (*columns, *rows):
             (low, high), value = self.bounds(thing), self.value(thing)
             if (low is not None and value < low) or (high is not None and value > high):
-                return f"not feasible: {self._name(thing)} is out of its bounds, by rounding or more"
+                return (
+                    f"not feasible: {self._name(thing)} is out of its bounds, by rounding or more"
+                )
         return ""
 
     def dual_problem(self) -> str:
@@ -501,5 +559,7 @@ def _flint() -> Any:
     try:
         import flint
     except ImportError:
-        raise SolverNotAvailableError('exact certificates need python-flint; pip install "fairlp[exact]"') from None
+        raise SolverNotAvailableError(
+            'exact certificates need python-flint; pip install "fairlp[exact]"'
+        ) from None
     return flint

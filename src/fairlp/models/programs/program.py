@@ -109,7 +109,8 @@ class Block:
         """Return the labels of each element, in order, as one array for each index."""
         places = np.unravel_index(self.flat, self.shape) if self.axes else ()
         return {
-            symbol: np.asarray(labels, dtype=object)[at] for (symbol, labels), at in zip(self.axes, places, strict=True)
+            symbol: np.asarray(labels, dtype=object)[at]
+            for (symbol, labels), at in zip(self.axes, places, strict=True)
         }
 
     def names(self) -> list[str]:
@@ -126,8 +127,8 @@ class Block:
     def unpack(self, values: np.ndarray, missing: float = np.nan) -> Any:
         """Return the block's part of a flat vector as a labelled object.
 
-        A float without indices, a Series over one, a DataFrame over two, a Series with a MultiIndex over more.
-        Elements that the mask leaves out are ``missing``.
+        A float without indices, a Series over one, a DataFrame over two, a Series with a MultiIndex
+        over more. Elements that the mask leaves out are ``missing``.
         """
         part = np.asarray(values)[self.slice]
         if not self.axes:
@@ -141,15 +142,24 @@ class Block:
         if len(self.axes) == 1:
             return pd.Series(part.copy(), index=indexes[0], name=self.name)
         if len(self.axes) == 2:
-            return pd.DataFrame(part.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1])
-        return pd.Series(part.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name)
+            return pd.DataFrame(
+                part.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1]
+            )
+        return pd.Series(
+            part.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name
+        )
 
     def taken(self, other: Block, values: np.ndarray, missing: Any) -> np.ndarray:
         """Return what another block has in a flat vector, by label, in this block's order; else ``missing``."""
         found = np.full(len(self), missing, dtype=values.dtype)
         if len(self.axes) != len(other.axes):
             return found
-        axes = zip(np.unravel_index(self.flat, self.shape) if self.axes else (), self.axes, other.axes, strict=True)
+        axes = zip(
+            np.unravel_index(self.flat, self.shape) if self.axes else (),
+            self.axes,
+            other.axes,
+            strict=True,
+        )
         places = [theirs.get_indexer(mine)[at] for at, (_, mine), (_, theirs) in axes]
         there = np.all([at >= 0 for at in places], axis=0) & np.ones(len(self), dtype=bool)
         place = np.zeros(len(self), dtype=np.intp)
@@ -167,7 +177,8 @@ class Block:
         Parameters
         ----------
         values : float, mapping, Series or DataFrame
-            One number for all elements, or numbers by label (tuples of labels over several indices).
+            One number for all elements, or numbers by label (tuples of labels over several
+            indices).
 
         Returns
         -------
@@ -190,7 +201,8 @@ class Block:
             return np.full(len(self), float(values))
         if not isinstance(values, Mapping | pd.Series | pd.DataFrame):
             raise ModelError(
-                f"the values of {self.name!r} are {type(values).__name__}; expected a Series, a DataFrame or a mapping "
+                f"the values of {self.name!r} are {type(values).__name__}; expected a Series, a "
+                "DataFrame or a mapping "
                 "by label"
             )
         symbols = [symbol for symbol, _ in self.axes]
@@ -200,16 +212,23 @@ class Block:
             index = pd.MultiIndex.from_product([values.index, values.columns])
             values = pd.Series(values.to_numpy().reshape(-1), index)
         given = pd.Series(values, dtype=float)
-        known: pd.Index[Any] = pd.MultiIndex.from_product([labels for _, labels in self.axes], names=symbols)
+        known: pd.Index[Any] = pd.MultiIndex.from_product(
+            [labels for _, labels in self.axes], names=symbols
+        )
         known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
         known, named = known.to_flat_index(), given.index.to_flat_index()
         if known.has_duplicates:
-            raise ModelError(f"{self.name!r} has a label of two elements; values by label do not say which is meant")
+            raise ModelError(
+                f"{self.name!r} has a label of two elements; values by label do not say which is "
+                "meant"
+            )
         places = known.get_indexer(named)
         if (places < 0).any() or named.has_duplicates:
             wrong = named[(places < 0) | named.duplicated()][0]
             what = (
-                "more than once" if wrong in known else f"which is no label of it; {nearest(str(wrong), self.names())}"
+                "more than once"
+                if wrong in known
+                else f"which is no label of it; {nearest(str(wrong), self.names())}"
             )
             raise UnknownNameError(f"the values of {self.name!r} have {wrong!r}, {what}")
         dense = np.full(len(known), np.nan)
@@ -234,7 +253,9 @@ def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) 
         )
         for block in blocks
     ]
-    symbols = dict.fromkeys(free_name(symbol, taken) for block in blocks for symbol, _ in block.axes)
+    symbols = dict.fromkeys(
+        free_name(symbol, taken) for block in blocks for symbol, _ in block.axes
+    )
     columns = [kind, *symbols, *numbers]
     parts = [part for part in parts if len(part)]
     return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)
@@ -249,8 +270,8 @@ def kind_of(alpha: np.ndarray) -> str:
 class LogTerms:
     """A weighted sum of logarithms and powers in an objective: ``Σ_k weights[k] · u_k(A[k] · x + constant[k])``.
 
-    u_k(z) is log z where ``alpha[k]`` is 1, and z^(1−alpha)/(1−alpha) elsewhere: its slope is z^(−alpha). A square has
-    alpha −1, and takes any z.
+    u_k(z) is log z where ``alpha[k]`` is 1, and z^(1−alpha)/(1−alpha) elsewhere: its slope is
+    z^(−alpha). A square has alpha −1, and takes any z.
     """
 
     name: str
@@ -272,7 +293,9 @@ class LogTerms:
         log = self.alpha == 1
         power = np.where(log, 1.0, 1.0 - self.alpha)
         with np.errstate(divide="ignore"):
-            return float(self.weights @ np.where(log, np.log(np.where(log, z, 1.0)), z**power / power))
+            return float(
+                self.weights @ np.where(log, np.log(np.where(log, z, 1.0)), z**power / power)
+            )
 
     def slopes(self, z: np.ndarray) -> np.ndarray:
         """Return the derivative of each term at its argument."""
@@ -297,13 +320,15 @@ class Program:
     col_lower, col_upper : ndarray, shape (columns,)
     integrality : ndarray of uint8, shape (columns,)
     logs : LogTerms or None
-        The concave part of the objective (to be maximised with weights >= 0, or minimised with weights <= 0).
+        The concave part of the objective (to be maximised with weights >= 0, or minimised with
+        weights <= 0).
     rows, columns : tuple of Block
         The named blocks, in order; answers are mapped back by position.
     source : str
         Where the model was published.
     levels : str
-        Name of the rows that say what the levels of a leximin are; empty where the objective is all.
+        Name of the rows that say what the levels of a leximin are; empty where the objective is
+        all.
     switched : ndarray of int
         Rows that an integer switches off, with a large coefficient (a big M).
     """
@@ -336,7 +361,9 @@ class Program:
             ("row_upper", self.row_upper, rows),
         ):
             if array.shape != (size,):
-                raise ModelError(f"program {self.name!r}: {what} has shape {array.shape}, expected ({size},)")
+                raise ModelError(
+                    f"program {self.name!r}: {what} has shape {array.shape}, expected ({size},)"
+                )
             array.setflags(write=False)
         for array in (self.A.data, self.A.indices, self.A.indptr):
             array.setflags(write=False)
@@ -359,7 +386,14 @@ class Program:
     @property
     def nbytes(self) -> int:
         """Bytes of the Program's own arrays."""
-        arrays = (self.c, self.A.data, self.A.indices, self.A.indptr, self.row_lower, self.row_upper)
+        arrays = (
+            self.c,
+            self.A.data,
+            self.A.indices,
+            self.A.indptr,
+            self.row_lower,
+            self.row_upper,
+        )
         return sum(a.nbytes for a in (*arrays, self.col_lower, self.col_upper, self.integrality))
 
     def row_block(self, name: str) -> Block:
@@ -410,7 +444,8 @@ class Program:
         """
         if not self.levels:
             raise ModelError(
-                f"model {self.name!r} does not say what its levels are; say so with model.leximin(expression), or give "
+                f"model {self.name!r} does not say what its levels are; say so with "
+                "model.leximin(expression), or give "
                 "them as levels="
             )
         (t,) = np.flatnonzero(self.c)
@@ -455,7 +490,8 @@ class Program:
     def whole_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of the columns, those of integers as whole numbers.
 
-        Solvers are given these: GLPK refuses others, and HiGHS 1.15.1 calls a wrong point optimal with some.
+        Solvers are given these: GLPK refuses others, and HiGHS 1.15.1 calls a wrong point optimal
+        with some.
 
         Returns
         -------
@@ -542,7 +578,9 @@ class Program:
 
         return solve(self, solver, Options.from_keywords(spelt(solver), options))
 
-    def explain(self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
+    def explain(
+        self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None
+    ) -> pd.DataFrame:
         """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`.
 
         Parameters
@@ -550,7 +588,8 @@ class Program:
         solver : str or Backend
             A name of :func:`fairlp.solvers`, or one's own.
         weights : mapping, optional
-            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it must hold.
+            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it
+            must hold.
 
         Returns
         -------
@@ -626,7 +665,8 @@ class Program:
     def __repr__(self) -> str:
         kind = "MILP" if self.is_mip else "LP" if self.logs is None else f"{self.logs.name} program"
         return (
-            f"<Program {self.name!r}: {kind}, {self.sense}, {self.n_rows} rows × {self.n_columns} columns, "
+            f"<Program {self.name!r}: {kind}, {self.sense}, {self.n_rows} rows × {self.n_columns} "
+            "columns, "
             f"{self.A.nnz} nonzeros>"
         )
 
@@ -635,4 +675,6 @@ def _block(blocks: Sequence[Block], name: str, what: str) -> Block:
     for block in blocks:
         if block.name == name:
             return block
-    raise UnknownNameError(f"no {what} is called {name!r}; {nearest(name, [b.name for b in blocks])}")
+    raise UnknownNameError(
+        f"no {what} is called {name!r}; {nearest(name, [b.name for b in blocks])}"
+    )

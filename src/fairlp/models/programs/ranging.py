@@ -1,6 +1,7 @@
 """How far right-hand sides and costs may move while a basis stays optimal: sensitivity from the Program's arrays alone.
 
-In floats by one sparse factorisation of the basis, in rationals by the vertex of the exact certificate.
+In floats by one sparse factorisation of the basis, in rationals by the vertex of the exact
+certificate.
 """
 
 from __future__ import annotations
@@ -28,14 +29,19 @@ _AT_ONCE = 256
 Ranges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def ranges(solution: Solution, of: Literal["constraints", "variables"], exact: bool) -> pd.DataFrame:
+def ranges(
+    solution: Solution, of: Literal["constraints", "variables"], exact: bool
+) -> pd.DataFrame:
     """Return the ranges of right-hand sides or costs; see :meth:`Solution.ranges`."""
     if of not in ("constraints", "variables"):
-        raise UnsupportedError(f"ranges are of 'constraints' (right-hand sides) or 'variables' (costs), not of {of!r}")
+        raise UnsupportedError(
+            f"ranges are of 'constraints' (right-hand sides) or 'variables' (costs), not of {of!r}"
+        )
     program = solution.program
     if program.is_mip or program.logs is not None:
         raise UnsupportedError(
-            f"{program.name!r} is no linear program; only those have a basis whose ranges can be told "
+            f"{program.name!r} is no linear program; only those have a basis whose ranges can be "
+            "told "
             "(model.compile().relaxed().solve() is the linear relaxation of one with integers)"
         )
     solution.require_optimal()
@@ -44,11 +50,16 @@ def ranges(solution: Solution, of: Literal["constraints", "variables"], exact: b
     if exact:
         proof = prove(solution)
         if not proof.holds:
-            raise UnsupportedError(f"the basis of {program.name!r} is not proved optimal: {proof.message}")
+            raise UnsupportedError(
+                f"the basis of {program.name!r} is not proved optimal: {proof.message}"
+            )
         at = Vertex(Exact(program, None), *proof.basis)
         middle, low, high, prices = _exact_rows(at) if of == "constraints" else _exact_columns(at)
     else:
-        statuses = (np.array([int(s) for s in part]) for part in (solution.basis.col_status, solution.basis.row_status))
+        statuses = (
+            np.array([int(s) for s in part])
+            for part in (solution.basis.col_status, solution.basis.row_status)
+        )
         basis = _FloatBasis(program, *statuses)
         middle, low, high, prices = basis.of_rows() if of == "constraints" else basis.of_columns()
     rows = of == "constraints"
@@ -67,7 +78,8 @@ def _with_basis(solution: Solution) -> Solution:
     size = np.maximum(size, NEGLIGIBLE * size.max(initial=0.0))
     if vertex.basis is None or vertex.x is None or (abs(vertex.x - x) > VERIFIED * size).any():
         raise UnsupportedError(
-            f"the point of {program.name!r} that {solution.solver} gave has no basis and is no vertex, so that it has "
+            f"the point of {program.name!r} that {solution.solver} gave has no basis and is no "
+            "vertex, so that it has "
             "no ranges; those of a vertex are there after solve('highs-simplex')"
         )
     return vertex
@@ -88,12 +100,15 @@ class _FloatBasis:
         size = int(self.basic.sum())
         if size != int(self.active.sum()):
             raise UnsupportedError(
-                f"the basis of {program.name!r} has {size} basic columns for other rows; solve again"
+                f"the basis of {program.name!r} has {size} basic columns for other rows; solve "
+                "again"
             )
         try:
             self.lu = splu(of_active[:, self.basic].tocsc()) if size else None
         except RuntimeError as error:
-            raise UnsupportedError(f"the basis of {program.name!r} is singular; use exact=True ({error})") from None
+            raise UnsupportedError(
+                f"the basis of {program.name!r} is singular; use exact=True ({error})"
+            ) from None
         self.column_side = _sides(columns, program.col_lower, program.col_upper)
         self.row_side = _sides(rows, program.row_lower, program.row_upper)
         self.x = _at(self.column_side, program.col_lower, program.col_upper)
@@ -131,8 +146,12 @@ class _FloatBasis:
             low[rows[at]], high[rows[at]] = side[rows[at]] + down, side[rows[at]] + up
         # one end of a range stays on its side of the other
         ranged = active & (program.row_lower < program.row_upper)
-        high = np.where(ranged & (side == program.row_lower), np.minimum(high, program.row_upper), high)
-        low = np.where(ranged & (side == program.row_upper), np.maximum(low, program.row_lower), low)
+        high = np.where(
+            ranged & (side == program.row_lower), np.minimum(high, program.row_upper), high
+        )
+        low = np.where(
+            ranged & (side == program.row_upper), np.maximum(low, program.row_lower), low
+        )
         return side, low, high, self.sign * self.y
 
     def of_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -150,7 +169,10 @@ class _FloatBasis:
         for at, unit in self.units():
             moves = self.solve(unit, "T")
             down, up = _steps(values, lower, upper, np.vstack([-(self.others.T @ moves), moves]))
-            low[columns[at]], high[columns[at]] = self.costs[columns[at]] + down, self.costs[columns[at]] + up
+            low[columns[at]], high[columns[at]] = (
+                self.costs[columns[at]] + down,
+                self.costs[columns[at]] + up,
+            )
         ends = (low, high) if self.sign > 0 else (-high, -low)
         return self.program.c, *ends, self.sign * np.where(nonbasic, self.reduced, 0.0)
 
@@ -187,8 +209,13 @@ def _steps(
     values: np.ndarray, lower: np.ndarray, upper: np.ndarray, rates: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how far each column of rates can go down and up before a value reaches a bound."""
-    rates = np.where(abs(rates) <= SOLVER_TIGHTEST * abs(rates).max(axis=0, initial=0.0), 0.0, rates)
-    falls, rises = np.minimum(lower - values, 0.0)[:, None], np.maximum(upper - values, 0.0)[:, None]
+    rates = np.where(
+        abs(rates) <= SOLVER_TIGHTEST * abs(rates).max(axis=0, initial=0.0), 0.0, rates
+    )
+    falls, rises = (
+        np.minimum(lower - values, 0.0)[:, None],
+        np.maximum(upper - values, 0.0)[:, None],
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(rates > 0, rises, falls) / rates
         down = np.where(rates > 0, falls, rises) / rates
@@ -220,15 +247,25 @@ def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
         if i in at.place:
             side = at.exact.row_at(i, at.rows[i])
             columns, rows = basis.moves(("row", i))
-            moves = [(at.value(one), *at.bounds(one), rate) for one, rate in (*columns.items(), *rows.items())]
-            moves += [(side, None if side == low else low, None if side == high else high, 1)] if low != high else []
+            moves = [
+                (at.value(one), *at.bounds(one), rate)
+                for one, rate in (*columns.items(), *rows.items())
+            ]
+            moves += (
+                [(side, None if side == low else low, None if side == high else high, 1)]
+                if low != high
+                else []
+            )
             ends = [fraction(side) + step for step in _exact_steps(moves)]
         elif low is None and high is None:
             side, ends = None, [-np.inf, np.inf]
         else:
             upper = low is None or (high is not None and high - value <= value - low)
             side, at_value = high if upper else low, fraction(value)
-            ends = [at_value if upper or low == high else -np.inf, at_value if low == high or not upper else np.inf]
+            ends = [
+                at_value if upper or low == high else -np.inf,
+                at_value if low == high or not upper else np.inf,
+            ]
         found.append((np.inf if side is None else fraction(side), *ends, fraction(dual)))
     return _objects(found, program.n_rows)
 

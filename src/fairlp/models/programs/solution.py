@@ -20,7 +20,8 @@ from .program import Block, BlockView, Program, free_name, tidy
 if TYPE_CHECKING:
     from .certificate import Certificate, Proof
 
-# Answers for notebooks and other libraries: as HTML, with all text escaped, and as an xarray Dataset.
+# Answers for notebooks and other libraries: as HTML, with all text escaped, and as an xarray
+# Dataset.
 
 #: Rows and columns of a table that are shown; the rest is told by an ellipsis.
 _MOST_ROWS, _MOST_COLUMNS = 20, 12
@@ -32,7 +33,9 @@ def html_of(solution: Solution) -> str:
     if solution.x is not None:
         single = [block for block in solution.program.columns if not block.axes]
         if single:
-            numbers = pd.Series({block.name: block.unpack(solution.x) for block in single}, name="value")
+            numbers = pd.Series(
+                {block.name: block.unpack(solution.x) for block in single}, name="value"
+            )
             parts.append(table(numbers.to_frame()))
         for block in solution.program.columns:
             if block.axes:
@@ -84,7 +87,11 @@ def to_xarray(solution: Solution) -> Any:
     x = solution.require_point()
     names = {block.name for block in solution.program.columns}
     arrays = {block.name: _array(xarray, block, x, names) for block in solution.program.columns}
-    attributes = {"model": solution.program.name, "solver": solution.solver, "status": str(solution.status)}
+    attributes = {
+        "model": solution.program.name,
+        "solver": solution.solver,
+        "status": str(solution.status),
+    }
     return xarray.Dataset(arrays, attrs=attributes)
 
 
@@ -95,7 +102,9 @@ def _array(xarray: Any, block: Block, x: np.ndarray, names: set[str]) -> Any:
     coordinates = {}
     for symbol, labels in block.axes:
         coordinates[free_name(symbol, names)] = np.asarray(labels)
-    return xarray.DataArray(dense.reshape(block.shape), coords=coordinates, dims=list(coordinates), name=block.name)
+    return xarray.DataArray(
+        dense.reshape(block.shape), coords=coordinates, dims=list(coordinates), name=block.name
+    )
 
 
 # ``Options``: what every back end is asked for in the same words.
@@ -115,7 +124,10 @@ def _wrong(name: str, given: Any) -> str | None:
         return None if whole and given >= 0 else "a whole number >= 0"
     kinds: dict[str, tuple[Any, str]] = {
         "extra": (Mapping, "a mapping from the solver's own names to values"),
-        "start": ((Mapping, Solution), "a mapping from names of variables to labelled values, or a Solution"),
+        "start": (
+            (Mapping, Solution),
+            "a mapping from names of variables to labelled values, or a Solution",
+        ),
         "progress": (Callable, "a function of a fairlp.Progress"),
         "log_file": ((str, Path), "a path"),
     }
@@ -132,7 +144,8 @@ class Progress:
     seconds : float
         Since the solve began.
     objective, bound : float
-        Of the best point, and the bound on the optimum, in the user's sense; NaN where there is none yet.
+        Of the best point, and the bound on the optimum, in the user's sense; NaN where there is
+        none yet.
     nodes, iterations : int
         Nodes of branch and bound, and iterations of the linear programs.
     """
@@ -155,15 +168,15 @@ class Options:
     threads : int or None
     seed : int or None
     primal_tolerance, dual_tolerance : float or None
-        Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None: ``FEASIBILITY`` and
-        ``FEASIBILITY`` (``ACCEPTED`` for first-order methods).
+        Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None:
+        ``FEASIBILITY`` and ``FEASIBILITY`` (``ACCEPTED`` for first-order methods).
     method : str
         Algorithm of the back end ("auto" lets it choose).
     device : str or None
         Where to compute, "cuda" say; None: the processor.
     mip_gap : float or None
-        Of programs with integers: stop when bound and objective are this near, relative to the objective. The status
-        is then "gap limit", unless they are equal. None: 0.
+        Of programs with integers: stop when bound and objective are this near, relative to the
+        objective. The status is then "gap limit", unless they are equal. None: 0.
     node_limit : int or None
         Most nodes of branch and bound.
     iteration_limit : int or None
@@ -171,10 +184,12 @@ class Options:
     log_file : str, Path or None
         Where the solver writes its log.
     progress : callable or None
-        Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True stops the solve.
+        Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True
+        stops the solve.
     start : mapping, Solution or None
-        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes them, not
-        necessarily of all variables. Without integers, a Solution whose basis is where the simplex begins.
+        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes
+        them, not necessarily of all variables. Without integers, a Solution whose basis is where
+        the simplex begins.
     pool : int or None
         With integers: keep at most so many points, which are ``solution.pool``.
     verbose : bool
@@ -261,10 +276,14 @@ class Options:
         if tight is None:
             return self
         return replace(
-            self, primal_tolerance=self.primal_tolerance or tight, dual_tolerance=self.dual_tolerance or tight
+            self,
+            primal_tolerance=self.primal_tolerance or tight,
+            dual_tolerance=self.dual_tolerance or tight,
         )
 
-    def tolerances(self, primal: float = FEASIBILITY, dual: float = FEASIBILITY) -> tuple[float, float]:
+    def tolerances(
+        self, primal: float = FEASIBILITY, dual: float = FEASIBILITY
+    ) -> tuple[float, float]:
         """Return the primal and dual tolerance: those given, or a method's own.
 
         Parameters
@@ -318,7 +337,12 @@ HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBL
 
 
 #: Limits that a solver stops at; it may have a point and a bound by then.
-LIMITS = (Termination.TIME_LIMIT, Termination.NODE_LIMIT, Termination.GAP_LIMIT, Termination.ITERATION_LIMIT)
+LIMITS = (
+    Termination.TIME_LIMIT,
+    Termination.NODE_LIMIT,
+    Termination.GAP_LIMIT,
+    Termination.ITERATION_LIMIT,
+)
 
 
 class Point(StrEnum):
@@ -357,15 +381,18 @@ class Status:
         return self.termination is Termination.OPTIMAL and self.primal is Point.OPTIMAL
 
     def __str__(self) -> str:
-        return f"{self.termination.value} (primal: {self.primal.value}, dual: {self.dual.value}; {self.message})"
+        return (
+            f"{self.termination.value} (primal: {self.primal.value}, dual: {self.dual.value}; "
+            f"{self.message})"
+        )
 
 
 @dataclass(frozen=True)
 class Solution:
     """An answer to a Program, mapped back to the model's own labels.
 
-    A dual is ∂objective/∂(right-hand side), and a reduced cost ∂objective/∂(bound), in the sense (max or min) that
-    the user wrote, whatever the solver.
+    A dual is ∂objective/∂(right-hand side), and a reduced cost ∂objective/∂(bound), in the sense
+    (max or min) that the user wrote, whatever the solver.
 
     Attributes
     ----------
@@ -377,7 +404,8 @@ class Solution:
     row_duals, column_duals : ndarray or None
         Duals of the rows and reduced costs of the columns, by position.
     times : dict
-        Seconds: ``build`` (compiling), ``pass`` (handing over), ``solve`` (the solver's own), ``read`` (reading back).
+        Seconds: ``build`` (compiling), ``pass`` (handing over), ``solve`` (the solver's own),
+        ``read`` (reading back).
     iterations : dict
         Iterations by kind, as far as the solver tells.
     basis : object or None
@@ -387,10 +415,11 @@ class Solution:
     row_ray : ndarray or None
         Row multipliers that prove an infeasible program infeasible; only kept when they do.
     column_ray : ndarray or None
-        A direction of the columns in which the objective improves without end; only kept when it does.
+        A direction of the columns in which the objective improves without end; only kept when it
+        does.
     bound : float or None
-        Bound on the objective: of an integer program by the solver's word; of a linear program that a limit stopped
-        proved by the duals that it had.
+        Bound on the objective: of an integer program by the solver's word; of a linear program that
+        a limit stopped proved by the duals that it had.
     pool : tuple of Solution
         Points that were found, the best first, where ``pool=`` asked for them.
     """
@@ -423,7 +452,8 @@ class Solution:
     def gap(self) -> float:
         """Distance of the objective from the bound, relative to the objective; NaN where one of them is missing.
 
-        It is computed from the program's arrays. The bound is :attr:`bound`, or else what the duals prove.
+        It is computed from the program's arrays. The bound is :attr:`bound`, or else what the duals
+        prove.
         """
         from .certificate import dual_bound
 
@@ -468,7 +498,8 @@ class Solution:
         """How far the rows of the constraints are from their nearer side, by name; infinite where they have none."""
         activity = self.program.A @ self.require_point()
         return BlockView(
-            self.program.rows, np.minimum(activity - self.program.row_lower, self.program.row_upper - activity)
+            self.program.rows,
+            np.minimum(activity - self.program.row_lower, self.program.row_upper - activity),
         )
 
     def frame(self, of: Literal["variables", "constraints"] = "variables") -> pd.DataFrame:
@@ -481,8 +512,8 @@ class Solution:
         Returns
         -------
         DataFrame
-            The name, a column for each index, ``value`` and ``reduced_cost`` (of constraints ``activity`` and
-            ``dual``; NaN without duals), ``lower`` and ``upper``.
+            The name, a column for each index, ``value`` and ``reduced_cost`` (of constraints
+            ``activity`` and ``dual``; NaN without duals), ``lower`` and ``upper``.
 
         Raises
         ------
@@ -509,7 +540,9 @@ class Solution:
         values = x if columns else program.A @ x
         numbers = {
             ("value" if columns else "activity"): values,
-            ("reduced_cost" if columns else "dual"): np.full(len(values), np.nan) if price is None else price,
+            ("reduced_cost" if columns else "dual"): np.full(len(values), np.nan)
+            if price is None
+            else price,
             "lower": getattr(program, f"{kind}_lower"),
             "upper": getattr(program, f"{kind}_upper"),
         }
@@ -542,39 +575,51 @@ class Solution:
         """
         found = (self.values if name in self.values else self.activity)[name]
         if not isinstance(found, pd.DataFrame):
-            found = pd.DataFrame({name: found}, index=None if isinstance(found, pd.Series) else [name])
+            found = pd.DataFrame(
+                {name: found}, index=None if isinstance(found, pd.Series) else [name]
+            )
         axes = found.plot.bar(**{"ylabel": name, **options})
         for part in np.ravel(axes):
             legend = part.get_legend()
-            names = [*part.get_xticklabels(), part.yaxis.label, *(legend.get_texts() if legend else ())]
+            names = [
+                *part.get_xticklabels(),
+                part.yaxis.label,
+                *(legend.get_texts() if legend else ()),
+            ]
             for text in names:
                 text.set_parse_math(False)  # names are no formulas of Matplotlib's
         return axes
 
-    def ranges(self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False) -> pd.DataFrame:
+    def ranges(
+        self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False
+    ) -> pd.DataFrame:
         """Return how far right-hand sides, or costs, may move one at a time while the basis stays optimal.
 
-        Within its range a right-hand side changes the objective by its dual times the change; within its range a cost
-        leaves the point as it is. At a degenerate vertex other bases are optimal too, and the ranges are those of this
-        one: others may reach further. An answer without a basis gets one of its own point, if that is a vertex.
+        Within its range a right-hand side changes the objective by its dual times the change;
+        within its range a cost leaves the point as it is. At a degenerate vertex other bases are
+        optimal too, and the ranges are those of this one: others may reach further. An answer
+        without a basis gets one of its own point, if that is a vertex.
 
         Parameters
         ----------
         of : {"constraints", "variables"}
             Right-hand sides, or costs.
         exact : bool
-            In rationals, of a basis that is proved optimal (needs python-flint): the numbers are then fractions.
+            In rationals, of a basis that is proved optimal (needs python-flint): the numbers are
+            then fractions.
 
         Returns
         -------
         DataFrame
-            The name, a column for each index, ``rhs`` (of a row with two sides the one that it is at, else the nearer
-            one) and ``dual``, or ``cost`` and ``reduced_cost``, and the range from ``lower`` to ``upper``.
+            The name, a column for each index, ``rhs`` (of a row with two sides the one that it is
+            at, else the nearer one) and ``dual``, or ``cost`` and ``reduced_cost``, and the range
+            from ``lower`` to ``upper``.
 
         Raises
         ------
         UnsupportedError
-            With integers or logarithms, for a point that is no vertex, or a basis that is singular or not proved.
+            With integers or logarithms, for a point that is no vertex, or a basis that is singular
+            or not proved.
         NoSolutionError
             Without an optimum.
 
@@ -596,7 +641,8 @@ class Solution:
         """Multipliers of the constraints, by name, that prove the program infeasible (Farkas); they are checked."""
         if self.row_ray is None:
             raise NoSolutionError(
-                f"{self.solver} gave no proof that {self.program.name!r} is infeasible: {self.status}; "
+                f"{self.solver} gave no proof that {self.program.name!r} is infeasible: "
+                f"{self.status}; "
                 "model.explain() names the constraints in conflict"
             )
         return BlockView(self.program.rows, self.row_ray)
@@ -606,7 +652,8 @@ class Solution:
         """Direction of the variables, by name, in which the objective improves without end; it is checked."""
         if self.column_ray is None:
             raise NoSolutionError(
-                f"{self.solver} gave no direction in which {self.program.name!r} is unbounded: {self.status}"
+                f"{self.solver} gave no direction in which {self.program.name!r} is unbounded: "
+                f"{self.status}"
             )
         return BlockView(self.program.columns, self.column_ray)
 
@@ -638,13 +685,14 @@ class Solution:
     def certify(self, exact: bool = False) -> Proof:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
 
-        With integers, the bound that is proved is that of the linear relaxation, which is solved here; what the solver
-        says of a better one is told beside it.
+        With integers, the bound that is proved is that of the linear relaxation, which is solved
+        here; what the solver says of a better one is told beside it.
 
         Parameters
         ----------
         exact : bool
-            Rebuild vertex and duals from the basis and check every sign without a tolerance (needs python-flint).
+            Rebuild vertex and duals from the basis and check every sign without a tolerance (needs
+            python-flint).
 
         Returns
         -------
@@ -668,7 +716,9 @@ class Solution:
             return self._against_relaxation()
         if not exact:
             found = self.verify()
-            return Proof(found.is_optimal, str(found), float("nan") if found.gap is None else found.gap)
+            return Proof(
+                found.is_optimal, str(found), float("nan") if found.gap is None else found.gap
+            )
         from .exact_certificate import prove
 
         return prove(self)
@@ -707,23 +757,28 @@ class Solution:
         True
         """
         if not self.status.is_optimal:
-            raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
+            raise NoSolutionError(
+                f"{self.solver} did not solve {self.program.name!r}: {self.status}"
+            )
         return self
 
     def checked(self, by_word: bool = False, accuracy: float = VERIFIED) -> Solution:
         """Return self as far as its own arrays bear it out.
 
-        A point that is not feasible is no point. An optimum that its duals do not prove is not called optimal. With
-        logarithms or powers an objective right to g is at a point that is right to √g only, so that the optimality
-        conditions may be off by as much. A point with integers that breaks a row at whole numbers is moved to one of
-        the linear program that these leave.
+        A point that is not feasible is no point. An optimum that its duals do not prove is not
+        called optimal. With logarithms or powers an objective right to g is at a point that is
+        right to √g only, so that the optimality conditions may be off by as much. A point with
+        integers that breaks a row at whole numbers is moved to one of the linear program that these
+        leave.
 
         Parameters
         ----------
         by_word : bool
-            Without duals (integers, and solvers that give none) it stays optimal, and the status says by whose word.
+            Without duals (integers, and solvers that give none) it stays optimal, and the status
+            says by whose word.
         accuracy : float
-            What a linear program's answer is held to where it is not verified; the status then states it.
+            What a linear program's answer is held to where it is not verified; the status then
+            states it.
 
         Returns
         -------
@@ -757,12 +812,22 @@ class Solution:
                 what = "optimal" if optimal else "feasible"
                 parts = (loose.primal_residual, loose.dual_residual or 0.0, loose.gap or 0.0)
                 words = f"{answer.status.message}; {what} within {max(parts):.1e}"
-                return replace(answer, status=replace(answer.status, message=words, tolerance=accuracy))
+                return replace(
+                    answer, status=replace(answer.status, message=words, tolerance=accuracy)
+                )
         there = Point.FEASIBLE if feasible else Point.NONE
         what = "not proved optimal" if feasible else "not feasible"
         termination = Termination.UNKNOWN if optimal else answer.status.termination
-        status = Status(termination, there, Point.NONE, f"{answer.status.message}; {what}: {certificate}")
-        return replace(answer, status=status, x=answer.x if feasible else None, row_duals=None, column_duals=None)
+        status = Status(
+            termination, there, Point.NONE, f"{answer.status.message}; {what}: {certificate}"
+        )
+        return replace(
+            answer,
+            status=status,
+            x=answer.x if feasible else None,
+            row_duals=None,
+            column_duals=None,
+        )
 
     def _at_whole_numbers(self) -> Solution:
         """Return the answer at a point of the linear program that is left at these integers, in which all rows hold.
@@ -776,13 +841,20 @@ class Solution:
         words = f"{self.status.message}; a row with integers held by a tolerance only"
         left = solve(at_integers(self.program, self.x), "scipy", Options())
         if left.x is None:
-            status = Status(Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it")
+            status = Status(
+                Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it"
+            )
             return replace(self, status=status, x=None)
         answer = replace(self, x=left.x)
         apart = abs(answer.objective - self.objective)
         worth = max(abs(self.objective), worth_of(self.program, left.x))
         if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
-            status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, f"{words}; what keeps it is worth less")
+            status = Status(
+                Termination.UNKNOWN,
+                Point.FEASIBLE,
+                Point.NONE,
+                f"{words}; what keeps it is worth less",
+            )
             return replace(answer, status=status)
         return answer
 
@@ -806,12 +878,16 @@ class Solution:
         [3.0, 2.0, 0.667]
         """
         if self.x is None:
-            raise NoSolutionError(f"{self.solver} gave no solution of {self.program.name!r}: {self.status}")
+            raise NoSolutionError(
+                f"{self.solver} gave no solution of {self.program.name!r}: {self.status}"
+            )
         return self.x
 
     def _dual(self, values: np.ndarray | None) -> np.ndarray:
         if values is None:
-            raise NoSolutionError(f"{self.solver} gave no duals of {self.program.name!r}: {self.status}")
+            raise NoSolutionError(
+                f"{self.solver} gave no duals of {self.program.name!r}: {self.status}"
+            )
         return values
 
     def to_xarray(self) -> Any:
@@ -842,7 +918,10 @@ class Solution:
 
     def __repr__(self) -> str:
         value = f", objective {self.objective:.10g}" if self.x is not None else ""
-        return f"<Solution of {self.program.name!r} by {self.solver}: {self.status.termination.value}{value}>"
+        return (
+            f"<Solution of {self.program.name!r} by {self.solver}: "
+            f"{self.status.termination.value}{value}>"
+        )
 
 
 def solution_at(

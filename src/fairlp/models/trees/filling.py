@@ -1,14 +1,15 @@
 """How leaves rise together at given rates, filling of one pool without a linear program, and what guarantees come to.
 
-At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others keep what they have.
-When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the others are new, and t begins at 0 again. That
-is one :class:`RateSegment`; how far along it everybody can go is found by a linear program, or by the sums of one pool.
+At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others
+keep what they have. When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the
+others are new, and t begins at 0 again. That is one :class:`RateSegment`; how far along it
+everybody can go is found by a linear program, or by the sums of one pool.
 
-One pool (:func:`fill`): resources and caps are rows. A round ends where a row is used up or a leaf has all its tasks.
-Leaves that need of that row stop, and the others go on at rates of their own.
+One pool (:func:`fill`): resources and caps are rows. A round ends where a row is used up or a leaf
+has all its tasks. Leaves that need of that row stop, and the others go on at rates of their own.
 
-Guarantees (:func:`floors`): a queue's guarantee is shared as if it were a pool. Deepest queues first; a queue's users
-have at least what their own queues guarantee them.
+Guarantees (:func:`floors`): a queue's guarantee is shared as if it were a pool. Deepest queues
+first; a queue's users have at least what their own queues guarantee them.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class RateSegment:
         finite = self.active & (self.limits < np.inf) & (self.rate > 0)
         never = np.full(len(self.rate), np.inf, dtype=self.rate.dtype)
         with np.errstate(over="ignore"):
-            return np.asarray(np.divide(self.limits - self.base, self.rate, out=never, where=finite))
+            return np.asarray(
+                np.divide(self.limits - self.base, self.rate, out=never, where=finite)
+            )
 
     @cached_property
     def end(self) -> Number:
@@ -119,8 +122,9 @@ class RateSegment:
     def after(self, t: Number, stops: np.ndarray) -> RateSegment:
         """Return the next segment in which somebody rises: it begins where this one is at t, without some leaves.
 
-        Where satisfied leaves count the tree goes on if all that stop are, and ask for all their tasks. Else it begins
-        anew. (A leaf that lacks a billionth of its tasks is satisfied; no rounding decides between the two.)
+        Where satisfied leaves count the tree goes on if all that stop are, and ask for all their
+        tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
+        rounding decides between the two.)
         """
         one = replace(self, has=self.asked(t), active=self.active & ~stops, point=self.rates.origin)
         if not self.rates.counted:
@@ -146,8 +150,8 @@ def first_segment(
 ) -> RateSegment:
     """Return the first segment: leaves that can run anything rise from what they are guaranteed (``kept``).
 
-    With ``count="borrowed"`` the guarantee is no part of what the level counts. Users do not rise who are
-    guaranteed all their tasks.
+    With ``count="borrowed"`` the guarantee is no part of what the level counts. Users do not rise
+    who are guaranteed all their tasks.
     """
     has = np.where(able, kept, 0)
     zero = has if count == "borrowed" else has * 0
@@ -172,7 +176,9 @@ class Rows:
     room: np.ndarray
 
     @classmethod
-    def of_pool(cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues) -> Rows:
+    def of_pool(
+        cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues
+    ) -> Rows:
         """Return the rows of a pool's resources, of which tasks take their needs, and of the queues' caps."""
         use, room = [sparse.csr_array(needs.T)], [pool]
         for r in range(len(pool)):
@@ -185,7 +191,8 @@ class Rows:
     def reach(self, segment: RateSegment) -> float:
         """Return the largest level of a segment that the rows allow, by Newton's method from above.
 
-        What is used is convex and piecewise linear in the level, so steps never pass the answer and end on it.
+        What is used is convex and piecewise linear in the level, so steps never pass the answer and
+        end on it.
         """
         if np.isfinite(segment.end) and (self.use @ segment.asked(segment.end) <= self.room).all():
             return float(segment.end)
@@ -207,7 +214,10 @@ class Rows:
 
     def and_row(self, use: np.ndarray, room: float) -> Rows:
         """Return these rows and one more."""
-        return Rows(sparse.vstack([self.use, sparse.csr_array(use[None, :])], format="csr"), np.append(self.room, room))
+        return Rows(
+            sparse.vstack([self.use, sparse.csr_array(use[None, :])], format="csr"),
+            np.append(self.room, room),
+        )
 
     def with_room(self, tasks: np.ndarray, kept: int) -> Rows:
         """Return the first rows, so many, and of the others those that are not used up."""
@@ -223,13 +233,19 @@ class Rows:
         full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
         worth = (self.use[full] * rate).toarray()
         return np.asarray(
-            ((worth > 0) & (worth >= BLOCKED_PRICE * worth.max(axis=1, initial=0.0)[:, None])).any(axis=0)
+            ((worth > 0) & (worth >= BLOCKED_PRICE * worth.max(axis=1, initial=0.0)[:, None])).any(
+                axis=0
+            )
         )
 
     def ended(self, tasks: np.ndarray) -> np.ndarray:
         """Return who needs of a row that is used up. Bool, shape (N,)."""
         full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
-        return np.asarray(self.use[full].sum(axis=0) > 0) if full.size else np.zeros(len(tasks), dtype=bool)
+        return (
+            np.asarray(self.use[full].sum(axis=0) > 0)
+            if full.size
+            else np.zeros(len(tasks), dtype=bool)
+        )
 
 
 def fill(rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
@@ -273,8 +289,8 @@ def fill_at_constant_rates(
 
     Notes
     -----
-    At most R rounds, each O(N·R): users are sorted once by the level at which they have all their tasks, so that a
-    resource's consumption at any level is a difference of two prefix sums.
+    At most R rounds, each O(N·R): users are sorted once by the level at which they have all their
+    tasks, so that a resource's consumption at any level is a difference of two prefix sums.
 
     Examples
     --------
@@ -314,12 +330,19 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
     """Return, for each resource, the common level at which what is left of it is used up; users sorted by cap."""
     finite = int(np.searchsorted(cap, np.inf))
     at_cap = np.zeros((finite + 1, need.shape[1]))
-    np.cumsum(need[:finite] * cap[:finite, None], axis=0, out=at_cap[1:])  # used by those who stopped at their cap
+    np.cumsum(
+        need[:finite] * cap[:finite, None], axis=0, out=at_cap[1:]
+    )  # used by those who stopped at their cap
     growing = np.zeros((finite + 1, need.shape[1]))
     growing[:-1] = np.cumsum(need[::-1], axis=0)[::-1][:finite]
     growing[-1] = need[finite:].sum(axis=0)  # rate of those still growing
-    used = at_cap[:-1] + growing[:-1] * cap[:finite, None]  # consumption when the level reaches each cap
-    passed = (used < left).sum(axis=0), np.arange(need.shape[1])  # caps passed before saturation, of each resource
+    used = (
+        at_cap[:-1] + growing[:-1] * cap[:finite, None]
+    )  # consumption when the level reaches each cap
+    passed = (
+        (used < left).sum(axis=0),
+        np.arange(need.shape[1]),
+    )  # caps passed before saturation, of each resource
     pace, free = growing[passed], np.maximum(left - at_cap[passed], 0.0)
     return np.asarray(np.divide(free, pace, out=np.full(len(pace), np.inf), where=pace > 0))
 
@@ -327,15 +350,19 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
 def floors(instance: Instance) -> np.ndarray:
     """Return the tasks that each user is guaranteed by the queues above it, shape (N,).
 
-    Each guarantee G[v,·] is shared as a pool of its own along the tree (satisfied users counted) among the users below
-    v who can run somewhere, up to their task limits; caps of queues hold within it. Where guarantees below a queue are
-    more than its own, they count.
+    Each guarantee G[v,·] is shared as a pool of its own along the tree (satisfied users counted)
+    among the users below v who can run somewhere, up to their task limits; caps of queues hold
+    within it. Where guarantees below a queue are more than its own, they count.
     """
     kept = np.zeros(len(instance.users))
     queues = instance.tree
     if not queues.guarantees.any():
         return kept
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0) & ~queues.barred(instance.demands)
+    able = (
+        instance.runnable().any(axis=1)
+        & (instance.task_limits > 0)
+        & ~queues.barred(instance.demands)
+    )
     weights = instance.user_weights
     guaranteed = queues.guaranteed
     for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
@@ -350,7 +377,9 @@ def floors(instance: Instance) -> np.ndarray:
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands, pool[None, :])[:, 0]
         rates = Rates(tree, weights[who], share, alone, counted=True)
-        first = first_segment(rates, kept[who], instance.task_limits[who], np.ones(len(who), dtype=bool))
+        first = first_segment(
+            rates, kept[who], instance.task_limits[who], np.ones(len(who), dtype=bool)
+        )
         shared = fill(Rows.of_pool(pool, demands, demands, tree), first)[0]
         kept[who] = np.where(shared > ROUNDING * alone, shared, 0.0)
     return kept

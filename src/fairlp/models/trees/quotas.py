@@ -8,11 +8,13 @@ Of queue v and column m (a resource, of a flavor), from the leaves up:
   limit; U[root] ≤ S[root].
 * A[root] = S[root], A[v] = min(S[v] + borrowing limit, K[v] + A[parent]): what v could have.
 * share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of A[parent]), over the
-  weight. A resource of which the parent has nothing to lend is left out. A user is a child with S = 0.
+  weight. A resource of which the parent has nothing to lend is left out. A user is a child with S =
+  0.
 
-Shares rise from the root down: in each queue the children with the least share go first, all at one pace. A child whose
-share stands still while it rises (it is within what is its own) goes before the others; several such are compared by
-their largest parts of the pool, over their weights. Children of the least weight borrow when no other child rises.
+Shares rise from the root down: in each queue the children with the least share go first, all at one
+pace. A child whose share stands still while it rises (it is within what is its own) goes before the
+others; several such are compared by their largest parts of the pool, over their weights. Children
+of the least weight borrow when no other child rises.
 """
 
 from __future__ import annotations
@@ -47,14 +49,19 @@ class QuotaTree:
         self.parents = np.concatenate([queues.parents, queues.of])
         self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
         self.weights = np.concatenate([queues.weights, instance.user_weights])
-        self.late = self.weights <= np.where(np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0)
+        self.late = self.weights <= np.where(
+            np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0
+        )
         depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
         self.sums = (quotas.resource[:, None] == np.arange(len(instance.resources))).astype(float)
         users = np.zeros((len(queues.of), len(self.sums)))
         nominal, borrowing, lending = quotas.amounts
         self.owned = np.vstack([np.nan_to_num(nominal), users])
-        borrowing, lending = np.vstack([borrowing, users + np.inf]), np.vstack([lending, users + np.inf])
+        borrowing, lending = (
+            np.vstack([borrowing, users + np.inf]),
+            np.vstack([lending, users + np.inf]),
+        )
         self.kept = np.zeros(self.owned.shape)
         for nodes in reversed(self.levels):
             self.kept[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
@@ -63,7 +70,9 @@ class QuotaTree:
         self.limits[0] = self.owned[0]
         could = self.owned.copy()
         for nodes in self.levels:
-            could[nodes] = np.minimum(self.limits[nodes], self.kept[nodes] + could[self.parents[nodes]])
+            could[nodes] = np.minimum(
+                self.limits[nodes], self.kept[nodes] + could[self.parents[nodes]]
+            )
         self.lent = (could @ self.sums)[self.parents]
 
     def usage(self, tasks: np.ndarray) -> np.ndarray:
@@ -85,11 +94,15 @@ class QuotaTree:
     def parts(self, amounts: np.ndarray) -> np.ndarray:
         """Return amounts by column as parts of what the parent could lend, by resource; 0 of nothing."""
         whole = self.lent
-        return np.asarray(np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0))
+        return np.asarray(
+            np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0)
+        )
 
     def shares(self, used: np.ndarray) -> np.ndarray:
         """Return the dominant resource share of each node, over its weight; the root has none."""
-        found = np.asarray(self.parts(np.maximum(used - self.owned, 0.0)).max(axis=1) / self.weights)
+        found = np.asarray(
+            self.parts(np.maximum(used - self.owned, 0.0)).max(axis=1) / self.weights
+        )
         found[0] = 0.0
         return found
 
@@ -100,7 +113,9 @@ class QuotaTree:
         whole = self.upward(self.by_user(demands * has[:, None]), np.zeros(1))
         stages = (_Stage(self, self.parts(np.maximum(used - self.owned, 0.0))), _Stage(self, whole))
         moves = _Moves(self, used, stages)
-        moves.climb(self.by_user(self.lanes.use * active[:, None]), self.by_user(demands * active[:, None]))
+        moves.climb(
+            self.by_user(self.lanes.use * active[:, None]), self.by_user(demands * active[:, None])
+        )
         rate = np.where(active, moves.speed[self.count + self.lanes.user], 0.0)
         return Pace(rate, stages[0].least, stages[0].lifts.astype(float), moves.end(), False)
 
@@ -115,12 +130,18 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
 class _Stage:
     """What children are compared by: parts by node and resource, of which the largest counts, over the weight.
 
-    ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared, and of each queue
-    ``least`` is the least of its children, and ``lifts`` whether it rises (none of those stands still).
+    ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared,
+    and of each queue ``least`` is the least of its children, and ``lifts`` whether it rises (none
+    of those stands still).
     """
 
     def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
-        self.parts, self.most, self.up, self.weights = parts, parts.max(axis=1), tree.parents, tree.weights
+        self.parts, self.most, self.up, self.weights = (
+            parts,
+            parts.max(axis=1),
+            tree.parents,
+            tree.weights,
+        )
         self.key = self.most / self.weights
         self.top = parts >= (self.most * (1 - AGREEMENT))[:, None]
         self.growth, self.least = np.zeros(parts.shape), np.full(len(parts), np.inf)
@@ -128,11 +149,15 @@ class _Stage:
 
     def slope(self, nodes: np.ndarray) -> np.ndarray:
         """Return how fast what nodes are compared by grows."""
-        return np.asarray(np.where(self.top, self.growth, 0.0)[nodes].max(axis=1) / self.weights[nodes])
+        return np.asarray(
+            np.where(self.top, self.growth, 0.0)[nodes].max(axis=1) / self.weights[nodes]
+        )
 
     def behind(self, nodes: np.ndarray) -> np.ndarray:
         """Return which nodes are among the least of their queue. Bool."""
-        return np.asarray(self.key[nodes] <= self.least[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT)
+        return np.asarray(
+            self.key[nodes] <= self.least[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT
+        )
 
     def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the nodes rise by this stage, and which stand still in it and go on to the next."""
@@ -147,7 +172,9 @@ class _Stage:
         """Return when another part becomes the largest of a node, or a node catches up with another one."""
         growth = self.growth * speed[:, None]
         pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
-        kink = _first(self.most[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None])
+        kink = _first(
+            self.most[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None]
+        )
         nodes = np.flatnonzero(self.turns)
         above = self.up[nodes]
         waits = ~self.behind(nodes) & self.lifts[above]
@@ -157,8 +184,8 @@ class _Stage:
 class _Moves:
     """Who rises, and how fast: directions from the leaves up, speeds from the root down.
 
-    ``way`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is its own time per unit
-    of its parent's, and ``speed`` per unit of t.
+    ``way`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is
+    its own time per unit of its parent's, and ``speed`` per unit of t.
     """
 
     def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
@@ -217,15 +244,23 @@ class QuotaSegment(RateSegment):
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaSegment:
         """Return the segment that begins with nothing."""
         small = lanes.instance
-        able = small.runnable().any(axis=1) & (small.task_limits > 0) & ~small.tree.barred(small.demands)
+        able = (
+            small.runnable().any(axis=1)
+            & (small.task_limits > 0)
+            & ~small.tree.barred(small.demands)
+        )
         nothing = np.zeros(len(able))
         rates, tree = constant(nothing), QuotaTree(instance, lanes)
-        return cls(rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree)._renewed()
+        return cls(
+            rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree
+        )._renewed()
 
     @property
     def alone(self) -> np.ndarray:
         """Tasks of each lane that are a dominant share of 1."""
-        return np.asarray(1.0 / (self.tree.lanes.instance.demands / self.tree.instance.pool).max(axis=1))
+        return np.asarray(
+            1.0 / (self.tree.lanes.instance.demands / self.tree.instance.pool).max(axis=1)
+        )
 
     @property
     def least(self) -> float:

@@ -1,20 +1,23 @@
 """What active leaves of a tree ask for (hierarchical DRF; Bhattacharya et al., SoCC 2013), in floats and in rationals.
 
-A leaf at level l takes l·d̂[n,r] of each resource, of which the largest entry is l. Inside a queue v there is a level
-s[v] of its own: children are at their weights times s[v]. What the users below v take together is taken[v,·]; a queue
-is at level l where the largest entry of that is l, and s[v] is as small as it can be. So what a leaf asks for is a
-monotone, piecewise linear function of the root's own level s[root].
+A leaf at level l takes l·d̂[n,r] of each resource, of which the largest entry is l. Inside a queue
+v there is a level s[v] of its own: children are at their weights times s[v]. What the users below v
+take together is taken[v,·]; a queue is at level l where the largest entry of that is l, and s[v] is
+as small as it can be. So what a leaf asks for is a monotone, piecewise linear function of the
+root's own level s[root].
 
-H-DRF counts the active leaves alone: taken[v,·] is then a multiple of one vector, and a leaf's rate the product of
-weights and divisors on its way up. With satisfied leaves counted (those that have all their tasks), taken[v,·] holds
-what they have, too. Then there are kinks:
+H-DRF counts the active leaves alone: taken[v,·] is then a multiple of one vector, and a leaf's rate
+the product of weights and divisors on its way up. With satisfied leaves counted (those that have
+all their tasks), taken[v,·] holds what they have, too. Then there are kinks:
 
 * a queue waits (s[v] = 0) until its level is what its satisfied leaves take already;
 * another resource becomes the one that most is taken of;
 * where a queue's level stands still while s[v] rises (nothing below needs of the resource that most is taken of), s[v]
-  rises at once, and all others stand still meanwhile: the deepest such queues first, siblings by their weights.
+  rises at once, and all others stand still meanwhile: the deepest such queues first, siblings by
+  their weights.
 
-:class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on from there.
+:class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on
+from there.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ class TreePoint:
     level : ndarray, shape (Q,)
         s[v]: an active child of v asks for its weight times this, in dominant share.
     taken : ndarray, shape (Q, R)
-        What leaves below v take together, as part of the pool: satisfied ones, and active ones as they ask.
+        What leaves below v take together, as part of the pool: satisfied ones, and active ones as
+        they ask.
     """
 
     level: np.ndarray
@@ -86,7 +90,8 @@ class Rates:
     weights : ndarray, shape (N,)
         Of leaves, beside the queues that stand in the same queue.
     share : ndarray, shape (N, R)
-        d̂[n,r]: what a leaf with a dominant share of 1 takes of each resource; the largest entry is 1.
+        d̂[n,r]: what a leaf with a dominant share of 1 takes of each resource; the largest entry is
+        1.
     gamma : ndarray, shape (N,)
         Tasks that are a dominant share of 1 (Γ[n]).
     counted : bool
@@ -94,19 +99,31 @@ class Rates:
     """
 
     def __init__(
-        self, queues: Queues, weights: np.ndarray, share: np.ndarray, gamma: np.ndarray, counted: bool = False
+        self,
+        queues: Queues,
+        weights: np.ndarray,
+        share: np.ndarray,
+        gamma: np.ndarray,
+        counted: bool = False,
     ) -> None:
         self.counted = counted
         self.exact = share.dtype == object
         self.slack = 0 if self.exact else AGREEMENT
-        self.satisfied = 1 - (Fraction(AGREEMENT) if self.exact else AGREEMENT)  # part of its limit that a leaf has
+        self.satisfied = 1 - (
+            Fraction(AGREEMENT) if self.exact else AGREEMENT
+        )  # part of its limit that a leaf has
         self.of, self.parents, depths = queues.of, queues.parents, queues.depths
         self.own = rational(queues.weights) if self.exact else queues.weights
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
-        self.sums = [_sums(at, len(depths)) for at in (self.of, *(self.parents[rows] for rows in self.levels))]
+        self.sums = [
+            _sums(at, len(depths))
+            for at in (self.of, *(self.parents[rows] for rows in self.levels))
+        ]
         self.weighted, self.alone = share * weights[:, None], weights * gamma
         self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
-        self.origin = TreePoint(self._zeros(len(depths)), self._zeros((len(depths), share.shape[1])))
+        self.origin = TreePoint(
+            self._zeros(len(depths)), self._zeros((len(depths), share.shape[1]))
+        )
 
     def __call__(self, active: np.ndarray) -> np.ndarray:
         """Return the rates of active leaves where nobody is satisfied; O(NR + QR)."""
@@ -145,7 +162,9 @@ class Rates:
             stands[up[jumps]] = True
             total[up[jumps]] = 0
             moves &= (growth > 0) & ~stands[up]
-            factor[rows] = np.divide(self.own[rows], growth, out=self._zeros(len(rows)), where=moves)
+            factor[rows] = np.divide(
+                self.own[rows], growth, out=self._zeros(len(rows)), where=moves
+            )
             factor[rows[jumps]] = self.own[rows[jumps]]
             total += self._sum(depth, total[rows] * factor[rows, None])
             alive[up[alive[rows]]] = True
@@ -166,11 +185,19 @@ class Rates:
         factor = self._zeros(len(total)) + 1
         for depth, rows in self._upward():
             largest = total[rows].max(axis=1)
-            factor[rows] = np.divide(self.own[rows], largest, out=self._zeros(len(rows)), where=largest > 0)
+            factor[rows] = np.divide(
+                self.own[rows], largest, out=self._zeros(len(rows)), where=largest > 0
+            )
             total += self._sum(depth, total[rows] * factor[rows, None])
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
-        return Pace(np.where(active, factor[self.of] * self.alone, 0), factor, total * factor[:, None], np.inf, False)
+        return Pace(
+            np.where(active, factor[self.of] * self.alone, 0),
+            factor,
+            total * factor[:, None],
+            np.inf,
+            False,
+        )
 
     def _upward(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the depths and their queues, the deepest first."""
@@ -218,13 +245,17 @@ class ExactTree:
         Dominant share of one task over the weight.
     """
 
-    def __init__(self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]) -> None:
+    def __init__(
+        self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]
+    ) -> None:
         queues, weights = instance.tree, [number(w) for w in instance.user_weights.tolist()]
         shares = exact_shares(instance, number)
         self.parents, self.of = queues.parents.tolist(), queues.of.tolist()
         self.own = [number(w) for w in queues.weights.tolist()]
         self.unit = [max(row) / w for row, w in zip(shares, weights, strict=True)]
-        self.vector = [[share / unit for share in row] for row, unit in zip(shares, self.unit, strict=True)]
+        self.vector = [
+            [share / unit for share in row] for row, unit in zip(shares, self.unit, strict=True)
+        ]
         self.begin(active)
 
     def begin(self, active: Iterable[int]) -> None:
@@ -256,13 +287,20 @@ class ExactTree:
     def _given(self, v: int) -> list[Fraction]:
         """Return what a queue adds to its parent's vector."""
         largest = max(self.total[v])
-        return [self.own[v] * amount / largest if largest else Fraction(0) for amount in self.total[v]]
+        return [
+            self.own[v] * amount / largest if largest else Fraction(0) for amount in self.total[v]
+        ]
 
     def _add(self, v: int, change: list[Fraction]) -> None:
-        self.total[v] = [amount + more if more else amount for amount, more in zip(self.total[v], change, strict=True)]
+        self.total[v] = [
+            amount + more if more else amount
+            for amount, more in zip(self.total[v], change, strict=True)
+        ]
 
 
-def exact_hierarchical(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> ExactRates:
+def exact_hierarchical(
+    instance: Instance, number: Callable[[float], Fraction] = Fraction
+) -> ExactRates:
     """Return the rates along the instance's tree in rationals; each call is O(NR + QR) operations.
 
     ``number`` is what a float stands for: itself, or its shortest decimal (:func:`decimal`).
@@ -283,21 +321,36 @@ def rational(values: np.ndarray) -> np.ndarray:
     return np.array(found, dtype=object).reshape(values.shape)
 
 
-def rational_rates(instance: Instance, counted: bool = False, number: Callable[[float], Fraction] = Fraction) -> Rates:
+def rational_rates(
+    instance: Instance, counted: bool = False, number: Callable[[float], Fraction] = Fraction
+) -> Rates:
     """Return what the instance's leaves ask for, in rationals; ``number`` is what a float stands for."""
     shares = np.array(exact_shares(instance, number), dtype=object)
     dominant = shares.max(axis=1)
-    return Rates(instance.tree, rational(instance.user_weights), shares / dominant[:, None], 1 / dominant, counted)
+    return Rates(
+        instance.tree,
+        rational(instance.user_weights),
+        shares / dominant[:, None],
+        1 / dominant,
+        counted,
+    )
 
 
-def exact_pool(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> list[Fraction]:
+def exact_pool(
+    instance: Instance, number: Callable[[float], Fraction] = Fraction
+) -> list[Fraction]:
     """Return the capacity of the whole cluster by resource."""
     counts = instance.counts.tolist()
     columns = instance.capacities.T.tolist()
-    return [sum((number(c) * k for c, k in zip(column, counts, strict=True)), Fraction(0)) for column in columns]
+    return [
+        sum((number(c) * k for c, k in zip(column, counts, strict=True)), Fraction(0))
+        for column in columns
+    ]
 
 
-def exact_shares(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> list[list[Fraction]]:
+def exact_shares(
+    instance: Instance, number: Callable[[float], Fraction] = Fraction
+) -> list[list[Fraction]]:
     """Return the fraction of the pool that one task of each user takes, by resource."""
     pool = exact_pool(instance, number)
     return [

@@ -20,7 +20,17 @@ from ...models.instances.problem import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT, KINDS
 from ...models.trees.quotas import usage_of
-from .cluster import Cluster, Floats, Group, Leaf, Node, Record, add_amounts, name_in_path, told_apart
+from .cluster import (
+    Cluster,
+    Floats,
+    Group,
+    Leaf,
+    Node,
+    Record,
+    add_amounts,
+    name_in_path,
+    told_apart,
+)
 from .pods import PODS
 
 # ``Snapshot``: a cluster at one moment, as its scheduler told it.
@@ -33,25 +43,29 @@ class Snapshot:
     Attributes
     ----------
     instance : Instance
-        Who demands what and what there is, with the scheduler's queues: the whole capacity, or what is free.
+        Who demands what and what there is, with the scheduler's queues: the whole capacity, or what
+        is free.
     observed : Allocation
         What runs now, of the instance with the whole capacity (``observed.instance``).
     waiting : DataFrame
-        ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does, and the highest
-        ``priority`` among them (it does not count in fair shares), where these are known.
+        ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does,
+        and the highest ``priority`` among them (it does not count in fair shares), where these are
+        known.
     held : DataFrame
         ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
     hidden : Series
-        By resource, what nodes say is in use beyond what the tasks of the dump have; it counts as used. Empty where the
-        two agree, or where nodes do not say.
+        By resource, what nodes say is in use beyond what the tasks of the dump have; it counts as
+        used. Empty where the two agree, or where nodes do not say.
     not_understood : DataFrame
-        ``file``, ``where``, ``what`` and what was ``done``: all that was left out or read in a way of our own.
+        ``file``, ``where``, ``what`` and what was ``done``: all that was left out or read in a way
+        of our own.
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
     shares : DataFrame
-        Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what is admitted (of
-        what runs, where the dump does not say) in thousandths, over the weight; and what Kueue ``told`` itself. Of
-        Slurm's accounts and users: the decayed ``usage`` and the ``fairshare`` factor of ``sshare``.
+        Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what
+        is admitted (of what runs, where the dump does not say) in thousandths, over the weight; and
+        what Kueue ``told`` itself. Of Slurm's accounts and users: the decayed ``usage`` and the
+        ``fairshare`` factor of ``sshare``.
     """
 
     instance: Instance
@@ -67,15 +81,18 @@ class Snapshot:
         running, waiting = self.observed.tasks_array.sum(), self.waiting["tasks"].sum()
         held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
         return (
-            f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, {len(self.instance.servers)} servers, "
-            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not understood>"
+            f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, "
+            f"{len(self.instance.servers)} servers, "
+            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not "
+            "understood>"
         )
 
 
 #: Amounts by queue and resource.
 InQueues = dict[str, Floats]
 
-# What is known of queues, as an instance takes it: all that are used are listed, and odd limits are noted.
+# What is known of queues, as an instance takes it: all that are used are listed, and odd limits are
+# noted.
 
 
 def queues_of(
@@ -83,7 +100,8 @@ def queues_of(
 ) -> dict[str, Record]:
     """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
 
-    Pods need ``pods``, which quotas need not name. A guarantee then has as many as its other amounts allow.
+    Pods need ``pods``, which quotas need not name. A guarantee then has as many as its other
+    amounts allow.
 
     Parameters
     ----------
@@ -98,15 +116,28 @@ def queues_of(
         By queue and resource, what of its guarantee and cap is in use already.
     """
     known, used = set(resources), [row.leaf.queue for row in rows]
-    found: dict[str, Record] = {here: {} for path in [*cluster.queues, *used] for here in lineage(path)}
+    found: dict[str, Record] = {
+        here: {} for path in [*cluster.queues, *used] for here in lineage(path)
+    }
     for path, given in cluster.queues.items():
         row: Record = {"weight": given.get("weight", 1.0)}
         for what in ("guarantee", "cap"):
-            amounts = {r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)}
+            amounts = {
+                r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)
+            }
             for resource in sorted(set(amounts) - known):
-                cluster.note("", f"queue {path!r}", f"{what} of {resource!r}, which is no resource here", "left out")
+                cluster.note(
+                    "",
+                    f"queue {path!r}",
+                    f"{what} of {resource!r}, which is no resource here",
+                    "left out",
+                )
             taken = below.get(path, {})
-            row[what] = {r: max(amount - taken.get(r, 0.0), 0.0) for r, amount in amounts.items() if r in known}
+            row[what] = {
+                r: max(amount - taken.get(r, 0.0), 0.0)
+                for r, amount in amounts.items()
+                if r in known
+            }
         for resource, amount in row["guarantee"].items():
             cap = row["cap"].get(resource, math.inf)
             if amount > cap:
@@ -114,15 +145,22 @@ def queues_of(
                 cluster.note("", f"queue {path!r}", what, "lowered to the cap")
                 row["guarantee"][resource] = cap
         for kind in () if below else KINDS:
-            row[kind] = {name: a for name, a in given.get(kind, {}).items() if name.partition(AT)[0] in known}
+            row[kind] = {
+                name: a for name, a in given.get(kind, {}).items() if name.partition(AT)[0] in known
+            }
         found[path] = row
     _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
     for path, row in found.items() if PODS in known else ():
         guarantee = row.get("guarantee", {})
         if guarantee and PODS not in guarantee:
             demands = [dict(one.leaf.demand) for one in rows if path in lineage(one.leaf.queue)]
-            most = [min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0) for one in demands]
-            guarantee[PODS] = sum(tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True))
+            most = [
+                min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0)
+                for one in demands
+            ]
+            guarantee[PODS] = sum(
+                tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True)
+            )
     return found
 
 
@@ -137,8 +175,13 @@ def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: Floats) -> N
             asked = sum(rows[path].get("guarantee", {}).get(resource, 0.0) for path in paths)
             most = rows[parent].get("cap", {}).get(resource, there)
             if asked > most and not math.isclose(asked, most):
-                what = f"guarantees of {resource!r} below it add up to {asked:g}, and there are {most:g}"
-                cluster.note("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
+                what = (
+                    f"guarantees of {resource!r} below it add up to {asked:g}, and there are "
+                    f"{most:g}"
+                )
+                cluster.note(
+                    "", f"queue {parent!r}" if parent else "the root", what, "kept as they are"
+                )
 
 
 #: What says, of a place, on which nodes (by position) it may be; None: everywhere.
@@ -179,9 +222,14 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     """
     nodes, rows = _rows(cluster, allowed, by)
     if cluster.nodes and (size := len(nodes) * len(rows) * _BYTES_A_PAIR) > _MOST_BYTES:
-        way = " (by='queue' makes one of all owners in a queue who ask for the same)" if by == "owner" else ""
+        way = (
+            " (by='queue' makes one of all owners in a queue who ask for the same)"
+            if by == "owner"
+            else ""
+        )
         raise TooLargeError(
-            f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take tables of "
+            f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take "
+            "tables of "
             f"{size / 2**30:.3g} GiB; read a part of the dump{way}"
         )
     waiting, held = _waiting(rows)
@@ -195,9 +243,14 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         what = "nothing runs and nothing waits that could run" if nodes else "no node is there"
         if nodes and cluster.absent:
             what = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
-        raise InstanceError(f"{path}: {what}; expected the nodes of one cluster and what runs on them, dumped together")
+        raise InstanceError(
+            f"{path}: {what}; expected the nodes of one cluster and what runs on them, dumped "
+            "together"
+        )
     used = _used(rows, len(nodes), resources)
-    offered = np.array([[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float)
+    offered = np.array(
+        [[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float
+    )
     _note_overcommitment(cluster, nodes, resources, offered, used)
     hidden = _hidden(nodes, resources, used)
     offered = np.maximum(offered - hidden, 0.0)
@@ -210,7 +263,10 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         left = np.maximum(offered - used, 0.0)
         able, kept = _with_something_free(cluster, rows, resources, left)
         if not able:
-            raise InstanceError(f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there is")
+            raise InstanceError(
+                f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there "
+                "is"
+            )
         wanted = [resources[r] for r in kept]
         instance = _instance(cluster, nodes, able, wanted, left[:, kept], _in_queues(rows))
     else:
@@ -231,11 +287,15 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
 def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
     """Return the nodes that count, and one row for each class of tasks that may run on the same nodes."""
     busy = {node for group in cluster.groups.values() for node in group.running}
-    kept = np.array([not node.closed or node.name in busy for node in cluster.nodes.values()], dtype=bool)
+    kept = np.array(
+        [not node.closed or node.name in busy for node in cluster.nodes.values()], dtype=bool
+    )
     for node, stays in zip(cluster.nodes.values(), kept, strict=True):
         if node.closed:
             done = "it counts with what runs on it" if stays else "left out"
-            cluster.note(node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done)
+            cluster.note(
+                node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done
+            )
     nodes = list(compress(cluster.nodes.values(), kept))
     place = {node.name: k for k, node in enumerate(nodes)}
     open_ = np.array([not node.closed for node in nodes], dtype=bool)
@@ -249,7 +309,12 @@ def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list
             mask = open_ if found is None else found[kept] & open_
             masks[leaf.place] = None if mask.all() else mask
         mask_here = masks[leaf.place]
-        key = (leaf.queue, leaf.owner, leaf.demand, b"" if mask_here is None else np.packbits(mask_here).tobytes())
+        key = (
+            leaf.queue,
+            leaf.owner,
+            leaf.demand,
+            b"" if mask_here is None else np.packbits(mask_here).tobytes(),
+        )
         row = merged.setdefault(key, Row(leaf, Group(), {}, mask_here))
         row.group.add(group)
     for row in merged.values():
@@ -263,12 +328,24 @@ def _waiting(rows: list[Row]) -> tuple[pd.DataFrame, pd.DataFrame]:
     for row, label in zip(rows, labels, strict=True):
         row.leaf = row.leaf._replace(label=label)
     found = [
-        (row.leaf.label, row.leaf.queue, group.waiting, group.since, max(group.priorities, default=None))
+        (
+            row.leaf.label,
+            row.leaf.queue,
+            group.waiting,
+            group.since,
+            max(group.priorities, default=None),
+        )
         for row in rows
         if (group := row.group).waiting > 0
     ]
-    table = pd.DataFrame(found, columns=["user", "queue", "tasks", "since", "priority"], dtype=object)
-    kept = [(row.leaf.label, row.leaf.queue, *entry[::-1]) for row in rows for entry in row.group.held.items()]
+    table = pd.DataFrame(
+        found, columns=["user", "queue", "tasks", "since", "priority"], dtype=object
+    )
+    kept = [
+        (row.leaf.label, row.leaf.queue, *entry[::-1])
+        for row in rows
+        for entry in row.group.held.items()
+    ]
     held = pd.DataFrame(kept, columns=["user", "queue", "tasks", "reason"], dtype=object)
     return table.astype({"tasks": int}), held.astype({"tasks": int})
 
@@ -279,7 +356,11 @@ def _one_node_an_owner(cluster: Cluster, rows: list[Row]) -> None:
     for row in rows:
         if row.leaf.owner:
             owned.setdefault((row.leaf.queue, row.leaf.owner), []).append(row)
-    taken = {here for path in [*cluster.queues, *(row.leaf.queue for row in rows)] for here in lineage(path)}
+    taken = {
+        here
+        for path in [*cluster.queues, *(row.leaf.queue for row in rows)]
+        for here in lineage(path)
+    }
     shared = {parent_of(path) for path in taken if path != ROOT}
     owners = Counter(queue for queue, _ in owned)
     for (queue, _), shapes in owned.items():
@@ -293,7 +374,9 @@ def _one_node_an_owner(cluster: Cluster, rows: list[Row]) -> None:
 
 def _hidden(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.ndarray:
     """Return what nodes say is in use beyond what is seen, by node and resource; 0 where this is a little in all."""
-    told = np.array([[node.in_use.get(r, np.nan) for r in resources] for node in nodes], dtype=float)
+    told = np.array(
+        [[node.in_use.get(r, np.nan) for r in resources] for node in nodes], dtype=float
+    )
     beyond = np.maximum(np.nan_to_num(told - used), 0.0)
     matters = beyond.sum(axis=0) > A_LITTLE * np.nansum(told, axis=0)
     return np.where(matters, beyond, 0.0)
@@ -306,13 +389,17 @@ def _may_run(cluster: Cluster, row: Row) -> bool:
     where = np.array(list(row.running), dtype=int)
     beyond = where[~row.allowed[where]]
     if len(beyond):
-        what = f"{len(beyond)} of its nodes would not take it now (closed, or what it asks of nodes)"
+        what = (
+            f"{len(beyond)} of its nodes would not take it now (closed, or what it asks of nodes)"
+        )
         cluster.note("", f"user {row.leaf.label!r}", what, "it may stay on them")
         row.allowed = row.allowed.copy()
         row.allowed[beyond] = True
     if not row.allowed.any():
         what = f"no node may take its tasks ({row.group.waiting} wait)"
-        cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits")
+        cluster.note(
+            "", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits"
+        )
         return False
     return True
 
@@ -320,26 +407,47 @@ def _may_run(cluster: Cluster, row: Row) -> bool:
 def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[list[str], list[Row]]:
     """Return the resources that somebody asks for and some node has, and the rows that ask for any of them."""
     asked = {resource for row in rows for resource, _ in row.leaf.demand}
-    known = {resource for node in cluster.nodes.values() for resource, amount in node.amounts.items() if amount > 0}
+    known = {
+        resource
+        for node in cluster.nodes.values()
+        for resource, amount in node.amounts.items()
+        if amount > 0
+    }
     # a node that takes no new tasks has what runs on it
-    has = {r for node in nodes if not node.closed for r, amount in node.amounts.items() if amount > 0}
-    has |= {r for row in rows for r, _ in row.leaf.demand if any(nodes[k].closed for k in row.running)} & known
+    has = {
+        r for node in nodes if not node.closed for r, amount in node.amounts.items() if amount > 0
+    }
+    has |= {
+        r for row in rows for r, _ in row.leaf.demand if any(nodes[k].closed for k in row.running)
+    } & known
     for resource in sorted(asked - has):
-        what = "it is asked for, but no node " + ("that takes new tasks " if resource in known else "") + "has it"
+        what = (
+            "it is asked for, but no node "
+            + ("that takes new tasks " if resource in known else "")
+            + "has it"
+        )
         cluster.note("", f"resource {resource!r}", what, "left out, with those who only wait")
     for resource in sorted(known - asked):
-        cluster.note("", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out")
+        cluster.note(
+            "", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out"
+        )
     order = {resource: k for k, resource in enumerate(cluster.order)}
-    resources = sorted(asked & has, key=lambda resource: (order.get(resource, len(order)), resource))
+    resources = sorted(
+        asked & has, key=lambda resource: (order.get(resource, len(order)), resource)
+    )
     kept = []
     for row in rows:
         missing = [resource for resource, _ in row.leaf.demand if resource not in has]
-        row.leaf = row.leaf._replace(demand=tuple(entry for entry in row.leaf.demand if entry[0] in has))
+        row.leaf = row.leaf._replace(
+            demand=tuple(entry for entry in row.leaf.demand if entry[0] in has)
+        )
         if row.leaf.demand and not (missing and not row.running):
             kept.append(row)
             continue
         what = (
-            f"no node may take its tasks: {', '.join(missing)} is nowhere" if missing else "its tasks ask for nothing"
+            f"no node may take its tasks: {', '.join(missing)} is nowhere"
+            if missing
+            else "its tasks ask for nothing"
         )
         what += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
         cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance")
@@ -375,7 +483,12 @@ def _with_something_free(
     """Return the rows that ask only for what is free somewhere, and the positions of what they ask for."""
     gone = {resources[r] for r in np.flatnonzero(~left.any(axis=0))}
     for resource in sorted(gone):
-        cluster.note("", f"resource {resource!r}", "nothing of it is free", "left out, with the users who need it")
+        cluster.note(
+            "",
+            f"resource {resource!r}",
+            "nothing of it is free",
+            "left out, with the users who need it",
+        )
     able = [row for row in rows if not any(resource in gone for resource, _ in row.leaf.demand)]
     asked = {resource for row in able for resource, _ in row.leaf.demand}
     return able, [r for r, resource in enumerate(resources) if resource in asked]
@@ -404,9 +517,13 @@ def _instance(
     for n, row in enumerate(rows):
         if row.allowed is not None:
             eligible[n] = row.allowed
-    limits = [row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows]
+    limits = [
+        row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows
+    ]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
-    attributes = {key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys}
+    attributes = {
+        key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys
+    }
     instance = Instance.from_arrays(
         _demands(rows, resources),
         capacities,
@@ -417,7 +534,11 @@ def _instance(
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
         queues=queues_of(cluster, rows, resources, capacities.sum(axis=0), below or {}),
-        units={resource: unit for resource, unit in cluster.units.items() if unit and resource in resources},
+        units={
+            resource: unit
+            for resource, unit in cluster.units.items()
+            if unit and resource in resources
+        },
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
@@ -435,15 +556,23 @@ def _clipped(cluster: Cluster, instance: Instance) -> Instance:
         if not lacks.any():
             break
         below = queues.below @ (lacks[:, None] * instance.demands)
-        left = np.where(below.any(axis=1, keepdims=True), 0.0, left) if last else np.maximum(left - below, 0.0)
+        left = (
+            np.where(below.any(axis=1, keepdims=True), 0.0, left)
+            if last
+            else np.maximum(left - below, 0.0)
+        )
         instance = instance.derived(queues=replace(queues, guarantees=left))
     part = np.divide(before - left, before, out=np.zeros(before.shape), where=before > 0)
     for v in np.flatnonzero(part.any(axis=1)).tolist():
         r = int(part[v].argmax())
         resource = str(instance.resources[r])
-        what = of_whole(before[v, r] - left[v, r], before[v, r], resource, instance.units.get(resource, ""))
+        what = of_whole(
+            before[v, r] - left[v, r], before[v, r], resource, instance.units.get(resource, "")
+        )
         done = "the guarantee is lowered to what has one"
-        cluster.note("", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no node", done)
+        cluster.note(
+            "", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no node", done
+        )
     return instance
 
 
@@ -461,7 +590,9 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
         used = tree.upward(own, tree.kept)
     shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
     shares[tree.late[: len(queues)]] = np.inf
-    found = pd.DataFrame({"weighted_share": shares, "told": told.reindex(shares.index, columns=["told"])["told"]})
+    found = pd.DataFrame(
+        {"weighted_share": shares, "told": told.reindex(shares.index, columns=["told"])["told"]}
+    )
     return found.iloc[np.flatnonzero(queues.quotas.listed.any(axis=1))]
 
 
@@ -471,9 +602,13 @@ def _observed(whole: Instance, rows: list[Row]) -> Allocation:
         for node, count in row.running.items():
             tasks[n, node] = count
     alone = np.zeros(len(rows))
-    for start in range(0, len(whole.servers), _SLICE):  # users × all servers in floats would be as large as the tasks
+    for start in range(
+        0, len(whole.servers), _SLICE
+    ):  # users × all servers in floats would be as large as the tasks
         part = slice(start, start + _SLICE)
-        alone += np.where(whole.eligible[:, part], tasks_alone(whole.demands, whole.capacities[part]), 0.0).sum(axis=1)
+        alone += np.where(
+            whole.eligible[:, part], tasks_alone(whole.demands, whole.capacities[part]), 0.0
+        ).sum(axis=1)
     return Allocation(
         instance=whole,
         mechanism="observed",

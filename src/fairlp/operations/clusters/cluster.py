@@ -158,7 +158,8 @@ class Node:
 class Leaf(NamedTuple):
     """A class of tasks that nothing tells apart: one user of the instance.
 
-    ``owner`` tells owners in a queue apart, ``label`` is what is shown of them, ``place`` what says where they may run.
+    ``owner`` tells owners in a queue apart, ``label`` is what is shown of them, ``place`` what says
+    where they may run.
     """
 
     queue: str
@@ -172,7 +173,8 @@ class Leaf(NamedTuple):
 class Group:
     """The tasks of a leaf: how many run on which node, how many wait and since when, and how many may not run yet.
 
-    ``held`` counts the last kind by the scheduler's own reason; ``priorities`` are those of the tasks that wait.
+    ``held`` counts the last kind by the scheduler's own reason; ``priorities`` are those of the
+    tasks that wait.
     """
 
     running: dict[str, int] = field(default_factory=dict)
@@ -204,7 +206,8 @@ class Cluster:
     ----------
     scheduler : str
     units : mapping
-        Unit of each resource that has one; resources are put in this order, others after them by name.
+        Unit of each resource that has one; resources are put in this order, others after them by
+        name.
     """
 
     def __init__(self, scheduler: str, units: Mapping[str, str]) -> None:
@@ -215,14 +218,21 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
-        self.admitted: dict[str, Floats] = {}  # what the scheduler says is in use, by queue and quota
+        self.admitted: dict[
+            str, Floats
+        ] = {}  # what the scheduler says is in use, by queue and quota
         self.told: dict[str, Floats] = {}  # what it says of the shares of queues, by column
         self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
         if node.name in self.nodes:
-            self.note(node.file, f"node {node.name!r}", "there is an earlier node of this name", "left out")
+            self.note(
+                node.file,
+                f"node {node.name!r}",
+                "there is an earlier node of this name",
+                "left out",
+            )
         else:
             self.nodes[node.name] = node
 
@@ -230,11 +240,15 @@ class Cluster:
         """Count tasks that run on a node; ``where`` is the file and what is there, for a note that it is unknown."""
         if node not in self.nodes:
             self.absent.append(node)
-            self.note(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
+            self.note(
+                *where, f"it runs on {node!r}, a node that is not there", "left out of what runs"
+            )
             return
         add_amounts(self.groups[leaf].running, {node: count})
 
-    def wait(self, leaf: Leaf, count: int, since: str | None, priority: float | None = None) -> None:
+    def wait(
+        self, leaf: Leaf, count: int, since: str | None, priority: float | None = None
+    ) -> None:
         """Count tasks that wait."""
         self.groups[leaf].wait(count, since, priority)
 
@@ -261,12 +275,16 @@ def add_amounts(total: Record, more: Mapping[str, Any], times: int = 1) -> None:
 
 def demand_of(amounts: Mapping[str, Any]) -> Demand:
     """Return what one task asks for: the amounts above 0, in the order of their names."""
-    return tuple(sorted((resource, float(amount)) for resource, amount in amounts.items() if amount > 0))
+    return tuple(
+        sorted((resource, float(amount)) for resource, amount in amounts.items() if amount > 0)
+    )
 
 
 def larger(one: Record, other: Record) -> Record:
     """Return the larger of two amounts of each resource."""
-    return {resource: max(one.get(resource, 0), other.get(resource, 0)) for resource in {**one, **other}}
+    return {
+        resource: max(one.get(resource, 0), other.get(resource, 0)) for resource in {**one, **other}
+    }
 
 
 def positive(weight: float, where: Where, notes: Notes, what: str = "weight") -> float:

@@ -69,21 +69,30 @@ class ResourceQuotas:
             resource = name.removeprefix(_REQUESTS)
             if resource == "storage" or not (name.startswith(_REQUESTS) or name in _PLAIN):
                 if name != "count/pods":
-                    self._note(*where, f"hard limit of {name!r}", "left out: it is none of what pods request")
+                    self._note(
+                        *where,
+                        f"hard limit of {name!r}",
+                        "left out: it is none of what pods request",
+                    )
                     continue
                 resource = "pods"
-            caps[resource] = min(caps.get(resource, float("inf")), amount(resource, quantity(value)))
+            caps[resource] = min(
+                caps.get(resource, float("inf")), amount(resource, quantity(value))
+            )
 
     def fill(self, cluster: Cluster, above: str) -> None:
         """Put the caps on the queues of namespaces, which lie below ``above``."""
         for namespace, caps in self._caps.items():
             if above:
                 what = "its quota also binds pods that are in queues"
-                self._note("", f"namespace {namespace!r}", what, "it holds for those in no queue only")
+                self._note(
+                    "", f"namespace {namespace!r}", what, "it holds for those in no queue only"
+                )
             cluster.queue(above + name_in_path(namespace))["cap"] = caps
 
 
-#: The queue above the namespaces of pods that are in none, where there are queues of Kueue or Volcano.
+#: The queue above the namespaces of pods that are in none, where there are queues of Kueue or
+#: Volcano.
 WITHOUT = "(no queue)"
 _UNITS = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
 
@@ -112,8 +121,16 @@ def objects(file: Path) -> Iterator[Record]:
 
 def _of_list(value: Any, rest: Record) -> Any:
     """Return an entry with the kind of its list, where it has none."""
-    if isinstance(value, dict) and "kind" not in value and str(rest.get("kind", "")).endswith("List"):
-        return {"kind": str(rest["kind"]).removesuffix("List"), "apiVersion": rest.get("apiVersion"), **value}
+    if (
+        isinstance(value, dict)
+        and "kind" not in value
+        and str(rest.get("kind", "")).endswith("List")
+    ):
+        return {
+            "kind": str(rest["kind"]).removesuffix("List"),
+            "apiVersion": rest.get("apiVersion"),
+            **value,
+        }
     return value
 
 
@@ -125,7 +142,9 @@ class KubernetesReader:
         self.note = self.cluster.notes.add
         self.pods: dict[tuple[str, str], Pod] = {}
         self.same: dict[Any, Any] = {}  # what many pods have alike is kept once
-        self._seen: set[tuple[str, str, str, str]] = set()  # objects by group, kind, namespace and name
+        self._seen: set[tuple[str, str, str, str]] = (
+            set()
+        )  # objects by group, kind, namespace and name
         self.queued = False  # whether there are queues other than namespaces
         self.taints: dict[str, Taints] = {}
         notes = self.cluster.notes
@@ -152,7 +171,12 @@ class KubernetesReader:
                 where = f"{kind} {name_of(given)!r}"
                 take = self._kinds.get((group, kind))
                 if take is None:
-                    self.note(file, where, f"objects of kind {kind!r} ({version}) are not read", "left out")
+                    self.note(
+                        file,
+                        where,
+                        f"objects of kind {kind!r} ({version}) are not read",
+                        "left out",
+                    )
                 else:
                     own = group, kind, namespace_of(given), name_of(given)
                     if group and own in self._seen:
@@ -169,16 +193,23 @@ class KubernetesReader:
         taints = taints_of(mapping_at(given, "spec"))
         closed = "cordoned" if part(given, "spec", "unschedulable", kind=bool) else ""
         for condition in list_at(given, "status", "conditions"):
-            if part(condition, "type", kind=str) == "Ready" and part(condition, "status", kind=str) != "True":
+            if (
+                part(condition, "type", kind=str) == "Ready"
+                and part(condition, "status", kind=str) != "True"
+            ):
                 closed = closed or "not ready"
-        offered = part(given, "status", "allocatable", default=mapping_at(given, "status", "capacity"))
+        offered = part(
+            given, "status", "allocatable", default=mapping_at(given, "status", "capacity")
+        )
         amounts = in_units(quantities(offered))
         if not amounts:
             raise Odd("it has no status.allocatable")
         labels = mapping_at(given, "metadata", "labels")
         if name not in self.cluster.nodes:
             self.taints[name] = taints
-        attributes = {key: value if isinstance(value, str) else str(value) for key, value in labels.items()}
+        attributes = {
+            key: value if isinstance(value, str) else str(value) for key, value in labels.items()
+        }
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
     def _pod(self, given: Record, file: str) -> None:

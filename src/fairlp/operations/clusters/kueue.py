@@ -74,7 +74,8 @@ class _Flavor(NamedTuple):
 class _Quota(NamedTuple):
     """Where a queue stands, its weight, and its quotas, by resource and flavor in the order of the queue.
 
-    ``groups`` are resources with the flavors that they have together; ``told`` is the weighted share of its status.
+    ``groups`` are resources with the flavors that they have together; ``told`` is the weighted
+    share of its status.
     """
 
     parent: str
@@ -95,7 +96,9 @@ class _Quota(NamedTuple):
     @property
     def nominal(self) -> Amounts:
         """Nominal quotas by resource."""
-        return {resource: own for resource, own in self.summed("nominal").items() if own is not None}
+        return {
+            resource: own for resource, own in self.summed("nominal").items() if own is not None
+        }
 
 
 class Kueue:
@@ -112,7 +115,9 @@ class Kueue:
         self._flavors: dict[str, _Flavor] = {}
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
-        self._admitted: list[tuple[str, list[tuple[str, str, Fraction]], tuple[str, str] | None, list[Pod]]] = []
+        self._admitted: list[
+            tuple[str, list[tuple[str, str, Fraction]], tuple[str, str] | None, list[Pod]]
+        ] = []
         self.kinds: dict[str, Take] = {
             "ClusterQueue": self._cluster_queue,
             "Cohort": self._cohort,
@@ -138,7 +143,10 @@ class Kueue:
 
     def _flavor(self, given: Record, file: str) -> None:
         spec = mapping_at(given, "spec")
-        as_of_a_pod = {"nodeSelector": mapping_at(spec, "nodeLabels"), "tolerations": list_at(spec, "tolerations")}
+        as_of_a_pod = {
+            "nodeSelector": mapping_at(spec, "nodeLabels"),
+            "tolerations": list_at(spec, "tolerations"),
+        }
         place = place_of(as_of_a_pod, False, (file, ""), self._notes)
         taints = taints_of({"taints": list_at(spec, "nodeTaints")})
         self._flavors[name_of(given)] = _Flavor(place.selector, taints, place.tolerations)
@@ -150,7 +158,9 @@ class Kueue:
             if key not in _READ and value not in ({}, [], None, "None", ""):
                 self._note(*where, f"spec.{key}", "left out")
         parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
-        weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
+        weight = float(
+            quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1"))
+        )
         quotas: dict[Column, Amounts] = {}
         groups: list[tuple[list[str], list[str]]] = []
         for group in list_at(spec, "resourceGroups"):
@@ -162,7 +172,10 @@ class Kueue:
                         for kind, key in _KINDS.items()
                         if (value := part(entry, key, kind=(str, int, float))) is not None
                     }
-                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = {"nominal": Fraction(0), **amounts}
+                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = {
+                        "nominal": Fraction(0),
+                        **amounts,
+                    }
             names = [text_at(flavor, "name") for flavor in flavors]
             groups.append(([resource for resource, flavor in quotas if flavor in names], names))
         told = part(given, "status", "fairSharing", "weightedShare", kind=(int, float))
@@ -175,7 +188,9 @@ class Kueue:
         where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(given, "spec", "queueName")
         self._of_owner[namespace, owner] = queue
-        conditions = {text_at(entry, "type"): entry for entry in list_at(given, "status", "conditions")}
+        conditions = {
+            text_at(entry, "type"): entry for entry in list_at(given, "status", "conditions")
+        }
         if text_at(conditions.get("Finished", {}), "status") == "True":
             return
         reserved = conditions.get("QuotaReserved", {})
@@ -192,7 +207,22 @@ class Kueue:
                 raise Odd(f"count is {count}; expected a number from 0 on")
             priority = part(given, "spec", "priority", kind=int)
             pods.append(
-                Pod(file, name, namespace, owner, demand, place, "", since, labels, {}, "", count, gate, priority)
+                Pod(
+                    file,
+                    name,
+                    namespace,
+                    owner,
+                    demand,
+                    place,
+                    "",
+                    since,
+                    labels,
+                    {},
+                    "",
+                    count,
+                    gate,
+                    priority,
+                )
             )
         admission = mapping_at(given, "status", "admission")
         if admission:  # its quota is taken, and its pods are there or to come
@@ -235,7 +265,11 @@ class Kueue:
             return None
         queue = self._local.get((pod.namespace, str(local)))
         if queue is None or queue not in self._queues:
-            what = f"LocalQueue {local!r} is not there" if queue is None else f"ClusterQueue {queue!r} is not there"
+            what = (
+                f"LocalQueue {local!r} is not there"
+                if queue is None
+                else f"ClusterQueue {queue!r} is not there"
+            )
             if tell:
                 self._note(*pod.where, what, "it counts as one in no queue")
             return None
@@ -261,11 +295,15 @@ class Kueue:
         assert isinstance(pod.place, Place)
         own_place, places = pod.place, []
         for flavors in product(*choices):
-            if all(bears(taint, own_place.tolerations) for flavor in flavors for taint in flavor.taints):
+            if all(
+                bears(taint, own_place.tolerations) for flavor in flavors for taint in flavor.taints
+            ):
                 place = own_place
                 for flavor in flavors:
                     more = (*place.tolerations, *flavor.tolerations)
-                    place = place._replace(selector=(*place.selector, *flavor.labels), tolerations=more)
+                    place = place._replace(
+                        selector=(*place.selector, *flavor.labels), tolerations=more
+                    )
                 places.append(place)
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
 
@@ -274,8 +312,12 @@ class Kueue:
             one = self._queues[queue]
             above = self._above(one.parent)
             others = chain(self._queues.values(), self._cohorts.values())
-            clash = not above and (queue in self._cohorts or any(other.parent == queue for other in others))
-            self._paths[queue] = "/".join([*above, name_in_path(queue) + (" (ClusterQueue)" if clash else "")])
+            clash = not above and (
+                queue in self._cohorts or any(other.parent == queue for other in others)
+            )
+            self._paths[queue] = "/".join(
+                [*above, name_in_path(queue) + (" (ClusterQueue)" if clash else "")]
+            )
         return self._paths[queue]
 
     def _above(self, cohort: str) -> list[str]:
@@ -312,7 +354,9 @@ class Kueue:
         for path, total in below.items():
             if path in borrowing:
                 more = {r: limit for r, limit in borrowing[path].items() if limit is not None}
-                cluster.queue(path)["cap"] = {r: amount(r, total[r] + limit) for r, limit in more.items()}
+                cluster.queue(path)["cap"] = {
+                    r: amount(r, total[r] + limit) for r, limit in more.items()
+                }
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
                 cluster.queue(path)["cap"] = in_units(total)
 
@@ -323,7 +367,9 @@ class Kueue:
             column = self._column(resource, flavor)
             if column in row.setdefault("nominal", {}):
                 self._note(
-                    *one.where, f"several flavors of {resource!r} on the same nodes", "their quotas are added up"
+                    *one.where,
+                    f"several flavors of {resource!r} on the same nodes",
+                    "their quotas are added up",
                 )
             for kind in _KINDS:
                 amounts = row.setdefault(kind, {})
@@ -343,12 +389,19 @@ class Kueue:
     def _column(self, resource: str, flavor: str) -> str:
         """Return the column of a resource and flavor, with a condition where the flavor is of some nodes only."""
         labels = {line.key: line.values[0] for line in self._flavors.get(flavor, _Flavor()).labels}
-        return f"{resource}{AT}{condition_text(labels, f'flavor {flavor!r}')}" if labels else resource
+        return (
+            f"{resource}{AT}{condition_text(labels, f'flavor {flavor!r}')}" if labels else resource
+        )
 
     def _know_labels(self, cluster: Cluster) -> None:
         """Make labels of flavors known where no node has them: conditions name what there is."""
         known = {key for node in cluster.nodes.values() for key in node.attributes}
-        missing = {line.key: None for one in self._flavors.values() for line in one.labels if line.key not in known}
+        missing = {
+            line.key: None
+            for one in self._flavors.values()
+            for line in one.labels
+            if line.key not in known
+        }
         for name, node in list(cluster.nodes.items())[:1]:
             cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
 
@@ -365,7 +418,12 @@ class Kueue:
         """Put caps of 0 on what ClusterQueues do not cover; what pods run with nevertheless is left out of quotas."""
         for resource in sorted(self._ignored):
             what = "pods run with it in ClusterQueues that do not cover it"
-            self._note("", f"resource {resource!r}", what, "no quota counts it there: so Kueue is configured")
+            self._note(
+                "",
+                f"resource {resource!r}",
+                what,
+                "no quota counts it there: so Kueue is configured",
+            )
         for path, caps in self._uncovered.items():
             own = {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
             cluster.queue(path).setdefault("cap", {}).update(own)

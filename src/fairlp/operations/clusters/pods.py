@@ -27,7 +27,8 @@ from .cluster import (
     text_at,
 )
 
-# Where a pod may be: node selector, required node affinity, taints and tolerations, over all nodes at once.
+# Where a pod may be: node selector, required node affinity, taints and tolerations, over all nodes
+# at once.
 
 #: A node's own name, which fields of an affinity select by.
 NAME = "\0name"
@@ -80,19 +81,30 @@ def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
     spec : mapping
         The pod's.
     pinned : bool
-        Whether it is a DaemonSet's, whose pods are each bound to one node by name: that is left out.
+        Whether it is a DaemonSet's, whose pods are each bound to one node by name: that is left
+        out.
     where : tuple of str
         File and pod.
     notes : Notes
     """
     selector = mapping_at(spec, "nodeSelector")
     simple = tuple(Requirement(key, "In", (str(value),)) for key, value in sorted(selector.items()))
-    required = part(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    required = part(
+        spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"
+    )
     terms = None
     if required is not None:
-        found = [_term(entry, pinned, where, notes) for entry in list_at(required, "nodeSelectorTerms")]
+        found = [
+            _term(entry, pinned, where, notes) for entry in list_at(required, "nodeSelectorTerms")
+        ]
         terms = None if () in found else tuple(term for term in found if term is not None)
-    if part(spec, "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", kind=list):
+    if part(
+        spec,
+        "affinity",
+        "nodeAffinity",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+        kind=list,
+    ):
         notes.add(*where, "affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
     for kind in ("podAffinity", "podAntiAffinity"):
         if part(spec, "affinity", kind):
@@ -109,12 +121,20 @@ def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Require
             key, operator = text_at(line, "key"), text_at(line, "operator")
             if kind == "matchFields":
                 if pinned:
-                    notes.add(*where, "a DaemonSet's pod is bound to its node by name", "left out: all are one user")
+                    notes.add(
+                        *where,
+                        "a DaemonSet's pod is bound to its node by name",
+                        "left out: all are one user",
+                    )
                     continue
                 key = NAME if key == "metadata.name" else f"\0{key}"
             values = tuple(map(str, list_at(line, "values")))
             if operator not in _OPERATORS or (operator in ("Gt", "Lt") and not _whole(values)):
-                notes.add(*where, f"operator {shown(operator)} of {values!r} in node affinity", "this line is left out")
+                notes.add(
+                    *where,
+                    f"operator {shown(operator)} of {values!r} in node affinity",
+                    "this line is left out",
+                )
                 continue
             found.append(Requirement(key, operator, values))
     return None if empty else tuple(found)
@@ -169,7 +189,10 @@ class Nodes:
             found = [one for each in place.places if (one := self.allowed(each)) is not None]
             return np.asarray(np.any([np.zeros(len(self._kind), dtype=bool), *found], axis=0))
         assert isinstance(place, Place)
-        borne = np.array([all(bears(taint, place.tolerations) for taint in kind) for kind in self._kinds], dtype=bool)
+        borne = np.array(
+            [all(bears(taint, place.tolerations) for taint in kind) for kind in self._kinds],
+            dtype=bool,
+        )
         mask: np.ndarray = borne[self._kind]
         for line in place.selector:
             mask &= self._line(line)
@@ -205,8 +228,15 @@ def bears(taint: tuple[str, str, str], tolerations: tuple[Toleration, ...]) -> b
     """Whether tolerations let a pod be where a taint is."""
     key, value, effect = taint
     for one in tolerations:
-        same_value = one.operator == "Exists" or (one.operator in ("Equal", "") and one.value == value)
-        if one.effect in ("", effect) and one.key in ("", key) and same_value and (one.key or one.operator == "Exists"):
+        same_value = one.operator == "Exists" or (
+            one.operator in ("Equal", "") and one.value == value
+        )
+        if (
+            one.effect in ("", effect)
+            and one.key in ("", key)
+            and same_value
+            and (one.key or one.operator == "Exists")
+        ):
             return True
     return False
 
@@ -226,7 +256,8 @@ _SUFFIXES = {
 }
 #: Most digits and the largest power of ten: Kubernetes' own numbers end at 2**63.
 _MOST_DIGITS, _MOST_POWER = 40, 30
-#: CPU is counted in thousandths, so that amounts are whole; bytes in 2**20, so that they are exact in floats.
+#: CPU is counted in thousandths, so that amounts are whole; bytes in 2**20, so that they are exact
+#: in floats.
 CPU, MIB = Fraction(1000), Fraction(1, 2**20)
 
 
@@ -258,7 +289,9 @@ def quantity(value: Any) -> Fraction:
 
 def is_bytes(resource: str) -> bool:
     """Whether a resource is counted in bytes."""
-    return resource in ("memory", "ephemeral-storage", "storage") or resource.startswith("hugepages-")
+    return resource in ("memory", "ephemeral-storage", "storage") or resource.startswith(
+        "hugepages-"
+    )
 
 
 def unit_of(resource: str) -> str:
@@ -288,7 +321,8 @@ def in_units(amounts: Amounts) -> Floats:
     return {resource: amount(resource, value) for resource, value in amounts.items()}
 
 
-#: The fields of a pod's spec that Kubernetes documents; and those that bind where it runs and are not read.
+#: The fields of a pod's spec that Kubernetes documents; and those that bind where it runs and are
+#: not read.
 _KNOWN = frozenset(
     """
     activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
@@ -362,7 +396,9 @@ def pod_of(given: Record, file: str, notes: Notes) -> Pod | None:
         mapping_at(given, "metadata", "labels"),
         mapping_at(given, "metadata", "annotations"),
         text_at(given, "spec", "schedulerName"),
-        gate=", ".join(f"gate {text_at(gate, 'name')}" for gate in list_at(given, "spec", "schedulingGates")),
+        gate=", ".join(
+            f"gate {text_at(gate, 'name')}" for gate in list_at(given, "spec", "schedulingGates")
+        ),
         priority=part(given, "spec", "priority", kind=int),
     )
 
@@ -375,7 +411,11 @@ def asked(spec: Record, pinned: bool, where: Where, notes: Notes) -> tuple[Deman
                 notes.add(*where, f"spec.{key}", "left out: it cannot be expressed")
         elif key not in _KNOWN:
             notes.add(*where, f"unknown field spec.{key}", "left out")
-    demand = {resource: amount(resource, value) for resource, value in requests_of(spec).items() if value > 0}
+    demand = {
+        resource: amount(resource, value)
+        for resource, value in requests_of(spec).items()
+        if value > 0
+    }
     if not demand:
         notes.add(*where, "it requests nothing", "it counts as one of 'pods' only")
     demand[PODS] = 1.0

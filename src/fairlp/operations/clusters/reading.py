@@ -22,13 +22,16 @@ def snapshot(
     Parameters
     ----------
     path : str or Path
-        A file, or a folder of files of one scheduler: Kubernetes (with Kueue and Volcano), Slurm or YARN.
+        A file, or a folder of files of one scheduler: Kubernetes (with Kueue and Volcano), Slurm or
+        YARN.
     scheduler : {"kubernetes", "slurm", "yarn"}, optional
         By default told from what is in the files.
     capacity : {"whole", "free"}
-        Whether the instance is of all there is and all tasks, or of what is free and the tasks that wait.
+        Whether the instance is of all there is and all tasks, or of what is free and the tasks that
+        wait.
     by : {"owner", "queue"}
-        One user for each owner in a queue and each kind of task, or for all owners in the queue together.
+        One user for each owner in a queue and each kind of task, or for all owners in the queue
+        together.
 
     Returns
     -------
@@ -69,7 +72,8 @@ def snapshot(
             what = f"is of {' and '.join(found)}" if found else "is of no scheduler that is known"
             tables = next(filter(None, map(advice, files)), "")
             raise FileFormatError(
-                f"{path} {what}{tables}; expected a dump of one of {', '.join(readers)} (scheduler=… says which)"
+                f"{path} {what}{tables}; expected a dump of one of {', '.join(readers)} "
+                "(scheduler=… says which)"
             )
         scheduler = found[0]
     elif not found:  # nothing in them tells, and we are told

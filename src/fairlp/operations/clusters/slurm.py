@@ -41,7 +41,8 @@ from .cluster import (
 )
 from .sources import END, is_json, members
 
-# The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that may not be set.
+# The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that
+# may not be set.
 
 #: Hosts of one list, tasks of one array, and nodes of one job, at most.
 _MOST = 1_000_000
@@ -53,7 +54,14 @@ _MEMORY: dict[str, int | Fraction] = {
     "T": 1024**2,
     "P": 1024**3,
 }
-_COUNTED: dict[str, int | Fraction] = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+_COUNTED: dict[str, int | Fraction] = {
+    "": 1,
+    "K": 1024,
+    "M": 1024**2,
+    "G": 1024**3,
+    "T": 1024**4,
+    "P": 1024**5,
+}
 _AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?(?::([0-9]{1,9}))?")
 _PIECE = re.compile(r"[^,\[\]]+|\[[^\]]*\]|,|.", re.DOTALL)
@@ -68,7 +76,9 @@ def number(value: Any) -> float | None:
     (5.0, 5.0, None)
     """
     if isinstance(value, dict):
-        if part(value, "set", kind=bool, default=True) is False or part(value, "infinite", kind=bool):
+        if part(value, "set", kind=bool, default=True) is False or part(
+            value, "infinite", kind=bool
+        ):
             return None
         value = value.get("number")
     if value is None:
@@ -90,7 +100,9 @@ def tres(text: str) -> Amounts:
         name = name.removeprefix("gres/")
         size = _AMOUNT.fullmatch(amount)
         if not (name and equals and size):
-            raise Odd(f"{shown(entry)} in {shown(text)} is no amount; expected one such as 'mem=16G'")
+            raise Odd(
+                f"{shown(entry)} in {shown(text)} is no amount; expected one such as 'mem=16G'"
+            )
         units = _MEMORY if name == "mem" else _COUNTED
         found["memory" if name == "mem" else name] = Fraction(size[1]) * units[size[2].upper()]
     return _with_types(found)
@@ -110,7 +122,11 @@ def gres(text: str) -> Amounts:
             continue
         size = _AMOUNT.fullmatch(names[-1])
         kind = ":".join(names[:-1] if size and len(names) > 1 else names)
-        amount = Fraction(size[1]) * _COUNTED[size[2].upper()] if size and len(names) > 1 else Fraction(1)
+        amount = (
+            Fraction(size[1]) * _COUNTED[size[2].upper()]
+            if size and len(names) > 1
+            else Fraction(1)
+        )
         if kind not in ("", "(null)"):
             add_amounts(found, {kind: amount})
     return _with_types(found)
@@ -123,7 +139,9 @@ def _with_types(found: Amounts) -> Amounts:
         whole, colon, _ = name.partition(":")
         if colon:
             add_amounts(typed, {whole: amount})
-    return found | {whole: max(amount, found.get(whole, Fraction(0))) for whole, amount in typed.items()}
+    return found | {
+        whole: max(amount, found.get(whole, Fraction(0))) for whole, amount in typed.items()
+    }
 
 
 def hosts(text: str) -> list[str]:
@@ -141,7 +159,9 @@ def hosts(text: str) -> list[str]:
             found += ["".join(names) for names in product(*parts)] if parts else []
             parts = []
         elif piece.startswith("[") and piece.endswith("]"):
-            parts.append([name for entry in piece[1:-1].split(",") for name in _numbers(entry, text)])
+            parts.append(
+                [name for entry in piece[1:-1].split(",") for name in _numbers(entry, text)]
+            )
         elif piece in ("[", "]"):
             raise Odd(f"{shown(text)} is no list of hosts: a bracket is not closed")
         else:
@@ -179,19 +199,33 @@ def array_tasks(text: str) -> int:
     return max(count, 1)
 
 
-# Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as JSON.
+# Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as
+# JSON.
 
 _ROOT = "root"
 #: Columns by what they mean: those of sacctmgr, and of sshare.
 _SHARES = ("Share", "RawShares", "Fairshare")
-_READ = frozenset({"Cluster", "Account", "User", "Partition", "GrpTRES", "ParentName", "Par Name", *_SHARES})
+_READ = frozenset(
+    {"Cluster", "Account", "User", "Partition", "GrpTRES", "ParentName", "Par Name", *_SHARES}
+)
 #: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_PARENT``).
 _PARENT = "2147483647"
 #: What is told of decayed usage, and the columns that say it.
 _TOLD = {"usage": "RawUsage", "fairshare": "FairShare"}
 #: What sshare computes: nobody has set it.
 _COMPUTED = frozenset(
-    {"NormShares", "RawUsage", "NormUsage", "EffectvUsage", "FairShare", "LevelFS", "TRESRunMins", "ID", "Lft", "Rgt"}
+    {
+        "NormShares",
+        "RawUsage",
+        "NormUsage",
+        "EffectvUsage",
+        "FairShare",
+        "LevelFS",
+        "TRESRunMins",
+        "ID",
+        "Lft",
+        "Rgt",
+    }
 )
 
 
@@ -199,7 +233,8 @@ _COMPUTED = frozenset(
 class Account:
     """What is known of an account, or of a user in it: the account above, its share, and what it may have.
 
-    The share of an account is None where it is that of its parent; ``told`` is what sshare computes.
+    The share of an account is None where it is that of its parent; ``told`` is what sshare
+    computes.
     """
 
     parent: str | None
@@ -215,7 +250,9 @@ class Accounts:
         self._notes, self._note = notes, notes.add
         self._accounts: dict[str, Account] = {}
         self._users: dict[tuple[str, str], Account] = {}
-        self._read: set[tuple[bool, Any]] = set()  # whom sshare tells of (True), and whom associations
+        self._read: set[tuple[bool, Any]] = (
+            set()
+        )  # whom sshare tells of (True), and whom associations
         self._missing: set[str] = set()
         self._chains: dict[str, list[str]] = {}
 
@@ -226,7 +263,9 @@ class Accounts:
         flat = len({len(line) - len(line.lstrip(" ")) for line in lines[1:]}) == 1
         if flat and not {"ParentName", "Par Name"} & set(headers):
             what = "neither parents nor indentation tell which account is above which"
-            self._note(file, "line 1", what, "all stand at the root (sacctmgr … tree, format=…,ParentName)")
+            self._note(
+                file, "line 1", what, "all stand at the root (sacctmgr … tree, format=…,ParentName)"
+            )
         parents: list[str] = []  # the account at each depth of indentation
         for count, line in enumerate(lines[1:], 2):
             where = file, f"line {count}"
@@ -249,12 +288,24 @@ class Accounts:
             for header, cell in row.items():
                 if header not in _READ | _COMPUTED and cell.strip():
                     self._note(*where, f"column {header!r}", "left out")
-            share = next((row[header].strip() for header in _SHARES if row.get(header, "").strip()), "1")
+            share = next(
+                (row[header].strip() for header in _SHARES if row.get(header, "").strip()), "1"
+            )
             told = None
             if "RawShares" in row:
                 computed = {name: row.get(header, "").strip() for name, header in _TOLD.items()}
-                told = {name: float(cell) for name, cell in computed.items() if cell.replace(".", "", 1).isdecimal()}
-            self._take(where, (account, user, parent), share, partial(tres, row.get("GrpTRES", "").strip()), told)
+                told = {
+                    name: float(cell)
+                    for name, cell in computed.items()
+                    if cell.replace(".", "", 1).isdecimal()
+                }
+            self._take(
+                where,
+                (account, user, parent),
+                share,
+                partial(tres, row.get("GrpTRES", "").strip()),
+                told,
+            )
 
     def read_association(self, given: Any, file: str) -> None:
         """Take in an association as ``sacctmgr --json`` prints it."""
@@ -267,7 +318,9 @@ class Accounts:
             for entry in entries:
                 kind, name = text_at(entry, "type"), text_at(entry, "name")
                 unit = "M" if kind == "mem" else ""
-                texts.append(f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}")
+                texts.append(
+                    f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}"
+                )
             return tres(",".join(texts))
 
         parent = text_at(given, "parent_account")
@@ -278,10 +331,14 @@ class Accounts:
         name, parent = text_at(given, "name"), text_at(given, "parent")
         user = "USER" in list_at(given, "type")
         names = (parent, name, "") if user else (name, "", parent)
-        factor = number(mapping_at(given, "fairshare").get("factor")) if user else None  # accounts have none
+        factor = (
+            number(mapping_at(given, "fairshare").get("factor")) if user else None
+        )  # accounts have none
         computed = {"usage": number(given.get("usage")), "fairshare": factor}
         told = {key: value for key, value in computed.items() if value is not None}
-        self._take((file, f"share of {name!r}"), names, _share_as_text(given.get("shares")), dict, told)
+        self._take(
+            (file, f"share of {name!r}"), names, _share_as_text(given.get("shares")), dict, told
+        )
 
     def _take(
         self,
@@ -308,7 +365,11 @@ class Accounts:
         known: Any = self._users if user else self._accounts
         key: Any = (account, user) if user else account
         if (told is not None, key) in self._read:
-            self._note(*where, f"there is an earlier line of {user or account!r} in {account!r}", "left out")
+            self._note(
+                *where,
+                f"there is an earlier line of {user or account!r} in {account!r}",
+                "left out",
+            )
             return
         self._read.add((told is not None, key))
         one: Account = known.setdefault(key, Account(parent or None, weight, limits))
@@ -319,7 +380,11 @@ class Accounts:
 
     def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
         if share in ("parent", _PARENT):
-            done = "taken as 1" if of_user else "it weighs as much as all with tasks below it, who share at its parent"
+            done = (
+                "taken as 1"
+                if of_user
+                else "it weighs as much as all with tasks below it, who share at its parent"
+            )
             self._note(*where, "its share is that of its parent", done)
             return 1.0 if of_user else None
         if not share.isdecimal() or len(share) > 18:
@@ -341,7 +406,9 @@ class Accounts:
             names[at] = name_in_path(at)
             if at not in self._accounts and self._accounts and at not in self._missing:
                 self._missing.add(at)
-                self._note("", f"account {at!r}", "nothing tells where it stands", "it stands at the root")
+                self._note(
+                    "", f"account {at!r}", "nothing tells where it stands", "it stands at the root"
+                )
             at = self._accounts[at].parent if at in self._accounts else None
         if at in names:
             self._note("", f"account {at!r}", "it is above itself", "it counts as a root")
@@ -350,16 +417,22 @@ class Accounts:
 
     def fill(self, cluster: Cluster) -> None:
         """Put weights, caps and what sshare computes on the queues of a cluster whose jobs are known."""
-        found = {"/".join(self._above(a)) if a != _ROOT else "": one for a, one in self._accounts.items()}
+        found = {
+            "/".join(self._above(a)) if a != _ROOT else "": one for a, one in self._accounts.items()
+        }
         found |= {self.path(*names): one for names, one in self._users.items()}
         for path, one in found.items():
             cluster.queue(path).update({"weight": one.share, "cap": one.cap})
             if one.told:
                 cluster.told[path] = one.told
-        leaves = [leaf.queue for leaf, group in cluster.groups.items() if group.running or group.waiting]
+        leaves = [
+            leaf.queue for leaf, group in cluster.groups.items() if group.running or group.waiting
+        ]
         used = {here: None for queue in leaves for here in lineage(queue)}
         below: Counter[str] = Counter()
-        for path in sorted({**cluster.queues, **used}, key=len, reverse=True):  # those below come first
+        for path in sorted(
+            {**cluster.queues, **used}, key=len, reverse=True
+        ):  # those below come first
             row = cluster.queues.get(path, {"weight": 1.0})
             if row["weight"] is None:
                 row["weight"] = below[path] or 1.0
@@ -372,10 +445,13 @@ def _share_as_text(value: Any) -> str:
     share = number(value)
     if share is not None:
         return f"{share:.0f}"
-    return "parent" if isinstance(value, dict) and value.get("set") and value.get("infinite") else "1"
+    return (
+        "parent" if isinstance(value, dict) and value.get("set") and value.get("infinite") else "1"
+    )
 
 
-# Where a job of Slurm may run: its partitions, the features it asks of nodes, nodes it names or excludes.
+# Where a job of Slurm may run: its partitions, the features it asks of nodes, nodes it names or
+# excludes.
 
 _TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
 #: A disjunction of conjunctions of features.
@@ -391,7 +467,9 @@ class NodeRequest(NamedTuple):
     excluded: tuple[str, ...] = ()
 
 
-def may_be(place: Hashable, nodes: Mapping[str, tuple[Collection[str], Collection[str]]]) -> np.ndarray:
+def may_be(
+    place: Hashable, nodes: Mapping[str, tuple[Collection[str], Collection[str]]]
+) -> np.ndarray:
     """Return where jobs of a place may be: bool by node, of nodes with the partitions and features of each."""
     assert isinstance(place, NodeRequest)
     partitions, excluded = set(place.partitions), set(place.excluded)
@@ -459,12 +537,24 @@ def _one(tokens: deque[str], text: str) -> Wanted:
 
 _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _CLOSED = frozenset(
-    {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "FUTURE", "UNKNOWN", "NOT_RESPONDING"}
+    {
+        "DOWN",
+        "DRAIN",
+        "DRAINED",
+        "DRAINING",
+        "FAIL",
+        "FAILING",
+        "ERROR",
+        "FUTURE",
+        "UNKNOWN",
+        "NOT_RESPONDING",
+    }
     | {"INVALID_REG", "MAINTENANCE", "POWER_DOWN", "POWERED_DOWN", "POWERING_DOWN"}
 )
 _RUNS = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING"})
 _WAITS = frozenset({"PENDING", "REQUEUED"})
-#: Reasons of pending jobs that only lack room; all others (held, dependency, limits of a QOS or account, …) stop a job.
+#: Reasons of pending jobs that only lack room; all others (held, dependency, limits of a QOS or
+#: account, …) stop a job.
 _ROOM = frozenset({"", "None", "Priority", "Resources"})
 _ABOUT = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
 
@@ -520,7 +610,9 @@ class SlurmReader:
                 self.note(path.name, f"key {key!r}", "it is not read", "left out")
                 continue
             for entry in entries:
-                self.cluster.notes.take(take[key], entry, path.name, f"{key}:", "name", "job_id", "account")
+                self.cluster.notes.take(
+                    take[key], entry, path.name, f"{key}:", "name", "job_id", "account"
+                )
 
     def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "name")
@@ -562,7 +654,9 @@ class SlurmReader:
         runs = not states & _WAITS
         if "SUSPENDED" in states:
             self.note(*where, "it is suspended", "it counts as one that runs")
-        texts = (text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"])
+        texts = (
+            text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"]
+        )
         total = tres(next(filter(None, texts), ""))
         count = int(number(given.get("node_count")) or total.get("node", 0) or 1)
         if not 1 <= count <= _MOST:
@@ -578,7 +672,11 @@ class SlurmReader:
         else:
             tasks = text_at(given, "array_task_string")
             if "..." in tasks:
-                self.note(*where, "its list of array tasks is cut off", "those that it names count, and no others")
+                self.note(
+                    *where,
+                    "its list of array tasks is cut off",
+                    "those that it names count, and no others",
+                )
             waiting = count * array_tasks(tasks)
             parts = [("", self._share(total, count, where))]
             most = tasks.partition("%")[2] or str(int(number(given.get("array_max_tasks")) or 0))
@@ -637,11 +735,17 @@ class SlurmReader:
 
     def _throttle(self) -> None:
         """Hold the tasks of arrays beyond the number that may run at once (``1-10%2``)."""
-        runs = Counter(job.array for job in self.jobs.values() if job.array and not job.waiting and not job.held)
+        runs = Counter(
+            job.array
+            for job in self.jobs.values()
+            if job.array and not job.waiting and not job.held
+        )
         for name, job in self.jobs.items():
             most = self.throttles.get(name)
             if most and job.waiting > (free := max(most - runs[job.array], 0)):
-                self.jobs[name] = job._replace(waiting=free, held={f"array throttle (%{most})": job.waiting - free})
+                self.jobs[name] = job._replace(
+                    waiting=free, held={f"array throttle (%{most})": job.waiting - free}
+                )
 
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and what tells where jobs may be."""
@@ -685,7 +789,9 @@ def _allocation(given: Record) -> Iterator[tuple[str, Amounts]]:
     """Yield the nodes of a job with the CPUs and memory that it has there, of old and new versions of Slurm."""
     resources = mapping_at(given, "job_resources")
     nodes = resources.get("nodes")
-    entries = nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
+    entries = (
+        nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
+    )
     for entry in entries if isinstance(entries, list) else []:
         entry = mapping_at(entry)
         name = part(entry, "name", kind=str) or part(entry, "nodename", kind=str)
@@ -697,7 +803,14 @@ def _allocation(given: Record) -> Iterator[tuple[str, Amounts]]:
             memory = memory.get("allocated")
         if name:
             told = {"cpu": cpus, "memory": memory}
-            yield name, {r: Fraction(value) for r, value in told.items() if type(value) is int and value >= 0}
+            yield (
+                name,
+                {
+                    r: Fraction(value)
+                    for r, value in told.items()
+                    if type(value) is int and value >= 0
+                },
+            )
 
 
 def _time(value: Any) -> str | None:

@@ -35,7 +35,9 @@ def files_of(path: str | Path) -> list[Path]:
         raise FileFormatError(not_found(source))
     if not source.is_dir():
         return [source]
-    found = sorted(one for one in source.iterdir() if not one.name.startswith(".") and not one.is_dir())
+    found = sorted(
+        one for one in source.iterdir() if not one.name.startswith(".") and not one.is_dir()
+    )
     if not found:
         raise FileFormatError(f"{source} has no files; expected what a scheduler's tools print")
     return found
@@ -79,13 +81,17 @@ _FOR_PEOPLE = {
 def advice(path: Path) -> str:
     """Return what to print in place of a table for people; empty where a file is none that is known."""
     first = read_text(path).lstrip()[:80]
-    return next((f"; print it with {how}" for begin, how in _FOR_PEOPLE.items() if first.startswith(begin)), "")
+    return next(
+        (f"; print it with {how}" for begin, how in _FOR_PEOPLE.items() if first.startswith(begin)),
+        "",
+    )
 
 
 def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
     """Yield key and value of what is at the top of each document; the lists in `STREAMED` entry by entry.
 
-    An empty one of these is one entry ``[]``; entries of a list at the top have the key ``""``; `END` ends a document.
+    An empty one of these is one entry ``[]``; entries of a list at the top have the key ``""``;
+    `END` ends a document.
     """
     try:
         at = _skip(text, 0)
@@ -114,7 +120,9 @@ def _skip(text: str, at: int) -> int:
 def _expect(text: str, at: int, letters: str) -> str:
     found = text[at : at + 1]
     if not found or found not in letters:
-        raise json.JSONDecodeError(f"Expecting {' or '.join(repr(letter) for letter in letters)}", text, at)
+        raise json.JSONDecodeError(
+            f"Expecting {' or '.join(repr(letter) for letter in letters)}", text, at
+        )
     return found
 
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .cluster import Cluster, Floats, Notes, Odd, Record, Take, Where, larger, mapping_at, name_in_path, part, text_at
+from .cluster import (
+    Cluster,
+    Floats,
+    Notes,
+    Odd,
+    Record,
+    Take,
+    Where,
+    larger,
+    mapping_at,
+    name_in_path,
+    part,
+    text_at,
+)
 from .pods import Pod, in_units, name_of, namespace_of, quantities, quantity
 
 _HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
@@ -54,13 +67,16 @@ class Volcano:
             names or (name,),
             weights or (weight,),
             "" if names else text_at(spec, "parent"),
-            # what it deserves is reclaimed from those who borrow it as soon as the queue needs it, as a guarantee is
+            # what it deserves is reclaimed from those who borrow it as soon as the queue needs it,
+            # as a guarantee is
             in_units(larger(least, quantities(mapping_at(spec, "deserved")))),
             in_units(quantities(mapping_at(spec, "capability"))),
             where,
         )
 
-    def _hierarchy(self, annotations: Record, where: Where) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    def _hierarchy(
+        self, annotations: Record, where: Where
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Return the names from below the root down, and the weight of each; nothing where none are given."""
         path = text_at(annotations, _HIERARCHY)
         if not path:
@@ -74,7 +90,11 @@ class Volcano:
         except Odd:
             weights = []
         if len(weights) != len(names) or not all(weights):
-            self._note(*where, f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}", "each weight is taken as 1")
+            self._note(
+                *where,
+                f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}",
+                "each weight is taken as 1",
+            )
             weights = [1.0] * len(names)
         if not all(names):
             raise Odd(f"{_HIERARCHY} {path!r} has an empty name")
@@ -92,9 +112,15 @@ class Volcano:
 
     def queue_of(self, pod: Pod) -> str | None:
         """Return the path of the queue that a pod is in, None where it is in none."""
-        named = next((str(pod.annotations[key]) for key in _QUEUE_NAMES if pod.annotations.get(key)), None)
+        named = next(
+            (str(pod.annotations[key]) for key in _QUEUE_NAMES if pod.annotations.get(key)), None
+        )
         if named is None:
-            groups = [(pod.namespace, str(pod.annotations[key])) for key in _GROUP_NAMES if key in pod.annotations]
+            groups = [
+                (pod.namespace, str(pod.annotations[key]))
+                for key in _GROUP_NAMES
+                if key in pod.annotations
+            ]
             named = next((self._groups[group] for group in groups if group in self._groups), None)
         if named is None and pod.scheduler == "volcano" and self:
             named = "default"
@@ -129,9 +155,15 @@ class Volcano:
                 step = "/".join(steps[: len(steps) - k])
                 said = cluster.queue(step).setdefault("weight", weight)
                 if said != weight:
-                    self._note(*one.where, f"weight {weight:g} of {step!r}, where another says {said:g}", "left out")
+                    self._note(
+                        *one.where,
+                        f"weight {weight:g} of {step!r}, where another says {said:g}",
+                        "left out",
+                    )
             row = cluster.queue(path)
             if "cap" in row:
-                self._note(*one.where, f"an earlier queue stands at {path!r}", "its limits are left out")
+                self._note(
+                    *one.where, f"an earlier queue stands at {path!r}", "its limits are left out"
+                )
                 continue
             row["cap"], row["guarantee"] = one.cap, one.guarantee

@@ -1,7 +1,7 @@
 """YARN: ``ws/v1/cluster/scheduler``, ``nodes`` and ``apps`` of the ResourceManager, as JSON.
 
-It tells how much an application has, and in which partition, but not on which nodes: so the nodes of a partition are
-one server here.
+It tells how much an application has, and in which partition, but not on which nodes: so the nodes
+of a partition are one server here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from .cluster import (
 )
 from .sources import END, members
 
-# YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair scheduler.
+# YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair
+# scheduler.
 
 VCORES, MEMORY = "vcores", "memory"
 _ROOT = "root"
@@ -65,7 +66,12 @@ def resources_of(given: Any, flat: Any = None, memory: str = "", vcores: str = "
     for one in entries(informations, "resourceInformation"):
         name, value = text_at(one, "name"), part(one, "value", kind=int, default=0)
         found[{"memory-mb": MEMORY}.get(name, name)] = value
-    numbers = ((MEMORY, given, "memory"), (VCORES, given, "vCores"), (MEMORY, flat, memory), (VCORES, flat, vcores))
+    numbers = (
+        (MEMORY, given, "memory"),
+        (VCORES, given, "vCores"),
+        (MEMORY, flat, memory),
+        (VCORES, flat, vcores),
+    )
     for name, beside, key in numbers:
         value = part(beside, key, kind=int)
         if value is not None:
@@ -101,7 +107,9 @@ class YarnQueues:
 
     def _capacity(self, info: Any, path: str, above: tuple[Fraction, Fraction], file: str) -> None:
         """Take in the children of a queue; ``above`` are the fractions of all that it is guaranteed and may have."""
-        children = [mapping_at(one) for one in entries(part(info, "queues", kind=(dict, list)), "queue")]
+        children = [
+            mapping_at(one) for one in entries(part(info, "queues", kind=(dict, list)), "queue")
+        ]
         shares = [_percent(one, "capacity") for one in children]
         total = sum(shares, Fraction(0))
         absolute = [_absolute(one) for one in children]
@@ -114,17 +122,26 @@ class YarnQueues:
             where = file, f"queue {below!r}"
             weight = float(share)
             if limits is not None:
-                weight = float(max(Fraction(amount, together[r]) for r, amount in limits[0].items() if amount))
+                weight = float(
+                    max(Fraction(amount, together[r]) for r, amount in limits[0].items() if amount)
+                )
             elif not share:
                 own = part(one, "weight", kind=_NUMBER, default=-1)
                 weight = float(own) if own > 0 else LEAST_WEIGHT
                 if own <= 0:
-                    self._note(*where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}")
+                    self._note(
+                        *where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}"
+                    )
             state = part(one, "state", kind=str, default="RUNNING")
             if state != "RUNNING":
                 self._note(*where, f"its state is {state}", "left out: it counts as any other")
-            if one.get("userLimitFactor") not in (None, 1, 1.0) or one.get("userLimit") not in (None, 100):
-                self._note(*where, "limits of single users (userLimit, userLimitFactor)", "left out")
+            if one.get("userLimitFactor") not in (None, 1, 1.0) or one.get("userLimit") not in (
+                None,
+                100,
+            ):
+                self._note(
+                    *where, "limits of single users (userLimit, userLimitFactor)", "left out"
+                )
             for entry in entries(part(one, "capacities"), "queueCapacitiesByPartition"):
                 label = text_at(entry, "partitionName")
                 if label:
@@ -135,18 +152,32 @@ class YarnQueues:
             most = _percent(one, "maxCapacity", 100) / _HUNDRED * above[1]
             if "absoluteMaxCapacity" in one:
                 most = _percent(one, "absoluteMaxCapacity") / _HUNDRED
-            self._add(below, weight=weight, **dict(zip(("guarantee", "cap"), limits or (least, most), strict=True)))
+            self._add(
+                below,
+                weight=weight,
+                **dict(zip(("guarantee", "cap"), limits or (least, most), strict=True)),
+            )
             self._capacity(one, below, (least, most), file)
 
     def _fair(self, info: Record, above: str, file: str) -> None:
         """Take in a queue of the fair scheduler, and those below it."""
         name = text_at(info, "queueName")
-        names = [name_in_path(step) for step in name.split(".")[1:]] if name.startswith(f"{_ROOT}.") else []
-        path = "/".join(names) if names or name == _ROOT else f"{above}/{name_in_path(name)}".lstrip("/")
+        names = (
+            [name_in_path(step) for step in name.split(".")[1:]]
+            if name.startswith(f"{_ROOT}.")
+            else []
+        )
+        path = (
+            "/".join(names)
+            if names or name == _ROOT
+            else f"{above}/{name_in_path(name)}".lstrip("/")
+        )
         weight = part(info, "weight", kind=_NUMBER)
         where = file, f"queue {path!r}"
         if weight is None and path:
-            self._note(*where, "its weight is not printed (the allocation file has it)", "taken as 1")
+            self._note(
+                *where, "its weight is not printed (the allocation file has it)", "taken as 1"
+            )
         weight = 1.0 if weight is None else float(positive(weight, where, self._notes))
         least, most = (resources_of(part(info, key)) for key in ("minResources", "maxResources"))
         self._add(path, weight=weight, guarantee=least, cap=most)
@@ -177,7 +208,11 @@ class YarnQueues:
                     given = {resource: given * amount for resource, amount in total.items()}
                 if what == "cap":  # one of all there is says nothing
                     given = {r: a for r, a in given.items() if a < total.get(r, math.inf)}
-                there[what] = {resource: float(amount) for resource, amount in given.items() if amount or what == "cap"}
+                there[what] = {
+                    resource: float(amount)
+                    for resource, amount in given.items()
+                    if amount or what == "cap"
+                }
 
 
 def _absolute(given: Record) -> tuple[Resources, Resources] | None:
@@ -222,7 +257,10 @@ class YarnReader:
 
     def read(self, path: Path) -> None:
         """Take in a file."""
-        takes, notes = {"nodes": ("node", self._node), "apps": ("app", self._app)}, self.cluster.notes
+        takes, notes = (
+            {"nodes": ("node", self._node), "apps": ("app", self._app)},
+            self.cluster.notes,
+        )
         for key, value in members(read_text(path), path):
             with notes.noting(path.name, key):
                 if key in takes:
@@ -247,15 +285,23 @@ class YarnReader:
             return
         self.nodes.add(name)
         used = resources_of(part(given, "usedResource"), given, "usedMemoryMB", "usedVirtualCores")
-        left = resources_of(part(given, "availableResource"), given, "availMemoryMB", "availableVirtualCores")
+        left = resources_of(
+            part(given, "availableResource"), given, "availMemoryMB", "availableVirtualCores"
+        )
         if not used and not left:
             raise Odd("nothing tells what it has")
         labels = list_at(given, "nodeLabels")
         label = str(labels[0]) if labels else ""
         if len(labels) > 1:
-            self.note(*where, f"labels {labels[1:]!r}", "left out: a node is of its first partition")
+            self.note(
+                *where, f"labels {labels[1:]!r}", "left out: a node is of its first partition"
+            )
         if state == "DECOMMISSIONING":
-            self.note(*where, "it takes no new containers (DECOMMISSIONING)", "it counts with what it runs")
+            self.note(
+                *where,
+                "it takes no new containers (DECOMMISSIONING)",
+                "it counts with what it runs",
+            )
             left = {}
         here = self.offered.setdefault(label, {})
         for total, amounts in ((here, used), (here, left), (self.used, used)):
@@ -279,7 +325,9 @@ class YarnReader:
             cluster.add(Node(partition_name(label), whole, {"partition": label}))
         if cluster.nodes:
             what = "nothing tells on which nodes containers run"
-            cluster.note("", f"{len(self.nodes)} nodes", what, "the nodes of a partition are one server")
+            cluster.note(
+                "", f"{len(self.nodes)} nodes", what, "the nodes of a partition are one server"
+            )
         total: Resources = {}
         for amounts in self.offered.values():
             add_amounts(total, amounts)
@@ -291,8 +339,13 @@ class YarnReader:
                 self._place(given, where, held)
         for resource in sorted({*held, *self.used}):
             if self.nodes and held.get(resource, 0) != self.used.get(resource, 0):
-                what = f"nodes say that {self.used.get(resource, 0)} are in use, applications {held.get(resource, 0)}"
-                cluster.note("", f"resource {resource!r}", what, "what applications say is what is observed")
+                what = (
+                    f"nodes say that {self.used.get(resource, 0)} are in use, applications "
+                    f"{held.get(resource, 0)}"
+                )
+                cluster.note(
+                    "", f"resource {resource!r}", what, "what applications say is what is observed"
+                )
         labels = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
         return cluster, lambda place: np.array([label == place for label in labels], dtype=bool)
 
@@ -312,7 +365,12 @@ class YarnReader:
                 what = f"its {containers} containers are not alike"
                 self.note(*where, what, "it counts as equal parts of what it has")
             demand = demand_of({resource: amount // parts for resource, amount in amounts.items()})
-            self.cluster.run(leaf._replace(demand=demand, place=partition), partition_name(partition), where, parts)
+            self.cluster.run(
+                leaf._replace(demand=demand, place=partition),
+                partition_name(partition),
+                where,
+                parts,
+            )
         asked = 0
         since, priority = _time(given.get("startedTime")), given.get("priority")
         priority = priority if type(priority) is int else None
@@ -320,13 +378,20 @@ class YarnReader:
             asked += count
             self.cluster.wait(leaf._replace(demand=demand, place=partition), count, since, priority)
         if not asked and given["state"] != "RUNNING":
-            self.note(*where, f"it is {given['state']}, and nothing tells what it asks for", "left out")
+            self.note(
+                *where, f"it is {given['state']}, and nothing tells what it asks for", "left out"
+            )
 
     def _has(self, given: Record) -> Iterator[tuple[str, Resources]]:
         """Yield the partitions in which an application has something, and what."""
-        usages = part(given, "resourceInfo", "resourceUsagesByPartition", kind=(list, dict), default=[])
+        usages = part(
+            given, "resourceInfo", "resourceUsagesByPartition", kind=(list, dict), default=[]
+        )
         whole = resources_of(None, given, "allocatedMB", "allocatedVCores")
-        found = [(text_at(one, "partitionName"), resources_of(part(one, "used"))) for one in entries(usages, "")]
+        found = [
+            (text_at(one, "partitionName"), resources_of(part(one, "used")))
+            for one in entries(usages, "")
+        ]
         for resource, amount in whole.items():
             if sum(amounts.get(resource, 0) for _, amounts in found) != amount:
                 found = [(text_at(given, "appNodeLabelExpression"), whole)]

@@ -36,7 +36,8 @@ def need(name: str) -> Any:
 MOST_BARS = 30
 #: Queues with a colour of their own.
 _COLOURED = 8
-#: Okabe and Ito's colours without black and the palest: told apart by colour-blind readers, on light and dark alike.
+#: Okabe and Ito's colours without black and the palest: told apart by colour-blind readers, on
+#: light and dark alike.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#A6761D")
 _OTHERS = "#8A8F98"
 _FREE = "#8A8F9833"
@@ -60,8 +61,8 @@ def charts(
     Returns
     -------
     dict of str to altair.Chart
-        ``queues`` and ``who`` (where there are queues), ``users``, ``servers``, ``mechanisms``. Of more than
-        ``MOST_BARS`` rows the largest are drawn.
+        ``queues`` and ``who`` (where there are queues), ``users``, ``servers``, ``mechanisms``. Of
+        more than ``MOST_BARS`` rows the largest are drawn.
 
     Raises
     ------
@@ -97,7 +98,9 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
         else {"fair": "fair_share"}
     )
     columns = {"name": [str(label) for label in part.index]}
-    rows = pd.concat([pd.DataFrame(columns | {"kind": k, "share": part[c].to_numpy()}) for k, c in kinds.items()])
+    rows = pd.concat(
+        [pd.DataFrame(columns | {"kind": k, "share": part[c].to_numpy()}) for k, c in kinds.items()]
+    )
     y = alt.Y("name:N", sort=columns["name"], title=None, axis=alt.Axis(labelLimit=360))
     bars = alt.Chart(rows).mark_bar().encode(
         y=y,
@@ -120,7 +123,10 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
             .encode(
                 y=y,
                 x="guarantee:Q",
-                tooltip=[alt.Tooltip("name:N", title=what), alt.Tooltip("guarantee:Q", format=".3~p")],
+                tooltip=[
+                    alt.Tooltip("name:N", title=what),
+                    alt.Tooltip("guarantee:Q", format=".3~p"),
+                ],
             )
         )
     said = "what each has and what is fair" if len(kinds) > 1 else "what is fair for each"
@@ -138,10 +144,15 @@ def who_has_what(facts: Facts) -> Any:
     level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)
     at = tree.at_depth(level)
     amounts = comparison.has[:, None] * instance.demands / instance.pool
-    parts = np.column_stack([np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T])
+    parts = np.column_stack(
+        [np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T]
+    )
     order = [int(v) for v in largest_first(parts.max(axis=1)) if parts[v].any()]
     named = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
-    bands = [(str(tree.paths[v]) or "(root)", colour, parts[v]) for v, colour in zip(named, COLOURS, strict=False)]
+    bands = [
+        (str(tree.paths[v]) or "(root)", colour, parts[v])
+        for v, colour in zip(named, COLOURS, strict=False)
+    ]
     rest = order[len(named) :]
     if rest:
         bands.append((f"{len(rest)} others", _OTHERS, parts[rest].sum(axis=0)))
@@ -162,7 +173,9 @@ def who_has_what(facts: Facts) -> Any:
         tooltip=["resource:N", "queue:N", alt.Tooltip("part:Q", format=".1%")],
     )  # fmt: skip
     return _finished(
-        chart, f"Which queues of level {level} have which part of each resource", 44 * len(instance.resources) + 20
+        chart,
+        f"Which queues of level {level} have which part of each resource",
+        44 * len(instance.resources) + 20,
     )
 
 
@@ -178,17 +191,26 @@ def heat(in_use: pd.DataFrame) -> Any:
     ]
     data = pd.DataFrame(rows, columns=["class", "resource", "used"])
     base = alt.Chart(data).encode(
-        y=alt.Y("class:N", sort=[str(name) for name in part.index], title=None, axis=alt.Axis(labelLimit=360)),
+        y=alt.Y(
+            "class:N",
+            sort=[str(name) for name in part.index],
+            title=None,
+            axis=alt.Axis(labelLimit=360),
+        ),
         x=alt.X("resource:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
         tooltip=["class:N", "resource:N", alt.Tooltip("used:Q", format=".1%", title="in use")],
     )
     scale = alt.Scale(domain=[0, 1], range=["#DCE9F5", "#08519C"], clamp=True)
-    cells = base.mark_rect().encode(color=alt.Color("used:Q", title="in use", scale=scale, legend=None))
+    cells = base.mark_rect().encode(
+        color=alt.Color("used:Q", title="in use", scale=scale, legend=None)
+    )
     words = base.mark_text(fontSize=12).encode(
         text=alt.Text("used:Q", format=".0%"),
         color=alt.condition("datum.used > 0.45", alt.value("white"), alt.value("#10243A")),
     )
-    return _finished(alt.layer(cells, words), "Part of each class of servers in use", 30 * len(part) + 30)
+    return _finished(
+        alt.layer(cells, words), "Part of each class of servers in use", 30 * len(part) + 30
+    )
 
 
 def compared(figures: pd.DataFrame) -> Any:
@@ -196,7 +218,9 @@ def compared(figures: pd.DataFrame) -> Any:
     alt = need("altair")
     used = [column for column in figures.columns if str(column).endswith(" used")]
     # of a figure that is 0 everywhere there is nothing to see
-    shown = [column for column in [*used, "smallest share", "median share"] if figures[column].max() > 0]
+    shown = [
+        column for column in [*used, "smallest share", "median share"] if figures[column].max() > 0
+    ]
     rows = [
         (str(name), column, float(value))
         for column in shown
@@ -228,6 +252,8 @@ def _finished(chart: Any, words: str, height: int) -> Any:
 def _configured(chart: Any, words: str) -> Any:
     made = chart.properties(description=words)
     made = made.configure(background="transparent", font=_FONT).configure_view(stroke=None)
-    return made.configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal").configure_legend(
+    return made.configure_axis(
+        labelFontSize=12, titleFontSize=12, titleFontWeight="normal"
+    ).configure_legend(
         orient="bottom", columns=3, labelFontSize=12, labelLimit=160, titleFontSize=12
     )

@@ -24,7 +24,9 @@ from .subject import Classes
 # What to buy next: what one more unit of a capacity is worth, by class of servers.
 
 
-def next_to_buy(fair: Allocation, classes: Classes, oversized: Oversized = "divide") -> pd.DataFrame | None:
+def next_to_buy(
+    fair: Allocation, classes: Classes, oversized: Oversized = "divide"
+) -> pd.DataFrame | None:
     """Return the prices of capacity by class and resource, dearest first; None where the mechanism has none.
 
     Parameters
@@ -38,10 +40,10 @@ def next_to_buy(fair: Allocation, classes: Classes, oversized: Oversized = "divi
     Returns
     -------
     DataFrame
-        ``class``, ``resource``, ``unit``, ``price`` of one unit on a server of the class (at most what one more adds to
-        the level of the round in which capacity first ends), ``worth`` (of all that has a price, the part that the
-        class's amount is worth) and ``server`` (the same of one server more of the class, all its resources). What has
-        no price is left out.
+        ``class``, ``resource``, ``unit``, ``price`` of one unit on a server of the class (at most
+        what one more adds to the level of the round in which capacity first ends), ``worth`` (of
+        all that has a price, the part that the class's amount is worth) and ``server`` (the same of
+        one server more of the class, all its resources). What has no price is left out.
     """
     priced = _priced(fair, oversized)
     if priced is None or priced.prices_array is None:
@@ -59,9 +61,13 @@ def next_to_buy(fair: Allocation, classes: Classes, oversized: Oversized = "divi
             amount = float(classes.capacities[k, r])
             resource = str(instance.resources[r])
             unit = instance.units.get(resource, "")
-            rows.append((name, resource, unit, float(most[r]), most[r] * amount / whole, server / whole))
+            rows.append(
+                (name, resource, unit, float(most[r]), most[r] * amount / whole, server / whole)
+            )
     columns = ["class", "resource", "unit", "price", "worth", "server"]
-    return pd.DataFrame(rows, columns=columns).sort_values("worth", ascending=False, kind="stable", ignore_index=True)
+    return pd.DataFrame(rows, columns=columns).sort_values(
+        "worth", ascending=False, kind="stable", ignore_index=True
+    )
 
 
 def _priced(fair: Allocation, oversized: Oversized) -> Allocation | None:
@@ -79,7 +85,8 @@ def _priced(fair: Allocation, oversized: Oversized) -> Allocation | None:
 
 #: Pairs of users and servers up to which every mechanism is compared and every property asked.
 MOST_PAIRS = 250_000
-#: What is left out beyond that: it looks at every pair of users, or solves a program of every user and server.
+#: What is left out beyond that: it looks at every pair of users, or solves a program of every user
+#: and server.
 _COSTLY = ("Pareto-optimal", "non-wasteful", "leximin", "PS-DSF")
 #: What a page calls that which runs now.
 OBSERVED = "observed"
@@ -112,11 +119,14 @@ class Facts:
         """Users of both dumps, or of one: tasks, waiting and owed before and now; by how much of the cluster moved."""
         assert self.earlier is not None
         now, before = (
-            one.users[["tasks", "waiting", "owed"]].rename(index=str) for one in (self.share_comparison, self.earlier)
+            one.users[["tasks", "waiting", "owed"]].rename(index=str)
+            for one in (self.share_comparison, self.earlier)
         )
         table = pd.concat([now, before.add_suffix("_before")], axis=1).fillna(0.0)
         table.insert(0, "change", table["tasks"] - table["tasks_before"])
-        share = pd.Series(self.share_comparison.share_of_a_task, index=now.index).reindex(table.index)
+        share = pd.Series(self.share_comparison.share_of_a_task, index=now.index).reindex(
+            table.index
+        )
         gone = pd.Series(self.earlier.share_of_a_task, index=before.index).reindex(table.index)
         by = (table["change"] * share.fillna(gone)).abs().to_numpy()
         return table.iloc[largest_first(by)]
@@ -131,10 +141,14 @@ class Facts:
         """Fraction in use, classes × resources; NaN where there is no capacity."""
         instance, classes = self.share_comparison.instance, self.classes
         usage = self.share_comparison.allocation.usage.to_numpy()
-        used = np.column_stack([np.bincount(classes.of, weights=u, minlength=len(classes.names)) for u in usage.T])
+        used = np.column_stack(
+            [np.bincount(classes.of, weights=u, minlength=len(classes.names)) for u in usage.T]
+        )
         there = classes.capacities > 0
         fraction = np.divide(used, classes.capacities, out=np.full(used.shape, np.nan), where=there)
-        return pd.DataFrame(fraction, index=classes.names, columns=list(map(str, instance.resources)))
+        return pd.DataFrame(
+            fraction, index=classes.names, columns=list(map(str, instance.resources))
+        )
 
     @cached_property
     def compared(self) -> dict[str, Allocation | None]:
@@ -142,13 +156,20 @@ class Facts:
         comparison = self.share_comparison
         names = list(self.mechanisms or ())
         if not names:
-            rows = [row for row in TABLE.values() if row.compared and row.undefined(comparison.instance) is None]
+            rows = [
+                row
+                for row in TABLE.values()
+                if row.compared and row.undefined(comparison.instance) is None
+            ]
             names = [
                 row.name
                 for row in rows
-                if not is_large(comparison.instance) or getattr(row.prove, "func", None) is by_rounds
+                if not is_large(comparison.instance)
+                or getattr(row.prove, "func", None) is by_rounds
             ]
-        others = [name for name in names if getattr(name, "name", name) != comparison.fair.mechanism]
+        others = [
+            name for name in names if getattr(name, "name", name) != comparison.fair.mechanism
+        ]
         now = {} if comparison.subject.observed is None else {OBSERVED: comparison.subject.observed}
         shared = allocate_all(comparison.instance, others, oversized=self.oversized)
         found = {name: getattr(one, "last", one) for name, one in shared.items()}
@@ -157,7 +178,9 @@ class Facts:
     @cached_property
     def comparison(self) -> pd.DataFrame:
         """Figures of the mechanisms: total tasks, shares, use of each resource."""
-        return comparison_table(self.share_comparison.instance, self.compared, "summary").drop(columns="seconds")
+        return comparison_table(self.share_comparison.instance, self.compared, "summary").drop(
+            columns="seconds"
+        )
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:
@@ -168,7 +191,9 @@ class Facts:
     def findings(self) -> pd.DataFrame:
         """What the audit says of what runs now (of what is fair, where nothing is known to run)."""
         comparison = self.share_comparison
-        given = comparison.subject.tasks if comparison.subject.tasks is not None else comparison.fair
+        given = (
+            comparison.subject.tasks if comparison.subject.tasks is not None else comparison.fair
+        )
         return audit(comparison.instance, given, asked_of(comparison.instance))
 
     @cached_property
@@ -204,10 +229,13 @@ def left_out_of(instance: Instance) -> list[str]:
 def judged(found: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the findings with their answers in words (kept, broken, not checked), and a sentence on the others.
 
-    Properties that cannot apply to the instance are left out, and the sentence names them; it is empty where all apply.
+    Properties that cannot apply to the instance are left out, and the sentence names them; it is
+    empty where all apply.
     """
     there = ~found["witness"].str.startswith("vacuous: ")
     words = {True: "kept", False: "broken"}
-    shown = found[there].assign(holds=[words.get(held, "not checked") for held in found["holds"][there]])
+    shown = found[there].assign(
+        holds=[words.get(held, "not checked") for held in found["holds"][there]]
+    )
     names = ", ".join(map(str, found.index[~there]))
     return shown, f"not about such an instance: {names} (--csv and --json say why)" if names else ""

@@ -10,7 +10,8 @@ from ...models.instances.problem import largest_first, quantity
 from .share_comparison import ROOM, ShareComparison
 from .subject import chosen
 
-#: Users who are short, and reasons of tasks that may not run yet, that are named; the others are counted together.
+#: Users who are short, and reasons of tasks that may not run yet, that are named; the others are
+#: counted together.
 _USERS, _REASONS = 3, 3
 #: What each scheduler promises, which the rule follows, and what its dump does not tell.
 _PROMISES = {
@@ -32,14 +33,17 @@ def headline(comparison: ShareComparison) -> list[str]:
     if nowhere and subject.tasks is not None:
         names = ", ".join(str(comparison.instance.users[n]) for n in nowhere[:_REASONS])
         found.append(
-            f"Waiting, but they fit on no server as it is now: {_tasks(comparison.waiting[nowhere].sum())} ({names})."
+            "Waiting, but they fit on no server as it is now: "
+            f"{_tasks(comparison.waiting[nowhere].sum())} ({names})."
         )
     if len(subject.held):
         counts = subject.held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
         said = [f"{reason}: {count:,}" for reason, count in counts.iloc[:_REASONS].items()]
         if len(counts) > _REASONS:
             said.append(f"other reasons: {counts.iloc[_REASONS:].sum():,}")
-        found.append(f"Not runnable yet, and owed nothing: {_tasks(counts.sum())} ({'; '.join(said)}).")
+        found.append(
+            f"Not runnable yet, and owed nothing: {_tasks(counts.sum())} ({'; '.join(said)})."
+        )
     if len(subject.homeless):
         names = ", ".join(map(str, subject.homeless["user"].iloc[:_REASONS]))
         waits = _tasks(subject.homeless["tasks"].sum())
@@ -50,7 +54,13 @@ def headline(comparison: ShareComparison) -> list[str]:
 def _hidden(comparison: ShareComparison) -> list[str]:
     """Return that nodes and tasks disagree, and what to ask for."""
     instance, hidden = comparison.instance, comparison.subject.hidden
-    seen = dict(zip(instance.resources, comparison.allocation.usage.to_numpy().sum(axis=0).tolist(), strict=True))
+    seen = dict(
+        zip(
+            instance.resources,
+            comparison.allocation.usage.to_numpy().sum(axis=0).tolist(),
+            strict=True,
+        )
+    )
     said = [
         f"{_quantity(comparison, resource, more + seen[resource])} in use by the nodes, "
         f"{_quantity(comparison, resource, seen[resource])} by the tasks in this dump"
@@ -58,7 +68,8 @@ def _hidden(comparison: ShareComparison) -> list[str]:
     ]
     return [
         f"The dump does not show all tasks: {'; '.join(said)}.",
-        "The rest counts as used and belongs to nobody here. Print the dump again with the rights of an operator, so "
+        "The rest counts as used and belongs to nobody here. Print the dump again with the rights "
+        "of an operator, so "
         "that it lists the tasks of all users.",
     ]
 
@@ -82,16 +93,24 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     short = short[largest_first(by[short])]
     n = int(short[0])
     label, row = comparison.instance.users[n], comparison.users.iloc[n]
-    next_ones = [f"{comparison.instance.users[k]} ({_tasks(int(comparison.owed[k]))})" for k in short[1:_USERS]]
+    next_ones = [
+        f"{comparison.instance.users[k]} ({_tasks(int(comparison.owed[k]))})"
+        for k in short[1:_USERS]
+    ]
     if short.size > _USERS:
         next_ones.append(f"{short.size - _USERS:,} other users")
     others = f" Short too: {', '.join(next_ones)}." if next_ones else ""
     demand = ", ".join(
         _quantity(comparison, resource, amount)
-        for resource, amount in zip(comparison.instance.resources, comparison.instance.demands[n].tolist(), strict=True)
+        for resource, amount in zip(
+            comparison.instance.resources, comparison.instance.demands[n].tolist(), strict=True
+        )
         if amount > 0 and resource != "pods"  # of which every pod needs one
     )
-    first = f"Not fair: {label} is {_tasks(int(comparison.owed[n]))} short of its fair share ({demand} each)."
+    first = (
+        f"Not fair: {label} is {_tasks(int(comparison.owed[n]))} short of its fair share ({demand} "
+        "each)."
+    )
     return [first + others, _remedy(comparison, row)]
 
 
@@ -101,23 +120,35 @@ def _remedy(comparison: ShareComparison, row: Any) -> str:
         return f"There is room for it now on {row['where']}: the scheduler has not placed it yet."
     resource = row["blocked_by"].removeprefix("cap of ")
     if row["blocked_by"] != resource:
-        return f"The cap of {row['where']} on {resource} stops it: raise that cap, or let others below it give way."
+        return (
+            f"The cap of {row['where']} on {resource} stops it: raise that cap, or let others "
+            "below it give way."
+        )
     if row["beyond_fair"]:
         holder, amount = next(iter(row["beyond_fair"].items()))
         return (
-            f"{holder} holds {_quantity(comparison, resource, amount)} beyond its fair share on the servers where it "
+            f"{holder} holds {_quantity(comparison, resource, amount)} beyond its fair share on "
+            "the servers where it "
             "could run. Its tasks would fit as those end."
         )
-    return f"Nobody holds {resource} beyond its fair share there: it waits until tasks end, or for more servers."
+    return (
+        f"Nobody holds {resource} beyond its fair share there: it waits until tasks end, or for "
+        "more servers."
+    )
 
 
 def _rule(comparison: ShareComparison) -> str:
     """Return what fair means here, and why."""
     queues = comparison.instance.tree
     if queues.quotas and comparison.fair.mechanism == chosen(comparison.instance, None):
-        why = "Kueue gives every queue its nominal quota first, and shares what is lent by dominant resource shares"
+        why = (
+            "Kueue gives every queue its nominal quota first, and shares what is lent by dominant "
+            "resource shares"
+        )
     elif promise := _PROMISES.get(comparison.subject.scheduler):
-        why = promise.format("not in the dump, so that" if comparison.subject.shares.empty else "in the dump, and")
+        why = promise.format(
+            "not in the dump, so that" if comparison.subject.shares.empty else "in the dump, and"
+        )
     elif not queues.is_flat:
         why = "the scheduler shares among queues first, and inside a queue among its users"
     else:

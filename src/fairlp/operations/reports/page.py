@@ -25,7 +25,9 @@ from .subject import Given, Subject, subject_of
 from .what_if import edited
 
 #: Suffixes of other formats, which a page would be taken for.
-_OTHERS = frozenset({".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"})
+_OTHERS = frozenset(
+    {".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"}
+)
 
 
 def report(
@@ -49,12 +51,13 @@ def report(
     output : str or Path
         The file, usually ``.html``; it appears whole, and replaces what is there.
     compare : sequence of str or Mechanism, optional
-        Mechanisms to compare; by default all that are defined (of many users and servers those that are quick).
+        Mechanisms to compare; by default all that are defined (of many users and servers those that
+        are quick).
     weights : mapping, optional
         Other weights of queues or users, as for :func:`fairlp.what_if`.
     exclude : iterable of str, optional
-        Queues (with all below them) and users to leave out, such as namespaces of the system: what they have counts as
-        used, and is no part of what is fair.
+        Queues (with all below them) and users to leave out, such as namespaces of the system: what
+        they have counts as used, and is no part of what is fair.
     since : Snapshot, Instance, str or Path, optional
         The same cluster before: the page also says who moved, and who still waits.
 
@@ -75,7 +78,9 @@ def report(
     return write(facts(subject, mechanism, compare, earlier, **options), output)
 
 
-def reported(subject: Subject, weights: Mapping[Any, float] | None, exclude: Iterable[str]) -> Subject:
+def reported(
+    subject: Subject, weights: Mapping[Any, float] | None, exclude: Iterable[str]
+) -> Subject:
     """Return what a report is about, with other weights and without some users; see :func:`report`."""
     left = subject.without(exclude)
     return replace(left, instance=edited(left.instance, None, weights, None)) if weights else left
@@ -104,19 +109,26 @@ def write(found: Facts, output: str | Path) -> Path:
 def require_html(output: str | Path) -> None:
     """Raise where the suffix is that of another format."""
     if (suffix := Path(output).suffix.lower()) in _OTHERS:
-        raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
+        raise FileFormatError(
+            f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected "
+            ".html"
+        )
 
 
 def page(facts: Facts) -> str:
     """Return the page as text."""
     own = files(__package__)
-    css, script, template = (own.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html.j2"))
+    css, script, template = (
+        own.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html.j2")
+    )
     bundle = _bundle()
     specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
     # Vega puts names into expressions, where these two end a line
     specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
     jinja = need("jinja2")
-    environment = jinja.Environment(autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined)
+    environment = jinja.Environment(
+        autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined
+    )
     environment.filters |= {"shown": shown, "raw": raw, "short": short}
     subject = facts.share_comparison.subject
     return str(
@@ -153,6 +165,9 @@ def _bundle() -> str:
 
 def _policy(*scripts: str) -> str:
     """Return what the browser is to allow: these scripts and no other, nothing from anywhere."""
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts
+    )
     rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     return f"default-src 'none'; script-src {hashes}; {rest}"

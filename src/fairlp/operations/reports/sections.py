@@ -16,7 +16,8 @@ from .facts import OBSERVED, Facts, is_large, judged, left_out_of
 from .headline import headline
 from .share_comparison import ROOM
 
-# What a template is given: sections, tables with columns, the tree of queues; plain data, bounded in size.
+# What a template is given: sections, tables with columns, the tree of queues; plain data, bounded
+# in size.
 
 #: Rows of a table on a page.
 MOST_ROWS = 200
@@ -34,7 +35,8 @@ MOST_OPEN = 60
 class TableColumn(NamedTuple):
     """A column: its name, what it holds, and what it is.
 
-    It holds a ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or an ``answer``.
+    It holds a ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or an
+    ``answer``.
     """
 
     name: str
@@ -124,11 +126,19 @@ def amounts(held: dict[Any, float], unit: str = "") -> str:
     ('a (3 GB), b (1.5 GB)', 'a (1.5 core)')
     """
     times, unit = scaled(unit)
-    return ", ".join(f"{name} ({shown(times * amount)}{' ' if unit else ''}{unit})" for name, amount in held.items())
+    return ", ".join(
+        f"{name} ({shown(times * amount)}{' ' if unit else ''}{unit})"
+        for name, amount in held.items()
+    )
 
 
 def limited(
-    frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[TableColumn], rows: Any, whole: pd.DataFrame
+    frame: pd.DataFrame,
+    identity: str,
+    caption: str,
+    columns: Sequence[TableColumn],
+    rows: Any,
+    whole: pd.DataFrame,
 ) -> Table:
     """Return a table of the first rows, and how many more there are; the whole of it as text, where that is short."""
     table = _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS])))
@@ -146,7 +156,11 @@ def _without_empty(table: Table) -> Table:
     """Return the table without columns that say nothing in any row."""
     if not table.rows:
         return table
-    kept = [k for k in range(len(table.columns)) if any(row[k] == row[k] and row[k] != "" for row in table.rows)]
+    kept = [
+        k
+        for k in range(len(table.columns))
+        if any(row[k] == row[k] and row[k] != "" for row in table.rows)
+    ]
     rows = [[row[k] for k in kept] for row in table.rows]
     return table._replace(columns=[table.columns[k] for k in kept], rows=rows)
 
@@ -205,12 +219,15 @@ def _figures(row: Any, waits: bool) -> str:
     if waits and 0 < row.waiting < np.inf:
         said.append(f"{shown(row.waiting)} tasks wait")
     if row.blocked_by and waits and row.owed > 0:
-        said.append("there is room for them" if row.blocked_by == ROOM else f"stopped by {row.blocked_by}")
+        said.append(
+            "there is room for them" if row.blocked_by == ROOM else f"stopped by {row.blocked_by}"
+        )
     return ", ".join(said)
 
 
 _NO_PRICE = (
-    "No capacity has a price: what holds users back at first are their tasks or the caps of queues, and more servers "
+    "No capacity has a price: what holds users back at first are their tasks or the caps of "
+    "queues, and more servers "
     "would not raise the lowest of them."
 )
 _SHARE = "largest part of any resource of the cluster"
@@ -250,7 +267,13 @@ def _glance(facts: Facts) -> Section:
     comparison, instance = facts.share_comparison, facts.share_comparison.instance
     waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     below = int((comparison.owed > 0).sum())
-    cards = [("servers", f"{instance.n_servers:,}", counted(len(facts.classes.names), "class", "classes"))]
+    cards = [
+        (
+            "servers",
+            f"{instance.n_servers:,}",
+            counted(len(facts.classes.names), "class", "classes"),
+        )
+    ]
     if instance.queues is not None:
         levels = counted(int(instance.queues.depths.max()), "level", "levels")
         cards.append(("queues", f"{len(instance.queues) - 1:,}", levels))
@@ -258,7 +281,11 @@ def _glance(facts: Facts) -> Section:
     if _observed(facts):
         cards += [
             ("tasks that run", shown(comparison.has.sum()), ""),
-            ("tasks that wait", shown(waiting), f"of {counted(int((comparison.waiting > 0).sum()), 'user', 'users')}"),
+            (
+                "tasks that wait",
+                shown(waiting),
+                f"of {counted(int((comparison.waiting > 0).sum()), 'user', 'users')}",
+            ),
             ("below fair", f"{below:,}", "user" if below == 1 else "users"),
         ]
     subject = comparison.subject
@@ -267,11 +294,17 @@ def _glance(facts: Facts) -> Section:
         .reindex(list(instance.resources), fill_value=0.0)
         .to_numpy()
     )
-    used, fair = (one.usage.to_numpy().sum(axis=0) + more for one in (comparison.allocation, comparison.fair))
+    used, fair = (
+        one.usage.to_numpy().sum(axis=0) + more for one in (comparison.allocation, comparison.fair)
+    )
     pool = instance.pool + more
-    times, units = zip(*(scaled(_unit(facts, str(resource))) for resource in instance.resources), strict=True)
+    times, units = zip(
+        *(scaled(_unit(facts, str(resource))) for resource in instance.resources), strict=True
+    )
     columns_of = (used * times, pool * times, used / pool, fair / pool)
-    rows = list(zip(map(str, instance.resources), *(one.tolist() for one in columns_of), units, strict=True))
+    rows = list(
+        zip(map(str, instance.resources), *(one.tolist() for one in columns_of), units, strict=True)
+    )
     columns = (
         TableColumn("resource", "label"),
         TableColumn("in use"),
@@ -293,24 +326,38 @@ def _glance(facts: Facts) -> Section:
 
 
 _OTHERS_USE = (
-    "In use and capacity include what users have who are excluded, or who are not in the dump. All that follows is "
+    "In use and capacity include what users have who are excluded, or who are not in the dump. All "
+    "that follows is "
     "about the rest."
 )
 
 
 def _since(facts: Facts) -> Section:
     moved = facts.moved
-    moved = moved[(moved["change"] != 0) | (moved["waiting"] != moved["waiting_before"]) | (moved["owed"] >= 1)]
+    moved = moved[
+        (moved["change"] != 0)
+        | (moved["waiting"] != moved["waiting_before"])
+        | (moved["owed"] >= 1)
+    ]
     up, down = int((moved["change"] > 0).sum()), int((moved["change"] < 0).sum())
     still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
     said = [f"{up:,} users run more tasks than before, {down:,} fewer."]
     if len(still):
-        who = ", ".join(f"{user} ({shown(owed)})" for user, owed in still["owed"].iloc[:_NAMED].items())
+        who = ", ".join(
+            f"{user} ({shown(owed)})" for user, owed in still["owed"].iloc[:_NAMED].items()
+        )
         others = f" and {len(still) - _NAMED:,} others" if len(still) > _NAMED else ""
-        said.append(f"Waiting before and now, and short of their fair share by so many tasks: {who}{others}.")
+        said.append(
+            "Waiting before and now, and short of their fair share by so many tasks: "
+            f"{who}{others}."
+        )
     columns = [TableColumn("user", "label"), TableColumn("change", about="tasks")]
-    columns += [TableColumn(name) for name in ("tasks before", "tasks", "waiting before", "waiting")]
-    columns += [TableColumn(name, about="tasks of the fair share") for name in ("short before", "short now")]
+    columns += [
+        TableColumn(name) for name in ("tasks before", "tasks", "waiting before", "waiting")
+    ]
+    columns += [
+        TableColumn(name, about="tasks of the fair share") for name in ("short before", "short now")
+    ]
     names = ["change", "tasks_before", "tasks", "waiting_before", "waiting", "owed_before", "owed"]
     table = limited(
         moved,
@@ -320,7 +367,13 @@ def _since(facts: Facts) -> Section:
         lambda part: _labelled(part, names),
         moved,
     )
-    return Section("since", "Since then", "Who moved since the earlier dump, and who still waits", said, tables=[table])
+    return Section(
+        "since",
+        "Since then",
+        "Who moved since the earlier dump, and who still waits",
+        said,
+        tables=[table],
+    )
 
 
 #: Columns of what schedulers tell of shares, and what they are.
@@ -404,18 +457,38 @@ def _users(facts: Facts) -> Section:
         TableColumn("borrowed", "percent", "beyond that"),
         TableColumn("waiting", about="tasks"),
     ]
-    names = ["queue", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"]
+    names = [
+        "queue",
+        "tasks",
+        "fair_tasks",
+        "share",
+        "fair_share",
+        "guarantee",
+        "borrowed",
+        "waiting",
+    ]
 
     whole = users.drop(columns=["held_by", "beyond_fair"])
     caption = "Users, the largest share first"
-    table = limited(users.iloc[order], "user-table", caption, columns, lambda part: _labelled(part, names), whole)
+    table = limited(
+        users.iloc[order],
+        "user-table",
+        caption,
+        columns,
+        lambda part: _labelled(part, names),
+        whole,
+    )
     return Section("users", "Users", "Shares by user", charts=["users"], tables=[table])
 
 
 def _servers(facts: Facts) -> Section:
     classes, in_use = facts.classes, facts.in_use
     frame = in_use.assign(servers=classes.servers)
-    columns = [TableColumn("class of servers", "label"), TableColumn("servers"), TableColumn("each has", "text")]
+    columns = [
+        TableColumn("class of servers", "label"),
+        TableColumn("servers"),
+        TableColumn("each has", "text"),
+    ]
     factors = []
     for resource in in_use.columns:
         factor, unit = scaled(_unit(facts, resource))
@@ -428,14 +501,25 @@ def _servers(facts: Facts) -> Section:
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         found = []
         for k in range(len(part)):
-            pairs = zip((classes.capacities[k] * factors).tolist(), in_use.iloc[k].tolist(), strict=True)
+            pairs = zip(
+                (classes.capacities[k] * factors).tolist(), in_use.iloc[k].tolist(), strict=True
+            )
             each = "" if classes.each[k] == part.index[k] else classes.each[k]
-            found.append([part.index[k], int(classes.servers[k]), each, *(value for pair in pairs for value in pair)])
+            found.append(
+                [
+                    part.index[k],
+                    int(classes.servers[k]),
+                    each,
+                    *(value for pair in pairs for value in pair),
+                ]
+            )
         return found
 
     caption = "Classes of servers: equal capacity and attributes, those with most servers first"
     table = limited(frame, "server-table", caption, columns, rows, frame)
-    return Section("servers", "Servers", "Utilisation by server class", charts=["servers"], tables=[table])
+    return Section(
+        "servers", "Servers", "Utilisation by server class", charts=["servers"], tables=[table]
+    )
 
 
 def _owed(facts: Facts) -> Section:
@@ -445,7 +529,10 @@ def _owed(facts: Facts) -> Section:
     below = comparison.users.iloc[order[by[order] > 0]]
     if below.empty:
         return Section(
-            "owed", "Below fair", "Who is below its fair share", ["Nobody who waits is below its fair share."]
+            "owed",
+            "Below fair",
+            "Who is below its fair share",
+            ["Nobody who waits is below its fair share."],
         )
     columns = [
         TableColumn("user", "label"),
@@ -454,26 +541,52 @@ def _owed(facts: Facts) -> Section:
         TableColumn("short of", about="tasks of the fair share that it lacks"),
         TableColumn("waiting", about="tasks"),
         TableColumn("stopped by", "text", "the resource that is short, or the cap of a queue"),
-        TableColumn("least on", "text", "the server where least is lacking, or the queue whose cap it is"),
-        TableColumn("held beyond fair shares by", "words", "those who have more than is fair, of what is short"),
+        TableColumn(
+            "least on", "text", "the server where least is lacking, or the queue whose cap it is"
+        ),
+        TableColumn(
+            "held beyond fair shares by",
+            "words",
+            "those who have more than is fair, of what is short",
+        ),
     ]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         found = []
         for label, row in zip(part.index, records(part), strict=True):
             figures = (row.tasks, row.fair_tasks, row.owed, row.waiting)
-            found.append([str(label), *figures, row.blocked_by, row.where, _held(facts, row, row.beyond_fair)])
+            found.append(
+                [
+                    str(label),
+                    *figures,
+                    row.blocked_by,
+                    row.where,
+                    _held(facts, row, row.beyond_fair),
+                ]
+            )
         return found
 
     table = limited(
-        below, "owed-table", "Users below their fair share, by how much they are owed", columns, rows, below
+        below,
+        "owed-table",
+        "Users below their fair share, by how much they are owed",
+        columns,
+        rows,
+        below,
     )
     whole = int((below["owed"] >= 1).sum())
     said = (
-        f"{len(below):,} users wait and are below their fair share, {whole:,} of them by a whole task or more. "
+        f"{len(below):,} users wait and are below their fair share, {whole:,} of them by a whole "
+        "task or more. "
         "A fair share need not be a whole number of tasks."
     )
-    return Section("owed", "Below fair", "Who is below its fair share, and who holds it", [said], tables=[table])
+    return Section(
+        "owed",
+        "Below fair",
+        "Who is below its fair share, and who holds it",
+        [said],
+        tables=[table],
+    )
 
 
 def _mechanisms(facts: Facts) -> Section:
@@ -491,20 +604,28 @@ def _mechanisms(facts: Facts) -> Section:
     notes += facts.share_comparison.fair.notes
     table = Table("mechanism-table", caption, columns, rows)
     title = "Mechanisms side by side"
-    return Section("mechanisms", "Mechanisms", title, said, charts=["mechanisms"], tables=[table], notes=notes)
+    return Section(
+        "mechanisms", "Mechanisms", title, said, charts=["mechanisms"], tables=[table], notes=notes
+    )
 
 
 def _prices(facts: Facts) -> Section:
     prices, title = facts.prices, "Prices: which resource to buy next"
     if prices is None:
-        return Section("prices", "Prices", title, [f"{facts.share_comparison.fair.mechanism} has no prices."])
+        return Section(
+            "prices", "Prices", title, [f"{facts.share_comparison.fair.mechanism} has no prices."]
+        )
     if prices.empty:
         return Section("prices", "Prices", title, [_NO_PRICE])
     columns = [
         TableColumn("class of servers", "label"),
         TableColumn("resource", "text"),
-        TableColumn("worth", "percent", "of all that has a price, the part that this amount is worth"),
-        TableColumn("one server more", "percent", "what one server more of the class is worth, of the same"),
+        TableColumn(
+            "worth", "percent", "of all that has a price, the part that this amount is worth"
+        ),
+        TableColumn(
+            "one server more", "percent", "what one server more of the class is worth, of the same"
+        ),
         TableColumn("price of a unit"),
         TableColumn("unit", "text"),
     ]
@@ -514,12 +635,21 @@ def _prices(facts: Facts) -> Section:
     first = prices.iloc[0]
     best = prices["class"].iloc[int(prices["server"].to_numpy().argmax())]
     said = (
-        f"Worth most is the {first['resource']} of servers of class {first['class']}, and of single servers one more "
-        f"of class {best}. Prices are those of linear programs: at most what one unit more adds to the level at which "
+        f"Worth most is the {first['resource']} of servers of class {first['class']}, and of "
+        "single servers one more "
+        f"of class {best}. Prices are those of linear programs: at most what one unit more adds to "
+        "the level at which "
         "capacity first ends, for a small step; fairlp what-if shows what an edit really does."
     )
     caption = "What capacity is worth, the dearest first"
-    table = limited(prices, "price-table", caption, columns, lambda part: part[names].to_numpy().tolist(), prices)
+    table = limited(
+        prices,
+        "price-table",
+        caption,
+        columns,
+        lambda part: part[names].to_numpy().tolist(),
+        prices,
+    )
     return Section("prices", "Prices", title, [said], tables=[table])
 
 
@@ -533,22 +663,35 @@ def _audit(facts: Facts) -> Section:
     ]
     rows = [
         [name, said, 0.0 if abs(margin) <= AUDIT else margin, witness]
-        for name, said, margin, witness in found[["holds", "margin", "witness"]].itertuples(name=None)
+        for name, said, margin, witness in found[["holds", "margin", "witness"]].itertuples(
+            name=None
+        )
     ]
-    what = "what runs now" if _observed(facts) else f"what {facts.share_comparison.fair.mechanism} gives"
+    what = (
+        "what runs now"
+        if _observed(facts)
+        else f"what {facts.share_comparison.fair.mechanism} gives"
+    )
     broken = sum(row[1] == "broken" for row in rows)
-    said = f"Of {what}: {broken} of {len(rows)} properties are broken. Nothing here knows how it was made."
+    said = (
+        f"Of {what}: {broken} of {len(rows)} properties are broken. Nothing here knows how it was "
+        "made."
+    )
     left_out = left_out_of(facts.share_comparison.instance)
     notes = [f"Left out at this size: {', '.join(left_out)}."] if left_out else []
     notes += [f"{others[0].upper()}{others[1:].partition(' (')[0]}."] if others else []
     table = Table("audit-table", "Properties, with who shows that they are broken", columns, rows)
-    return Section("audit", "Audit", "The audit, with witnesses in words", [said], tables=[table], notes=notes)
+    return Section(
+        "audit", "Audit", "The audit, with witnesses in words", [said], tables=[table], notes=notes
+    )
 
 
 def _model(facts: Facts) -> Section:
     name = facts.share_comparison.fair.mechanism
     said = (
-        f"The first round of {name}, as fairlp solves it." if facts.model else f"{name} is a procedure without a model."
+        f"The first round of {name}, as fairlp solves it."
+        if facts.model
+        else f"{name} is a procedure without a model."
     )
     return Section("model", "Model", "The model as mathematics", [said], pre=facts.model)
 
@@ -559,15 +702,36 @@ def _reading(facts: Facts) -> Section:
     tables = []
     if len(subject.homeless):
         rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
-        tables.append(Table("homeless-table", "They wait, and no server may take them", columns, rows))
+        tables.append(
+            Table("homeless-table", "They wait, and no server may take them", columns, rows)
+        )
     if len(subject.held):
         columns = [*columns, TableColumn("reason", "text")]
         caption = "They may not run yet, by the scheduler's own reason"
         tables.append(
-            limited(subject.held, "held-table", caption, columns, lambda p: p.to_numpy().tolist(), subject.held)
+            limited(
+                subject.held,
+                "held-table",
+                caption,
+                columns,
+                lambda p: p.to_numpy().tolist(),
+                subject.held,
+            )
         )
     odd = subject.not_understood
     if len(odd):
-        names = [TableColumn("file", "label"), *(TableColumn(name, "text") for name in ("where", "what", "done"))]
-        tables.append(limited(odd, "odd-table", "Lines of the dump", names, lambda part: part.to_numpy().tolist(), odd))
+        names = [
+            TableColumn("file", "label"),
+            *(TableColumn(name, "text") for name in ("where", "what", "done")),
+        ]
+        tables.append(
+            limited(
+                odd,
+                "odd-table",
+                "Lines of the dump",
+                names,
+                lambda part: part.to_numpy().tolist(),
+                odd,
+            )
+        )
     return Section("reading", "Reading", "What was left out or not understood", tables=tables)

@@ -23,7 +23,8 @@ from ...models.trees.quotas import QuotaTree, usage_of
 from ...tolerances import AUDIT, SATURATED
 from .subject import Given, Subject, chosen, require_user_or_queue, subject_of
 
-# What stops each user who wants more: the resource, the servers, who holds it, or the cap of a queue.
+# What stops each user who wants more: the resource, the servers, who holds it, or the cap of a
+# queue.
 
 #: Who holds what stops a user: so many of those who hold most.
 HOLDERS = 3
@@ -37,8 +38,9 @@ class Stop(NamedTuple):
     Attributes
     ----------
     why : str
-        ``resource`` (there is none left on any server where it fits), ``cap`` (of a queue), ``room`` (nothing stops
-        it: a task fits somewhere) or ``nowhere`` (no server could ever take a task).
+        ``resource`` (there is none left on any server where it fits), ``cap`` (of a queue),
+        ``room`` (nothing stops it: a task fits somewhere) or ``nowhere`` (no server could ever take
+        a task).
     resource : int
         Position of the resource; -1 where there is none.
     servers : ndarray of int
@@ -86,7 +88,9 @@ class Blocking:
     @cached_property
     def _by_queue(self) -> np.ndarray:
         """What users below each queue have, queues × resources."""
-        return np.asarray(self.instance.tree.below @ (self.tasks.sum(axis=1)[:, None] * self.instance.demands))
+        return np.asarray(
+            self.instance.tree.below @ (self.tasks.sum(axis=1)[:, None] * self.instance.demands)
+        )
 
     def of(self, n: int) -> Stop:
         """Return what stops a user."""
@@ -103,7 +107,11 @@ class Blocking:
         asked = np.flatnonzero(demand > 0)
         ratio = self.left[np.ix_(where, asked)] / demand[asked]
         fits, scarcest = ratio.min(axis=1), asked[ratio.argmin(axis=1)]
-        room = fits >= 1 - AUDIT if self.whole else fits > AUDIT * (alone * self.instance.counts[where])
+        room = (
+            fits >= 1 - AUDIT
+            if self.whole
+            else fits > AUDIT * (alone * self.instance.counts[where])
+        )
         if room.any():
             there = where[room]
             return Stop("room", -1, there, int(there[fits[room].argmax()]))
@@ -122,7 +130,9 @@ class Blocking:
         tree, used = self._in_quotas
         stops = []
         for use in tree.lanes.use[tree.lanes.user == n]:
-            step = use if self.whole else 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
+            step = (
+                use if self.whole else 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
+            )
             for v in queues.chain(int(queues.of[n])):
                 over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
                 if over.any():
@@ -138,7 +148,9 @@ class Blocking:
         queues = self.instance.tree
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
-            step = demand if self.whole else 2 * AUDIT * caps  # a full cap leaves no part of a task, but for rounding
+            step = (
+                demand if self.whole else 2 * AUDIT * caps
+            )  # a full cap leaves no part of a task, but for rounding
             over = (demand > 0) & (self._by_queue[v] + step > caps * (1 + AUDIT))
             if over.any():
                 return Stop("cap", int(over.argmax()), _NONE, queue=v)
@@ -169,7 +181,9 @@ class ShareComparison:
     fair: Allocation
 
     @classmethod
-    def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> ShareComparison:
+    def of(
+        cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any
+    ) -> ShareComparison:
         """Return the comparison under a mechanism; of a dump, a task that fits no server is owed to nobody."""
         if subject.scheduler:
             options = {"oversized": "drop", **options}
@@ -179,9 +193,13 @@ class ShareComparison:
             if mechanism is not None:
                 raise
             other = chosen(subject.instance, None, failed=1)
-            warnings.warn(f"what is fair is that of {other!r}: {error}", FairlpWarning, stacklevel=2)
+            warnings.warn(
+                f"what is fair is that of {other!r}: {error}", FairlpWarning, stacklevel=2
+            )
             found = allocate(subject.instance, other, **options)
-        return cls(subject, getattr(found, "last", found))  # of users who arrive: after the last step
+        return cls(
+            subject, getattr(found, "last", found)
+        )  # of users who arrive: after the last step
 
     @property
     def instance(self) -> Instance:
@@ -270,7 +288,9 @@ class ShareComparison:
         if tree is None:
             raise TypeError("the instance has no queues")
         below, pool, demands = tree.below, instance.pool, instance.demands
-        has, fair_tasks = ((below @ (each[:, None] * demands)) for each in (self.has, self.fair_tasks))
+        has, fair_tasks = (
+            (below @ (each[:, None] * demands)) for each in (self.has, self.fair_tasks)
+        )
         borrowed = (np.maximum(has - tree.guarantees, 0.0) / pool).max(axis=1)
         guarantee = (tree.guarantees / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has nobody to borrow from
@@ -327,9 +347,16 @@ class ShareComparison:
         outside = np.ones(len(held))
         if stop.why == "resource" and v:
             outside -= tree.users_below(v)
-        amounts = (np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess))
+        amounts = (
+            np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess)
+        )
         what, _, where = self._words(stop)
-        return what, int(self.instance.counts[servers].sum()), where, *(largest(one, self._paths) for one in amounts)
+        return (
+            what,
+            int(self.instance.counts[servers].sum()),
+            where,
+            *(largest(one, self._paths) for one in amounts),
+        )
 
     @cached_property
     def _paths(self) -> list[str]:
@@ -396,26 +423,29 @@ def fair_shares(
     Parameters
     ----------
     given : Snapshot, Instance, str or Path
-        A path is of a scheduler's dump (:func:`fairlp.snapshot`) or of an instance (:func:`fairlp.read`).
+        A path is of a scheduler's dump (:func:`fairlp.snapshot`) or of an instance
+        (:func:`fairlp.read`).
     mechanism : str or Mechanism, optional
         What is fair; by default hierarchical DRF where users stand in queues, else DRF of the pool.
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
         What runs now, for an instance; without it, what the mechanism gives is what everyone has.
     by : {"user", "queue"}
     level : int, optional
-        Only queues at this depth (1: below the root); by default all, each with everything below it.
+        Only queues at this depth (1: below the root); by default all, each with everything below
+        it.
     **options
         Of the mechanism, as ``count="borrowed"``; see :func:`fairlp.allocate`.
 
     Returns
     -------
     DataFrame
-        Indexed by user, or by the path of the queue (``""`` is the root). ``tasks`` and ``fair_tasks``; ``share`` and
-        ``fair_share``, dominant shares of the pool; ``guarantee`` and what is ``borrowed`` beyond it, as shares (NaN
-        without guarantees; a user's part of its queue's); tasks ``waiting``, and ``owed`` of the fair share;
-        ``blocked_by`` (the resource, or a queue's cap), on how many ``servers``, ``where`` least is lacking (or whose
-        cap it is); ``held_by`` (the three who hold most of it there) and ``beyond_fair`` (what those hold who have
-        more than is fair). A queue also has ``level``, ``users``, ``weight`` and ``cap``.
+        Indexed by user, or by the path of the queue (``""`` is the root). ``tasks`` and
+        ``fair_tasks``; ``share`` and ``fair_share``, dominant shares of the pool; ``guarantee`` and
+        what is ``borrowed`` beyond it, as shares (NaN without guarantees; a user's part of its
+        queue's); tasks ``waiting``, and ``owed`` of the fair share; ``blocked_by`` (the resource,
+        or a queue's cap), on how many ``servers``, ``where`` least is lacking (or whose cap it is);
+        ``held_by`` (the three who hold most of it there) and ``beyond_fair`` (what those hold who
+        have more than is fair). A queue also has ``level``, ``users``, ``weight`` and ``cap``.
 
     Raises
     ------
@@ -435,7 +465,9 @@ def fair_shares(
     require_user_or_queue(by)
     subject = subject_of(given, observed)
     if by == "queue" and subject.instance.queues is None:
-        raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
+        raise InstanceError(
+            "the instance has no queues; give queue= (the path of each user's queue) to make some"
+        )
     if level is not None and by == "user":
         raise InstanceError("level is of queues; give by='queue' too")
     comparison = ShareComparison.of(subject, mechanism, **options)

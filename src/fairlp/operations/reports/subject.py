@@ -28,7 +28,8 @@ from ..clusters.sources import files_of, scheduler_of
 
 # Servers by class: equal capacity and attributes together, with a name each.
 
-#: More servers than these, all of another value: the attribute tells servers apart, not kinds of them.
+#: More servers than these, all of another value: the attribute tells servers apart, not kinds of
+#: them.
 _FEW = 24
 #: Longest name made of attributes.
 _LETTERS = 60
@@ -70,7 +71,9 @@ class Classes(NamedTuple):
         each = [_amounts(instance, int(k)) for k in first]
         names = _unique([_name(instance, attributes, int(k)) for k in first], each)
         total = instance.total_capacities
-        capacities = np.column_stack([np.bincount(of, weights=column, minlength=len(names)) for column in total.T])
+        capacities = np.column_stack(
+            [np.bincount(of, weights=column, minlength=len(names)) for column in total.T]
+        )
         return cls(names, of, servers[order], capacities, each)
 
 
@@ -89,7 +92,11 @@ def _telling(instance: Instance) -> pd.DataFrame:
 
 
 def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
-    values = [value for value in attributes.iloc[row].tolist() if value == value and value not in (None, "")]
+    values = [
+        value
+        for value in attributes.iloc[row].tolist()
+        if value == value and value not in (None, "")
+    ]
     name = ", ".join(dict.fromkeys(map(str, values)))
     if len(name) > _LETTERS:
         name = f"{name[:_LETTERS]}…"
@@ -99,14 +106,19 @@ def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
 def _amounts(instance: Instance, row: int) -> str:
     amounts = zip(instance.capacities[row].tolist(), instance.resources, strict=True)
     return ", ".join(
-        quantity(amount, str(resource), instance.units.get(resource, "")) for amount, resource in amounts if amount > 0
+        quantity(amount, str(resource), instance.units.get(resource, ""))
+        for amount, resource in amounts
+        if amount > 0
     )
 
 
 def _unique(names: list[str], amounts: list[str]) -> list[str]:
     """Return names of which no two are the same: amounts are added, then numbers."""
     twice = {name for name in names if names.count(name) > 1}
-    return told_apart(f"{name}: {more}" if name in twice else name for name, more in zip(names, amounts, strict=True))
+    return told_apart(
+        f"{name}: {more}" if name in twice else name
+        for name, more in zip(names, amounts, strict=True)
+    )
 
 
 #: The files of an instance in a folder; no scheduler's tools write them.
@@ -126,13 +138,15 @@ class Subject:
     waiting : ndarray, shape (N,)
         Tasks that wait; infinite where nothing says how many.
     homeless : DataFrame
-        ``user``, ``queue``, ``tasks``: what waits of users who may run on no server, and stand in no instance.
+        ``user``, ``queue``, ``tasks``: what waits of users who may run on no server, and stand in
+        no instance.
     not_understood : DataFrame
         What the reader of the dump left out.
     scheduler, name : str
         Whose dump it is (empty: none), and what a title calls it.
     held : DataFrame
-        ``user``, ``queue``, ``tasks``, ``reason``: what may not run yet, by the scheduler's own reason.
+        ``user``, ``queue``, ``tasks``, ``reason``: what may not run yet, by the scheduler's own
+        reason.
     hidden : Series
         By resource, what nodes say is in use beyond what the tasks of the dump have.
     excluded : Series
@@ -144,13 +158,17 @@ class Subject:
     instance: Instance
     tasks: np.ndarray | None
     waiting: np.ndarray
-    homeless: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks"]))
+    homeless: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks"])
+    )
     not_understood: pd.DataFrame = field(
         default_factory=lambda: pd.DataFrame(columns=["file", "where", "what", "done"])
     )
     scheduler: str = ""
     name: str = ""
-    held: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"]))
+    held: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"])
+    )
     hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
@@ -168,7 +186,9 @@ class Subject:
                 mine |= queues.users_below(queues.named(name)) > 0
             if there and not mine.any():
                 known = [*labels, *([] if queues is None else map(str, queues.paths))]
-                raise UnknownNameError(f"no user and no queue with users is called {name!r}; {nearest(name, known)}")
+                raise UnknownNameError(
+                    f"no user and no queue with users is called {name!r}; {nearest(name, known)}"
+                )
             out |= mine
         if not out.any():
             return self
@@ -180,11 +200,19 @@ class Subject:
         if tasks is not None:
             used = tasks[out].T @ instance.demands[out]
             capacities = np.maximum(capacities - used / instance.counts[:, None], 0.0)
-            excluded = excluded.add(pd.Series(used.sum(axis=0), index=list(instance.resources)), fill_value=0.0)
+            excluded = excluded.add(
+                pd.Series(used.sum(axis=0), index=list(instance.resources)), fill_value=0.0
+            )
         left = instance.select_users(kept).replace(capacities=capacities)
-        if left.queues is not None and tasks is not None:  # it counts for the guarantees and caps of its queues, too
-            held = instance.tree.below[:, out] @ (tasks[out].sum(axis=1)[:, None] * instance.demands[out])
-            guarantees, caps = (np.maximum(one - held, 0.0) for one in (left.queues.guarantees, left.queues.caps))
+        if (
+            left.queues is not None and tasks is not None
+        ):  # it counts for the guarantees and caps of its queues, too
+            held = instance.tree.below[:, out] @ (
+                tasks[out].sum(axis=1)[:, None] * instance.demands[out]
+            )
+            guarantees, caps = (
+                np.maximum(one - held, 0.0) for one in (left.queues.guarantees, left.queues.caps)
+            )
             left = left.derived(queues=replace(left.queues, guarantees=guarantees, caps=caps))
         return replace(
             self,
@@ -217,7 +245,11 @@ Given = Subject | Snapshot | Instance | str | Path
 def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
     source = home(path)
-    if not str(path) or not (source.is_file() or source.is_dir()) or source.suffix.lower() in (".yaml", ".yml"):
+    if (
+        not str(path)
+        or not (source.is_file() or source.is_dir())
+        or source.suffix.lower() in (".yaml", ".yml")
+    ):
         return False  # a pipe can be read once only, and is left to the reader of instances
     try:
         files = files_of(source)
@@ -259,7 +291,8 @@ def subject_of(given: Given, observed: Any = None, scheduler: str | None = None)
         return given
     if not isinstance(given, Instance):
         raise InstanceError(
-            f"{type(given).__name__} was given; expected a Snapshot, an Instance, or the path of a dump or an instance"
+            f"{type(given).__name__} was given; expected a Snapshot, an Instance, or the path of a "
+            "dump or an instance"
         )
     limits = given.task_limits
     if observed is None:
@@ -270,7 +303,9 @@ def subject_of(given: Given, observed: Any = None, scheduler: str | None = None)
 
 def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
     if observed is not None:
-        raise InstanceError("a snapshot says itself what runs; give observed= with an Instance only")
+        raise InstanceError(
+            "a snapshot says itself what runs; give observed= with an Instance only"
+        )
     instance = found.observed.instance
     users, asked = list(instance.users), found.waiting[["user", "queue", "tasks"]]
     there = asked["user"].isin(users)
@@ -294,11 +329,13 @@ def require_user_or_queue(by: str) -> None:
     require_known(by, ("user", "queue"), f"by={by!r}")
 
 
-def chosen(instance: Instance, mechanism: str | Mechanism | None, failed: int = 0) -> str | Mechanism:
+def chosen(
+    instance: Instance, mechanism: str | Mechanism | None, failed: int = 0
+) -> str | Mechanism:
     """Return the mechanism asked for, or the one that goes without saying; without so many first ones that failed.
 
-    That is the first of the table which shares along the tree where users stand in queues; else the first that is
-    about dominant shares of the pool; else the first that is defined.
+    That is the first of the table which shares along the tree where users stand in queues; else the
+    first that is about dominant shares of the pool; else the first that is defined.
     """
     if mechanism is not None:
         return mechanism
@@ -306,7 +343,13 @@ def chosen(instance: Instance, mechanism: str | Mechanism | None, failed: int = 
     if instance.queues is not None and not instance.queues.is_flat:
         rows = [row for row in rows if row.along_tree] or rows
     else:
-        rows = [row for row in rows if row.gamma is dominant and not row.whole_tasks and not row.along_tree] or rows
+        rows = [
+            row
+            for row in rows
+            if row.gamma is dominant and not row.whole_tasks and not row.along_tree
+        ] or rows
     if not rows:
-        raise InstanceError("no mechanism is defined for this instance; fairlp.mechanisms() says what each expects")
+        raise InstanceError(
+            "no mechanism is defined for this instance; fairlp.mechanisms() says what each expects"
+        )
     return rows[min(failed, len(rows) - 1)].name

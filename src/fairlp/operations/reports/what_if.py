@@ -47,15 +47,23 @@ def _with_servers(instance: Instance, more: Mapping[str, int]) -> Instance:
     counts = np.array(instance.counts)
     rows = {str(name): i for i, name in enumerate(instance.servers)}
     for name, count in more.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count < LARGEST_WHOLE:
-            raise InstanceError(f"add_servers has {count!r} for {name!r}; expected a whole number of at least 1")
+        if (
+            isinstance(count, bool)
+            or not isinstance(count, int | np.integer)
+            or not 1 <= count < LARGEST_WHOLE
+        ):
+            raise InstanceError(
+                f"add_servers has {count!r} for {name!r}; expected a whole number of at least 1"
+            )
         if str(name) in classes.names:
             row = int(np.flatnonzero(classes.of == classes.names.index(str(name)))[0])
         elif str(name) in rows:
             row = rows[str(name)]
         else:
             known = list(dict.fromkeys([*classes.names, *rows]))
-            raise UnknownNameError(f"there is no class of servers and no server {name!r}; {nearest(name, known)}")
+            raise UnknownNameError(
+                f"there is no class of servers and no server {name!r}; {nearest(name, known)}"
+            )
         counts[row] += count
     return instance.replace(counts=counts)
 
@@ -73,7 +81,9 @@ def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
         queue = "queue" in kinds and cleaned(wanted) in paths
         user = "user" in kinds and wanted in place
         if queue and user:
-            raise InstanceError(f"{wanted!r} is a queue and a user; write 'queue:{wanted}' or 'user:{wanted}'")
+            raise InstanceError(
+                f"{wanted!r} is a queue and a user; write 'queue:{wanted}' or 'user:{wanted}'"
+            )
         if queue and table is not None:
             table.loc[cleaned(wanted), "weight"] = _number(weight, name)
         elif user:
@@ -96,18 +106,27 @@ def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:
     """Return the instance with queues that are new, with users in them, or that are known and said otherwise of."""
     rows = _rows(instance)
     for path, given in queues.items():
-        said = dict(given) if isinstance(given, Mapping) else {} if given is None else {"weight": given}
+        said = (
+            dict(given)
+            if isinstance(given, Mapping)
+            else {}
+            if given is None
+            else {"weight": given}
+        )
         who = {key: said.pop(key) for key in _USERS if key in said}
         name = cleaned(path)
         for key in said:
             if key not in ("weight", "guarantee", "cap"):
                 raise InstanceError(
-                    f"queue {name!r} has {key!r}; {nearest(key, ('weight', 'guarantee', 'cap', *_USERS))}"
+                    f"queue {name!r} has {key!r}; "
+                    f"{nearest(key, ('weight', 'guarantee', 'cap', *_USERS))}"
                 )
         if name not in rows and not who:
             raise InstanceError(
-                f"queue {name!r} is new, and nobody would stand in it; give like= (a user, or a queue, whose "
-                "tasks are run) or demand= (of a task, by resource)" + (f"; or {nearest(name, rows)}" if rows else "")
+                f"queue {name!r} is new, and nobody would stand in it; give like= (a user, or a "
+                "queue, whose "
+                "tasks are run) or demand= (of a task, by resource)"
+                + (f"; or {nearest(name, rows)}" if rows else "")
             )
         rows[name] = {**rows.get(name, {}), **said}
         instance = instance if not who else _joined(instance, name, who)
@@ -123,8 +142,12 @@ def _rows(instance: Instance) -> dict[str, dict[str, Any]]:
     return {
         path: {
             "weight": float(tree.weights[v]),
-            "guarantee": {r: float(g) for r, g in zip(names, tree.guarantees[v], strict=True) if g > 0},
-            "cap": {r: float(c) for r, c in zip(names, tree.caps[v], strict=True) if np.isfinite(c)},
+            "guarantee": {
+                r: float(g) for r, g in zip(names, tree.guarantees[v], strict=True) if g > 0
+            },
+            "cap": {
+                r: float(c) for r, c in zip(names, tree.caps[v], strict=True) if np.isfinite(c)
+            },
         }
         for v, path in enumerate(tree.paths)
     }
@@ -142,9 +165,14 @@ def _joined(instance: Instance, path: str, who: Mapping[str, Any]) -> Instance:
     else:
         given = who["demand"]
         if not isinstance(given, Mapping):
-            raise InstanceError(f"demand of queue {path!r} is {given!r}; expected a mapping from resources to amounts")
+            raise InstanceError(
+                f"demand of queue {path!r} is {given!r}; expected a mapping from resources to "
+                "amounts"
+            )
         for resource in given:
-            require_known(resource, list(instance.resources), f"demand of queue {path!r} names {resource!r}")
+            require_known(
+                resource, list(instance.resources), f"demand of queue {path!r} names {resource!r}"
+            )
         demands = np.array([[float(given.get(r, 0.0)) for r in instance.resources]])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
         limits = np.array([np.inf if tasks is None else float(tasks)])
@@ -164,7 +192,9 @@ def _users_like(instance: Instance, name: Any) -> np.ndarray:
         below = tree.users_below(tree.named(str(name)))
         if below.any():
             return np.flatnonzero(below)
-    raise UnknownNameError(f"like={name!r} is no user and no queue with users; {nearest(name, [*users, *paths])}")
+    raise UnknownNameError(
+        f"like={name!r} is no user and no queue with users; {nearest(name, [*users, *paths])}"
+    )
 
 
 def _with_users(
@@ -214,13 +244,15 @@ def what_if(
     given : Snapshot, Instance, str or Path
         As for :func:`fairlp.fair_shares`.
     add_servers : mapping, optional
-        Servers more, by class (what servers of equal capacity are called in a report) or as the server of that name.
+        Servers more, by class (what servers of equal capacity are called in a report) or as the
+        server of that name.
     weights : mapping, optional
         Other weights, by queue or user; ``queue:NAME`` and ``user:NAME`` where both have the name.
     queues : mapping, optional
-        By path, a weight or a mapping with ``weight``, ``guarantee`` and ``cap`` (amounts by resource): of a queue that
-        is known, what is given is changed. A new one also has users: ``like`` a user, or the users of a queue, or one
-        with a ``demand`` (amounts by resource); ``tasks`` says how many they have to run.
+        By path, a weight or a mapping with ``weight``, ``guarantee`` and ``cap`` (amounts by
+        resource): of a queue that is known, what is given is changed. A new one also has users:
+        ``like`` a user, or the users of a queue, or one with a ``demand`` (amounts by resource);
+        ``tasks`` says how many they have to run.
     mechanism : str or Mechanism, optional
         As for :func:`fairlp.fair_shares`; the same before and after.
     by : {"user", "queue"}, optional
@@ -231,9 +263,10 @@ def what_if(
     Returns
     -------
     DataFrame
-        Indexed by queue or user: ``before`` and ``after``, dominant shares of the cluster as it is (so that more
-        servers show as more), their ``change``, ``tasks_before`` and ``tasks_after``. Who is not there before has 0.
-        Of a dump also ``would_go``: running tasks beyond what is fair after the edit, whole ones.
+        Indexed by queue or user: ``before`` and ``after``, dominant shares of the cluster as it is
+        (so that more servers show as more), their ``change``, ``tasks_before`` and ``tasks_after``.
+        Who is not there before has 0. Of a dump also ``would_go``: running tasks beyond what is
+        fair after the edit, whole ones.
 
     Raises
     ------
@@ -262,7 +295,9 @@ def what_if(
     tables = [_amounts(one.instance, one.totals.to_numpy(), by) for one in allocated]
     labels = list(dict.fromkeys([*tables[0].index, *tables[1].index]))
     old, new = (table.reindex(labels, fill_value=0.0) for table in tables)
-    share = [(table.drop(columns="tasks").to_numpy() / before.pool).max(axis=1) for table in (old, new)]
+    share = [
+        (table.drop(columns="tasks").to_numpy() / before.pool).max(axis=1) for table in (old, new)
+    ]
     columns = {
         "before": share[0],
         "after": share[1],
@@ -274,7 +309,9 @@ def what_if(
         runs = subject.tasks.sum(axis=1)
         fair = allocated[1].totals.to_numpy()[: len(runs)]
         beyond = np.maximum(np.ceil(runs - fair - AUDIT * np.maximum(runs, 1.0)), 0.0)
-        columns["would_go"] = _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0).to_numpy()
+        columns["would_go"] = (
+            _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0).to_numpy()
+        )
     return pd.DataFrame(columns, index=pd.Index(labels, name=by, dtype=object))
 
 

@@ -12,14 +12,16 @@ from .verdicts import ItemAnswer, beside, named, on_instance
 
 PAPER = Paper(
     "005",
-    "A. Bhattacharya, D. Culler, E. Friedman, A. Ghodsi, S. Shenker and I. Stoica, Hierarchical Scheduling "
+    "A. Bhattacharya, D. Culler, E. Friedman, A. Ghodsi, S. Shenker and I. Stoica, Hierarchical "
+    "Scheduling "
     "for Diverse Datacenter Workloads, SoCC 2013 (what is retold of it)",
     ("bhattacharya-2013", "bhattacharya", "h-drf"),
 )
 H_DRF, _GUARANTEE = "h-drf", "hierarchical share guarantee"
 _CPU, _GPU = [1, 0], [0, 1]
 _LIES = (
-    "users 1 and 2 stand at the root, 3 and 4 in a queue; by claiming (1, 0, 1) user 3 has 8/9 in place of 6/7, both "
+    "users 1 and 2 stand at the root, 3 and 4 in a queue; by claiming (1, 0, 1) user 3 has 8/9 in "
+    "place of 6/7, both "
     "proved in rationals; no instance without zero demands is known"
 )
 
@@ -31,12 +33,16 @@ def starvation(run: Run) -> ItemAnswer:
     return beside(named("share of", ["1/2", "1", "1/2"]), allocate(instance, H_DRF).shares)
 
 
-@PAPER.item("example, blocked leaves", "n1, n2 (CPUs), n3 with both, n4 (GPUs): ⅓, ⅓, n3 ⅓ and ½, n4 ½")
+@PAPER.item(
+    "example, blocked leaves", "n1, n2 (CPUs), n3 with both, n4 (GPUs): ⅓, ⅓, n3 ⅓ and ½, n4 ½"
+)
 def blocked_leaves(run: Run) -> ItemAnswer:
     """What a blocked leaf leaves goes to its siblings."""
     queue = ["", "", "n3", "n3", ""]
     instance = Instance.from_arrays([_CPU, _CPU, _CPU, _GPU, _GPU], [[1, 1]], queue=queue)
-    return beside(named("share of", ["1/3", "1/3", "1/3", "1/2", "1/2"]), allocate(instance, H_DRF).shares)
+    return beside(
+        named("share of", ["1/3", "1/3", "1/3", "1/2", "1/2"]), allocate(instance, H_DRF).shares
+    )
 
 
 PAPER.audited(
@@ -48,13 +54,20 @@ PAPER.audited(
 )
 
 
-@PAPER.item("hierarchical share guarantee, task limits", "Each leaf that lacks tasks has that share")
+@PAPER.item(
+    "hierarchical share guarantee, task limits", "Each leaf that lacks tasks has that share"
+)
 def with_task_limits(run: Run) -> ItemAnswer:
     """A satisfied leaf deep in the tree costs the leaf at the root a part of its share."""
     limits, queue = [np.inf, np.inf, 9, np.inf, np.inf], ["", "P", "P/A", "P/A", "P/A"]
-    instance = Instance.from_arrays([_GPU, _GPU, _CPU, _CPU, _GPU], [[60, 60]], queue=queue, task_limits=limits)
+    instance = Instance.from_arrays(
+        [_GPU, _GPU, _CPU, _CPU, _GPU], [[60, 60]], queue=queue, task_limits=limits
+    )
     found = audit(instance, allocate(instance, H_DRF), _GUARANTEE).iloc[0]
-    why = "a leaf that has all its tasks counts for no queue, so that its siblings rise as if it had nothing"
+    why = (
+        "a leaf that has all its tasks counts for no queue, so that its siblings rise as if it had "
+        "nothing"
+    )
     return on_instance(instance, found["holds"] is False, found["witness"], why)
 
 
@@ -65,8 +78,12 @@ PAPER.audited(
     _GUARANTEE,
     why="proved in docs/results.md for one server",
 )
-PAPER.audited("Pareto optimality", "Nobody can gain without another's loss", H_DRF, "Pareto-optimal")
-PAPER.shipped("strategy-proofness", "No leaf gains by lying about its demands", H_DRF, "strategy-proof", _LIES)
+PAPER.audited(
+    "Pareto optimality", "Nobody can gain without another's loss", H_DRF, "Pareto-optimal"
+)
+PAPER.shipped(
+    "strategy-proofness", "No leaf gains by lying about its demands", H_DRF, "strategy-proof", _LIES
+)
 # one leaf is a group, too
 PAPER.shipped(
     "group strategy-proofness",

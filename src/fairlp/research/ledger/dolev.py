@@ -14,11 +14,23 @@ from ...mechanisms.complaints import check
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
 from .registry import Paper, Run, Told, over
-from .verdicts import Agreement, Chart, ItemAnswer, Line, beside, in_words, named, on_instance, picture, shown
+from .verdicts import (
+    Agreement,
+    Chart,
+    ItemAnswer,
+    Line,
+    beside,
+    in_words,
+    named,
+    on_instance,
+    picture,
+    shown,
+)
 
 PAPER = Paper(
     "004",
-    "D. Dolev, D. Feitelson, J. Halpern, R. Kupferman and N. Linial, No Justified Complaints, ITCS 2012",
+    "D. Dolev, D. Feitelson, J. Halpern, R. Kupferman and N. Linial, No Justified Complaints, ITCS "
+    "2012",
     ("dolev-2012", "dolev", "njc", "no-justified-complaints"),
 )
 
@@ -45,16 +57,23 @@ def with_dummies(instance: Instance) -> np.ndarray:
     return np.hstack([instance.demands, np.eye(len(instance.users))])
 
 
-@PAPER.item("Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike")
+@PAPER.item(
+    "Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike"
+)
 def figure_1(run: Run) -> ItemAnswer:
     """A user whose share of one resource is halved."""
     instance = examples.requests([[0.3, 0.5, 0.2, 1.0]], [1.0])
     used = 0.5 * instance.demands[0]
     whole = instance.demands[0]
-    return picture({"all resources shrink by the same factor": np.allclose(used / whole, used[3] / whole[3])})
+    return picture(
+        {"all resources shrink by the same factor": np.allclose(used / whole, used[3] / whole[3])}
+    )
 
 
-@PAPER.item("§3, greedy", "(1, ⅔, 0): user 2 has a justified complaint; (¾, 1, 0): neither user 1 nor user 2 has")
+@PAPER.item(
+    "§3, greedy",
+    "(1, ⅔, 0): user 2 has a justified complaint; (¾, 1, 0): neither user 1 nor user 2 has",
+)
 def greedy(run: Run) -> ItemAnswer:
     """Who of the first two may complain."""
     instance = examples.dolev_section_3()
@@ -87,9 +106,15 @@ def three(run: Run) -> ItemAnswer:
 )
 def pareto(instance: Instance) -> Told:
     """Fair allocations at the ends of every user's range, audited."""
-    ends = [one.vertices for one in check.solutions(instance) if one.vertices is not None and len(one.vertices)]
+    ends = [
+        one.vertices
+        for one in check.solutions(instance)
+        if one.vertices is not None and len(one.vertices)
+    ]
     for vertices in ends:
-        if not audit(instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal").holds.iloc[0]:
+        if not audit(
+            instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal"
+        ).holds.iloc[0]:
             return False
     return True if ends else None
 
@@ -119,13 +144,23 @@ PAPER.shipped(
 def envy(run: Run) -> ItemAnswer:
     """A fair allocation of one resource with envy."""
     instance = _one_resource()
-    found = audit(instance, _tasks(instance, np.array([1 / 3, 17 / 30, 1])), ["no justified complaints", "envy-free"])
+    found = audit(
+        instance,
+        _tasks(instance, np.array([1 / 3, 17 / 30, 1])),
+        ["no justified complaints", "envy-free"],
+    )
     envious = found.holds["no justified complaints"] is True and found.holds["envy-free"] is False
     why = "the Eisenberg–Gale optimum is envy-free; not every fair allocation is"
-    return on_instance(instance, envious, f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why)
+    return on_instance(
+        instance, envious, f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why
+    )
 
 
-@PAPER.statement("§4, envy-freeness of the trajectory's end", "No user prefers another user's allocation", requests)
+@PAPER.statement(
+    "§4, envy-freeness of the trajectory's end",
+    "No user prefers another user's allocation",
+    requests,
+)
 def no_envy(instance: Instance) -> Told:
     """Where the paper's own method ends, per unit of entitlement."""
     x, e = granted(instance), np.asarray(instance.entitlements)
@@ -140,7 +175,8 @@ def no_envy(instance: Instance) -> Told:
 
 @PAPER.item(
     "§4, three ways to count",
-    "20 %, 7 % and 37 % of three resources count as 64/300, 37/100, or 20/100 if the first is the bottleneck",
+    "20 %, 7 % and 37 % of three resources count as 64/300, 37/100, or 20/100 if the first is the "
+    "bottleneck",
 )
 def counting(run: Run) -> ItemAnswer:
     """Asset fairness, dominant resource fairness and the only bottleneck."""
@@ -153,7 +189,10 @@ def counting(run: Run) -> ItemAnswer:
     return beside(printed, [asset, dominant, told.table["fraction"].iloc[0]])
 
 
-@PAPER.item("Figure 2", "Entitled alike: (1/3, 2/30) twice and (1/3, 2/3); DRF (0.4, 0.08) twice and (0.2, 0.4)")
+@PAPER.item(
+    "Figure 2",
+    "Entitled alike: (1/3, 2/30) twice and (1/3, 2/3); DRF (0.4, 0.08) twice and (0.2, 0.4)",
+)
 def figure_2(run: Run) -> ItemAnswer:
     """Both rules."""
     instance = examples.dolev_figure_2()
@@ -165,7 +204,9 @@ def figure_2(run: Run) -> ItemAnswer:
 
 
 @PAPER.statement(
-    "§4, bottlenecks under DRF", "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)", requests
+    "§4, bottlenecks under DRF",
+    "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)",
+    requests,
 )
 def drf_bottleneck(instance: Instance) -> Told:
     """Whether everybody who has not all it asked for needs something that is used up."""
@@ -189,7 +230,9 @@ def one_dominant(run: Run) -> ItemAnswer:
     return on_instance(instance, breaks_it, f"DRF {shown(drf)}; {shown(other)} is fair too", why)
 
 
-@PAPER.item("§4, utilisation", "(½, 0, 0, 1) and (1, 1, 1, 0): fair 1 and ½, DRF ⅔ each, which uses more")
+@PAPER.item(
+    "§4, utilisation", "(½, 0, 0, 1) and (1, 1, 1, 0): fair 1 and ½, DRF ⅔ each, which uses more"
+)
 def utilisation(run: Run) -> ItemAnswer:
     """Both rules, and what is used of the middle resources."""
     found = check.against_drf(examples.dolev_section_4())
@@ -199,7 +242,9 @@ def utilisation(run: Run) -> ItemAnswer:
     return beside(printed, [*found.users["njc"], *found.users["drf"], middle["njc"], middle["drf"]])
 
 
-@PAPER.item("Figure 3", "r = (¼, ⅔, 1), (1, ⅔, 0): the point (⅔, 11/12) would need 13/12 of resource 1")
+@PAPER.item(
+    "Figure 3", "r = (¼, ⅔, 1), (1, ⅔, 0): the point (⅔, 11/12) would need 13/12 of resource 1"
+)
 def figure_3(run: Run) -> ItemAnswer:
     """What the point uses."""
     instance = _figure_3()
@@ -235,19 +280,28 @@ def figure_4(run: Run) -> ItemAnswer:
 
 @PAPER.item(
     "Figure 5",
-    "Both ask for ⅔: entitlements 0.4 and 0.6 give (0.6, 0.9); where e2/e1 > 2 user 2 has all it asks for",
+    "Both ask for ⅔: entitlements 0.4 and 0.6 give (0.6, 0.9); where e2/e1 > 2 user 2 has all it "
+    "asks for",
 )
 def figure_5(run: Run) -> ItemAnswer:
     """Points for several entitlements."""
-    x = {e: granted(examples.requests([[2 / 3], [2 / 3]], [e, 1 - e])) for e in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)}
+    x = {
+        e: granted(examples.requests([[2 / 3], [2 / 3]], [e, 1 - e]))
+        for e in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+    }
     x1, x2 = zip(*x.values(), strict=True)
-    printed = named("0.4 and 0.6: user", ["0.6", "0.9"]) | {"0.3 and 0.7: user 2": 1, "0.7 and 0.3: user 1": 1}
+    printed = named("0.4 and 0.6: user", ["0.6", "0.9"]) | {
+        "0.3 and 0.7: user 2": 1,
+        "0.7 and 0.3: user 1": 1,
+    }
     lines = (
         Line("the resource is used up", (0.5, 1.0), (1.0, 0.5)),
         Line("ours, e1 = 0.2 … 0.8", x1, x2),
         Line("paper, e = (0.4, 0.6)", (0.6,), (0.9,), printed=True),
     )
-    chart = Chart("Dolev et al., Fig. 5: both ask for ⅔", "x1 [fraction of the request]", "x2", lines)
+    chart = Chart(
+        "Dolev et al., Fig. 5: both ask for ⅔", "x1 [fraction of the request]", "x2", lines
+    )
     return beside(printed, [*x[0.4], x[0.3][1], x[0.7][0]], chart=chart)
 
 
@@ -257,7 +311,12 @@ def figure_6(run: Run) -> ItemAnswer:
     path = check.trajectory(_figure_3(), points=60)
     level = path.level.to_numpy()
     inside = path.usage.to_numpy() <= 1
-    return picture({"f grows along the curve": (np.diff(level) > 0).all(), "the curve stays inside": inside.all()})
+    return picture(
+        {
+            "f grows along the curve": (np.diff(level) > 0).all(),
+            "the curve stays inside": inside.all(),
+        }
+    )
 
 
 PAPER.uncheckable(
@@ -282,7 +341,8 @@ def _tasks(instance: Instance, fractions: np.ndarray) -> np.ndarray:
     return np.asarray((fractions * instance.task_limits)[:, None])
 
 
-# Dolev et al., §5: that a fair allocation exists, the curve that leads to one, and whether it is the only one.
+# Dolev et al., §5: that a fair allocation exists, the curve that leads to one, and whether it is
+# the only one.
 
 
 def _wanting(rng: np.random.Generator) -> Instance:
@@ -294,14 +354,20 @@ def _wanting(rng: np.random.Generator) -> Instance:
 
 
 @PAPER.statement(
-    "Theorem 1", "For all requests and entitlements a fair allocation exists", _wanting, few=100, many=3000
+    "Theorem 1",
+    "For all requests and entitlements a fair allocation exists",
+    _wanting,
+    few=100,
+    many=3000,
 )
 def theorem_1(instance: Instance) -> Told:
     """One is computed and checked by the definition."""
     return check.check(instance, allocate(instance, NJC))
 
 
-@PAPER.statement("§5.1, simplifications", "Resources that nobody can use up may be left out", requests)
+@PAPER.statement(
+    "§5.1, simplifications", "Resources that nobody can use up may be left out", requests
+)
 def simplifications(instance: Instance) -> Told:
     """A fair allocation without them is fair with them."""
     scarce = instance.demands.sum(axis=0) >= 1
@@ -330,7 +396,9 @@ def _pairs_of_users(rng: np.random.Generator) -> Instance:
     return examples.requests(rng.integers(1, 11, (2, rng.integers(1, 5))) / 10, [e, 1 - e])
 
 
-@PAPER.statement("§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300)
+@PAPER.statement(
+    "§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300
+)
 def two_users(instance: Instance) -> Told:
     """All fair allocations of random pairs."""
     return check.solutions(instance).is_unique
@@ -385,12 +453,18 @@ def derivative(run: Run) -> ItemAnswer:
     k = len(f) // 2
     speed = (x[k + 1] - x[k - 1]) / (f[k + 1] - f[k - 1])
     each = speed @ rows / (1 - x[k] @ rows)
-    ours = f"at one point {shown(each[:3])} for the three resources, {each.sum():.6g} summed over all and dummies"
+    ours = (
+        f"at one point {shown(each[:3])} for the three resources, {each.sum():.6g} summed over all "
+        "and dummies"
+    )
     breaks = abs(each - 1).max() > 1 / 10 and abs(each.sum() - 1) < 1 / 100
     return on_instance(instance, breaks, ours, "the sum over j is lacking")
 
 
-@PAPER.item("§5.4, last display", "The matrix of Σ_j b_ij·δ_ik + Σ_j x_i·b_ij·b_kj is symmetric and positive-definite")
+@PAPER.item(
+    "§5.4, last display",
+    "The matrix of Σ_j b_ij·δ_ik + Σ_j x_i·b_ij·b_kj is symmetric and positive-definite",
+)
 def last_display(run: Run) -> ItemAnswer:
     """The matrix at a point of the curve, as printed and with its rows divided by x."""
     instance = examples.dolev_section_3()
@@ -402,16 +476,23 @@ def last_display(run: Run) -> ItemAnswer:
     divided = matrix / x[:, None]
     right = np.allclose(divided, divided.T) and np.linalg.eigvalsh(divided).min() > 0
     ours = f"entries that face each other differ by {lacking:.2g} of the largest"
-    why = "it is so once row i is divided by x_i, which is all that the proof needs" if right else ""
+    why = (
+        "it is so once row i is divided by x_i, which is all that the proof needs" if right else ""
+    )
     return on_instance(instance, lacking > AUDIT, ours, why)
 
 
-@PAPER.statement("Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting)
+@PAPER.statement(
+    "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting
+)
 def remark_1(instance: Instance) -> Told:
     """Values of f on a ray to the boundary."""
     rows = with_dummies(instance)
     edge = 1 / rows.sum(axis=0).max()
-    f = [-np.log1p(-edge * part * rows.sum(axis=0)).sum() for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)]
+    f = [
+        -np.log1p(-edge * part * rows.sum(axis=0)).sum()
+        for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)
+    ]
     return 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2
 
 
@@ -459,13 +540,26 @@ PAPER.uncheckable(
 )
 
 
-@PAPER.item("§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
+@PAPER.item(
+    "§5.5, a family of solutions",
+    "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks",
+)
 def family(run: Run) -> ItemAnswer:
     """All fair allocations."""
     fair = check.solutions(examples.dolev_section_5())
     ranges = fair.ranges
-    printed = {"least z": "1/2", "most z": "7/10", "least of user 2": "3/10", "most of user 2": "1/2", "dimension": 1}
-    values = [*ranges.loc["user1", ["least", "most"]], *ranges.loc["user2", ["least", "most"]], fair.dimension]
+    printed = {
+        "least z": "1/2",
+        "most z": "7/10",
+        "least of user 2": "3/10",
+        "most of user 2": "1/2",
+        "dimension": 1,
+    }
+    values = [
+        *ranges.loc["user1", ["least", "most"]],
+        *ranges.loc["user2", ["least", "most"]],
+        fair.dimension,
+    ]
     return beside(printed, values)
 
 
@@ -482,7 +576,10 @@ def weighting(run: Run) -> ItemAnswer:
     apart = np.ptp(ends, axis=0).max()
     ours = f"{len(ends)} weightings all end at {shown(ends[0])}, within {apart:.1g}"
     verdict = Agreement.REFUTED if apart < 1 / 1000 else Agreement.HOLDS
-    why = "other trajectories, but not other solutions: all end at the Eisenberg–Gale optimum (results.md)"
+    why = (
+        "other trajectories, but not other solutions: all end at the Eisenberg–Gale optimum "
+        "(results.md)"
+    )
     return ItemAnswer(verdict, ours, why, count=len(ends), witness=in_words(instance))
 
 
@@ -520,7 +617,10 @@ def circle(run: Run) -> ItemAnswer:
     six = [[0.25 if n in pair else 0.375 for n in range(4)] for pair in combinations(range(4), 2)]
     among = sum(bool(check.check(instance, np.array(x))) for x in six)
     whole = [one for one in fair if one.within is None]
-    ours = f"{among} of the six are fair, among {len(whole)} sets of dimension {max(one.dimension for one in whole)}"
+    ours = (
+        f"{among} of the six are fair, among {len(whole)} sets of dimension "
+        f"{max(one.dimension for one in whole)}"
+    )
     other = check.check(instance, np.array([0.3, 0.45, 0.25, 0.25]))
     why = "a continuum: (0.3, 0.45, 0.25, 0.25) is fair too" if other else ""
     return on_instance(instance, other or fair.dimension > 0, ours, why)
@@ -528,7 +628,8 @@ def circle(run: Run) -> ItemAnswer:
 
 @PAPER.item(
     "§5.5, selection",
-    "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are used up",
+    "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are "
+    "used up",
 )
 def selection(run: Run) -> ItemAnswer:
     """The best fair allocation by utilisation, and what one of the six uses."""
@@ -548,6 +649,9 @@ def polynomial(run: Run) -> ItemAnswer:
         certificate = allocate(instance, NJC).certificate
         return certificate and certificate.conditions < VERIFIED
 
-    why = "answered: the optimum of a convex program is fair (Gutman and Nisan, 2012, by way of markets)"
+    why = (
+        "answered: the optimum of a convex program is fair (Gutman and Nisan, 2012, by way of "
+        "markets)"
+    )
     found = over(run, requests, fair, why=why)
     return replace(found, ours=f"{found.ours}: optimal and fair")

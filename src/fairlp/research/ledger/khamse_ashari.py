@@ -50,7 +50,8 @@ from .verdicts import (
 
 PAPER = Paper(
     "003",
-    "J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share "
+    "J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server "
+    "Dominant-Share "
     "Fairness, ICC 2017",
     ("khamse-ashari-2017", "khamse-ashari", "ps-dsf"),
 )
@@ -71,13 +72,18 @@ LETTERS = {
 def figure_1(run: Run) -> ItemAnswer:
     """Three mechanisms on the servers of the figure."""
     instance = examples.khamse_ashari_figure_1()
-    printed = named(f"{RDM}, user", [3, 3, 6]) | named("c-drfh, user", ["≈2.609", "≈3.130", "≈6.261"])
+    printed = named(f"{RDM}, user", [3, 3, 6]) | named(
+        "c-drfh, user", ["≈2.609", "≈3.130", "≈6.261"]
+    )
     printed |= named("tsf, user", [2, 2, 8])
     totals = [allocate(instance, name).totals for name in (RDM, "c-drfh", "tsf")]
     return beside(printed, np.concatenate(totals))
 
 
-@PAPER.item("Figure 1, tasks alone", "γ = 6, 6 and 12 tasks on the whole cluster; all of user 3's 6 tasks on server 2")
+@PAPER.item(
+    "Figure 1, tasks alone",
+    "γ = 6, 6 and 12 tasks on the whole cluster; all of user 3's 6 tasks on server 2",
+)
 def figure_1_alone(run: Run) -> ItemAnswer:
     """Tasks alone without placement constraints, and where user 3 runs."""
     instance = examples.khamse_ashari_figure_1()
@@ -94,18 +100,25 @@ def section_3a(run: Run) -> ItemAnswer:
     return beside(printed, [*found.totals, *found.tasks_array[:, 0]])
 
 
-@PAPER.item("§III-A, shares", "Virtual dominant shares 0.6, 0.6, 8/12 and 12/12 on server 1; 8/12 and 8/12 on server 2")
+@PAPER.item(
+    "§III-A, shares",
+    "Virtual dominant shares 0.6, 0.6, 8/12 and 12/12 on server 1; 8/12 and 8/12 on server 2",
+)
 def shares_3a(run: Run) -> ItemAnswer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
     totals, alone = allocate(instance, RDM).totals.to_numpy(), instance.gamma()
     level = quotients(totals[:, None], alone)
-    printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named("server 2, user", ["8/12", "8/12"])
+    printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named(
+        "server 2, user", ["8/12", "8/12"]
+    )
     why = "user 4 could run 9 tasks alone on server 1, so that 8 are 8/9"
     return beside(printed, [*level[:, 0], *level[2:, 1]], otherwise=why, witness=in_words(instance))
 
 
-def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: str = "") -> ItemAnswer:
+def _marks(
+    run: Run, mechanism: str, promised: str, missing: str, differently: str = ""
+) -> ItemAnswer:
     """Return one column of Table I: promised properties on random instances, missing ones by counterexamples."""
     instances, lies = run.of(FEW, MANY), run.of(FEW_LIES, MANY_LIES)
     numbers = []
@@ -114,7 +127,9 @@ def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: s
     witness, by_one = "", "broken by an instance"
     for letters in promised.split():
         name = LETTERS[letters]
-        audited, broken, *_ = count_broken(mechanism, name, lies if letters == "SP" else instances, run.seed)
+        audited, broken, *_ = count_broken(
+            mechanism, name, lies if letters == "SP" else instances, run.seed
+        )
         known = _breaking(mechanism, name)
         if known is not None:
             witness = witness or f"{letters}: {in_words(known)}"
@@ -125,9 +140,14 @@ def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: s
     for letters in missing.split():
         known = _breaking(mechanism, LETTERS[letters])
         numbers.append(Number(letters, "no", known is None, known is not None))
-        (wrong if known is None else said).append(f"{letters} {'not broken' if known is None else by_one}")
+        (wrong if known is None else said).append(
+            f"{letters} {'not broken' if known is None else by_one}"
+        )
     if not wrong:
-        differently = "each promise kept on random instances, each missing one broken by an instance that ships"
+        differently = (
+            "each promise kept on random instances, each missing one broken by an instance that "
+            "ships"
+        )
     return ItemAnswer(
         Agreement.DIFFERS if wrong else Agreement.EQUAL,
         "; ".join([*wrong, *said]),
@@ -158,7 +178,10 @@ def table_1_drfh(run: Run) -> ItemAnswer:
 @PAPER.item("Table I, TSF", "SI, EF, SP and PO; not BF")
 def table_1_tsf(run: Run) -> ItemAnswer:
     """The column of TSF."""
-    why = "by §III-B's definition, an equal part of every server, eligible or not, TSF lacks the sharing incentive"
+    why = (
+        "by §III-B's definition, an equal part of every server, eligible or not, TSF lacks the "
+        "sharing incentive"
+    )
     return _marks(run, "tsf", "SI EF SP PO", "BF", why)
 
 
@@ -178,7 +201,9 @@ def table_1_time(run: Run) -> ItemAnswer:
 def figure_2(run: Run) -> ItemAnswer:
     """Users 1 and 2 need the network, which server 2 has not."""
     alone = examples.khamse_ashari_section_3a().gamma()
-    checks = {"users 1 and 2 run on server 1 only": (alone[:2, 1] == 0).all() and (alone[:, 0] > 0).all()}
+    checks = {
+        "users 1 and 2 run on server 1 only": (alone[:2, 1] == 0).all() and (alone[:, 0] > 0).all()
+    }
     return picture(checks, "the data of the example; its numbers stand under §III-A")
 
 
@@ -187,16 +212,22 @@ def figure_3(run: Run) -> ItemAnswer:
     """Memory of server 1, and CPUs and memory of server 2 are used up."""
     used = allocate(examples.khamse_ashari_section_3a(), RDM).utilization
     checks = {
-        "CPUs and memory of server 2 used up": np.allclose(used.loc["server2", ["cpu", "memory"]], 1),
+        "CPUs and memory of server 2 used up": np.allclose(
+            used.loc["server2", ["cpu", "memory"]], 1
+        ),
         "a resource of server 1 used up": np.isclose(used.loc["server1"].max(), 1),
     }
     return picture(checks, "the tasks stand under §III-A, example")
 
 
-PAPER.uncheckable("Table II", "Algorithm I", "the text of an algorithm; see the entry of Algorithm I")
+PAPER.uncheckable(
+    "Table II", "Algorithm I", "the text of an algorithm; see the entry of Algorithm I"
+)
 
 
-@PAPER.item("Figure 4", "Two users, three channels: 1.5 and 1 Mb/s; the second channel is shared equally")
+@PAPER.item(
+    "Figure 4", "Two users, three channels: 1.5 and 1 Mb/s; the second channel is shared equally"
+)
 def figure_4(run: Run) -> ItemAnswer:
     """The rates stand in the figure only; those that ship agree with the text."""
     found = allocate(examples.khamse_ashari_figure_4(), TDM)
@@ -206,7 +237,10 @@ def figure_4(run: Run) -> ItemAnswer:
     answer = beside(printed, [*found.totals, *time[:, 1], time[0, 0], time[1, 2]])
     if answer.verdict is Agreement.DIFFERS:
         return answer
-    why = "the rates are printed in the picture only; ours were chosen to give what the text says, so it is no test"
+    why = (
+        "the rates are printed in the picture only; ours were chosen to give what the text says, "
+        "so it is no test"
+    )
     return ItemAnswer(Agreement.PICTURE, answer.ours, why, answer.numbers)
 
 
@@ -217,24 +251,47 @@ PAPER.uncheckable(
 )
 
 
-@PAPER.item("Figure 5", "Four classes of 120 servers, weights 2, 2, 1, 1, users 3 and 4 on classes C and D only")
+@PAPER.item(
+    "Figure 5",
+    "Four classes of 120 servers, weights 2, 2, 1, 1, users 3 and 4 on classes C and D only",
+)
 def figure_5(run: Run) -> ItemAnswer:
     """What of the figure the text says in numbers."""
     instance = examples.khamse_ashari_table_3()
     printed = {"servers": 120, **named("weight", [2, 2, 1, 1])}
-    printed |= named("CPUs of", [1, "1/2", "1/2", "1/2"]) | named("memory of", [1, "1/2", "1/4", "3/4"])
-    values = [instance.counts.sum(), *instance.weights, *instance.capacities[:, 0], *instance.capacities[:, 1]]
+    printed |= named("CPUs of", [1, "1/2", "1/2", "1/2"]) | named(
+        "memory of", [1, "1/2", "1/4", "3/4"]
+    )
+    values = [
+        instance.counts.sum(),
+        *instance.weights,
+        *instance.capacities[:, 0],
+        *instance.capacities[:, 1],
+    ]
     return compare(
-        pairs(printed, values), "how many servers a class has stands in the picture: 8, 68, 33 and 11 fit Table III"
+        pairs(printed, values),
+        "how many servers a class has stands in the picture: 8, 68, 33 and 11 fit Table III",
     )
 
 
-@PAPER.item("Table III", "Tasks alone: 80, 340, 82.5, 55; 40, 170, 41.25, 41.25; 0, 0, 82.5, 27.5; 0, 0, 27.5, 27.5")
+@PAPER.item(
+    "Table III",
+    "Tasks alone: 80, 340, 82.5, 55; 40, 170, 41.25, 41.25; 0, 0, 82.5, 27.5; 0, 0, 27.5, 27.5",
+)
 def table_3(run: Run) -> ItemAnswer:
     """The demands are not printed; those that ship give the table."""
     alone = examples.khamse_ashari_table_3().gamma()
-    rows = [80, 340, "82.5", 55], [40, 170, "41.25", "41.25"], [0, 0, "82.5", "27.5"], [0, 0, "27.5", "27.5"]
-    return beside(_on_classes(rows), alone.flat, "the demands are not printed; these, not the only ones, give it")
+    rows = (
+        [80, 340, "82.5", 55],
+        [40, 170, "41.25", "41.25"],
+        [0, 0, "82.5", "27.5"],
+        [0, 0, "27.5", "27.5"],
+    )
+    return beside(
+        _on_classes(rows),
+        alone.flat,
+        "the demands are not printed; these, not the only ones, give it",
+    )
 
 
 @PAPER.item("Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
@@ -247,7 +304,11 @@ def table_4(run: Run) -> ItemAnswer:
 
 def _on_classes(rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
     """Return what the paper printed of each user on each class of servers, by name."""
-    return {f"user {n} on {name}": v for n, row in enumerate(rows, 1) for name, v in zip("ABCD", row, strict=True)}
+    return {
+        f"user {n} on {name}": v
+        for n, row in enumerate(rows, 1)
+        for name, v in zip("ABCD", row, strict=True)
+    }
 
 
 @PAPER.item("Table IV, TSF", "Totals 35 + 170, 22.5 + 85, 58.33 and 8.05 + 27.5")
@@ -255,30 +316,41 @@ def table_4_tsf(run: Run) -> ItemAnswer:
     """Totals of TSF; where tasks run is not unique."""
     totals = allocate(examples.khamse_ashari_table_3(), "tsf").totals
     largest = (totals / [205, 107.5, 58.33, 35.55] - 1).abs().max()
-    why = f"by {100 * largest:.1g} % at most; levels of the printed totals are not quite equal, as those of TSF are"
+    why = (
+        f"by {100 * largest:.1g} % at most; levels of the printed totals are not quite equal, as "
+        "those of TSF are"
+    )
     return beside(named("user", ["≈205", "≈107.5", "≈58.33", "≈35.55"]), totals, otherwise=why)
 
 
 @PAPER.item(
     "§V, full resources",
-    "The CPUs of classes A and B and the memory of all classes are fully utilised under all three mechanisms",
+    "The CPUs of classes A and B and the memory of all classes are fully utilised under all three "
+    "mechanisms",
 )
 def fully_utilised(run: Run) -> ItemAnswer:
     """The smallest utilisation of what is said to be full."""
     instance = examples.khamse_ashari_table_3()
     used = {name: allocate(instance, name).utilization for name in (RDM, "tsf", "c-drfh")}
-    full = {f"CPUs of A and B, {name}": table.loc[["A", "B"], "cpu"].min() for name, table in used.items()}
+    full = {
+        f"CPUs of A and B, {name}": table.loc[["A", "B"], "cpu"].min()
+        for name, table in used.items()
+    }
     full |= {f"memory, {name}": table["memory"].min() for name, table in used.items()}
     demands = instance.demands.copy()
     demands[1, 0] = 2 / 15  # the most that Table III leaves open
     most = allocate(instance.replace(demands=demands), RDM).utilization.loc[["A", "B"], "cpu"].max()
-    why = f"user 2's CPU is not printed; with the most that Table III allows {most:.3g} of the CPUs are in use"
+    why = (
+        f"user 2's CPU is not printed; with the most that Table III allows {most:.3g} of the CPUs "
+        "are in use"
+    )
     return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
 
 
 @PAPER.item(
     "Figure 6",
-    "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 leaves and returns",
+    "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 "
+    "leaves and returns",
 )
 def figure_6(run: Run) -> ItemAnswer:
     """The distributed procedure for 300 s, and what is in use while user 4 is there and while it is away."""
@@ -298,18 +370,29 @@ def figure_6(run: Run) -> ItemAnswer:
     }
     checks["converged within 2 s"] = (tracked.changes["seconds"] <= 2).all()
     lines = tuple(
-        Line(f"{name}, class {server}", (0.0, 1.0), tuple(used[server, when, name] for when in windows))
+        Line(
+            f"{name}, class {server}",
+            (0.0, 1.0),
+            tuple(used[server, when, name] for when in windows),
+        )
         for server in "CD"
         for name in (RDM, "tsf", "c-drfh")
     )
     chart = Chart(
-        "Khamse-Ashari et al., Fig. 6: CPUs in use", "0: all four users, 1: user 4 away", "fraction in use", lines
+        "Khamse-Ashari et al., Fig. 6: CPUs in use",
+        "0: all four users, 1: user 4 away",
+        "fraction in use",
+        lines,
     )
-    why = "demands that Table III leaves open (CPU of users 2 and 4) decide what of class D is in use: results.md"
+    why = (
+        "demands that Table III leaves open (CPU of users 2 and 4) decide what of class D is in "
+        "use: results.md"
+    )
     return picture(checks, why, chart=chart)
 
 
-# Khamse-Ashari et al.: the theorems, lemmas and algorithms of PS-DSF, each in the paper's own terms.
+# Khamse-Ashari et al.: the theorems, lemmas and algorithms of PS-DSF, each in the paper's own
+# terms.
 
 
 def _unconstrained(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
@@ -329,7 +412,11 @@ def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
 def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return s[n,i]/φ[n]; infinite where n may not run."""
     alone = instance.gamma() * instance.weights[:, None]
-    return np.asarray(np.divide(tasks.sum(axis=1)[:, None], alone, out=np.full_like(alone, np.inf), where=alone > 0))
+    return np.asarray(
+        np.divide(
+            tasks.sum(axis=1)[:, None], alone, out=np.full_like(alone, np.inf), where=alone > 0
+        )
+    )
 
 
 def _bottlenecks(instance: Instance, tasks: np.ndarray) -> np.ndarray:
@@ -358,7 +445,9 @@ def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
     lowest = level.min(axis=0)
     return bool(
         (full | ~someone).all()
-        and (level[time > AUDIT] <= np.broadcast_to(lowest, level.shape)[time > AUDIT] * (1 + AUDIT)).all()
+        and (
+            level[time > AUDIT] <= np.broadcast_to(lowest, level.shape)[time > AUDIT] * (1 + AUDIT)
+        ).all()
     )
 
 
@@ -369,23 +458,35 @@ def _equivalent(run: Run, division: Division) -> ItemAnswer:
     def agree(instance: Instance) -> Told:
         fixed = allocate(instance, name).tasks_array
         half = 0.9 * fixed + 0.1 * allocate(instance, "naive-drf").tasks_array
-        for tasks in (fixed, allocate(instance, RDM if division == "tdm" else "tsf").tasks_array, half):
+        for tasks in (
+            fixed,
+            allocate(instance, RDM if division == "tdm" else "tsf").tasks_array,
+            half,
+        ):
             if division == "tdm":
                 tasks = tasks / np.maximum(quotients(tasks, instance.gamma()).sum(axis=0), 1)
             if condition(instance, tasks) != check.check(instance, tasks, division).holds:
                 return f"tasks {shown(tasks)}; {in_words(instance)}"
         return True
 
-    return over(run, _clusters, agree, why="on PS-DSF, on another mechanism's allocation, and on a mixture")
+    return over(
+        run, _clusters, agree, why="on PS-DSF, on another mechanism's allocation, and on a mixture"
+    )
 
 
-@PAPER.item("Theorem 1", "Resources divided: PS-DSF if and only if everybody has a bottleneck on every eligible server")
+@PAPER.item(
+    "Theorem 1",
+    "Resources divided: PS-DSF if and only if everybody has a bottleneck on every eligible server",
+)
 def theorem_1(run: Run) -> ItemAnswer:
     """Definition 6, in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "rdm")
 
 
-@PAPER.item("Theorem 2", "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there")
+@PAPER.item(
+    "Theorem 2",
+    "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there",
+)
 def theorem_2(run: Run) -> ItemAnswer:
     """Formula (13), in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "tdm")
@@ -446,7 +547,10 @@ PAPER.shipped(
 def not_bottleneck(run: Run) -> ItemAnswer:
     """Fig. 1, audited."""
     instance = examples.khamse_ashari_figure_1()
-    found = [audit(instance, allocate(instance, name), "bottleneck").iloc[0] for name in ("c-drfh", "tsf")]
+    found = [
+        audit(instance, allocate(instance, name), "bottleneck").iloc[0]
+        for name in ("c-drfh", "tsf")
+    ]
     broken = all(one["holds"] is False for one in found)
     return on_instance(instance, broken, "; ".join(one["witness"] for one in found), missing=True)
 
@@ -456,7 +560,8 @@ PAPER.shipped(
     "DRFH achieves bottleneck fairness",
     "drfh",
     "bottleneck",
-    "by §III-B's definition, on every server; by Wang et al.'s, of the pool, it does (002, Proposition 6)",
+    "by §III-B's definition, on every server; by Wang et al.'s, of the pool, it does (002, "
+    "Proposition 6)",
 )
 PAPER.shipped(
     "§II-B, DRFH and sharing",
@@ -467,7 +572,10 @@ PAPER.shipped(
 )
 
 
-@PAPER.item("§II-B, CDRF", "Without constraints: Pareto-optimal, strategy-proof, envy-free, with the sharing incentive")
+@PAPER.item(
+    "§II-B, CDRF",
+    "Without constraints: Pareto-optimal, strategy-proof, envy-free, with the sharing incentive",
+)
 def cdrf(run: Run) -> ItemAnswer:
     """Audited on random clusters without placement constraints, and a search for lies."""
     asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
@@ -492,7 +600,9 @@ def cdrf(run: Run) -> ItemAnswer:
 )
 def one_server(instance: Instance) -> Told:
     """PS-DSF where resources are divided, beside extended DRF, with zero demands too."""
-    return np.allclose(allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT)
+    return np.allclose(
+        allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT
+    )
 
 
 @PAPER.statement(
@@ -516,7 +626,8 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
             others = np.delete(lie / honest, user)
             if own >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
                 return (
-                    f"user {user + 1} claims {shown(claimed)}, has {own:.6g} tasks, not {honest[user]:.6g}, and "
+                    f"user {user + 1} claims {shown(claimed)}, has {own:.6g} tasks, not "
+                    f"{honest[user]:.6g}, and "
                     f"another has {others.min():.4g} of what it had; {in_words(instance)}"
                 )
     return True
@@ -524,7 +635,8 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
 
 @PAPER.statement(
     "Corollary 1",
-    "A saturated resource is a bottleneck of a user of the lowest level if those of higher levels hold none of it",
+    "A saturated resource is a bottleneck of a user of the lowest level if those of higher levels "
+    "hold none of it",
     _clusters,
 )
 def corollary_1(instance: Instance) -> Told:
@@ -534,7 +646,9 @@ def corollary_1(instance: Instance) -> Told:
     full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
     known, met = _bottlenecks(instance, tasks), False
     for i, r in np.argwhere(full):
-        who = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))  # somebody: it is full of tasks
+        who = np.flatnonzero(
+            (alone[:, i] > 0) & (instance.demands[:, r] > 0)
+        )  # somebody: it is full of tasks
         n = who[level[who, i].argmin()]
         higher = who[level[who, i] > level[n, i] * (1 + AUDIT)]
         if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
@@ -545,7 +659,9 @@ def corollary_1(instance: Instance) -> Told:
 
 
 @PAPER.statement(
-    "Lemma 2", "Time divided: of two users who exchange tasks of two servers, one has fewer in all", _clusters
+    "Lemma 2",
+    "Time divided: of two users who exchange tasks of two servers, one has fewer in all",
+    _clusters,
 )
 def lemma_2(instance: Instance) -> Told:
     """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
@@ -555,7 +671,9 @@ def lemma_2(instance: Instance) -> Told:
         for m, j in np.argwhere(holds):
             rate = alone[m, i] * alone[n, j] / (alone[n, i] * alone[m, j])
             if n != m and i != j and rate > 1 + AUDIT:
-                return f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
+                return (
+                    f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
+                )
     return True
 
 
@@ -572,20 +690,28 @@ def _reached(run: Run, method: str, few: int, why: str) -> ItemAnswer:
     return over(run, _clusters, reached, few=few, many=300, why=why)
 
 
-@PAPER.item("Algorithm I", "Begins with DRF on each server and ends at a PS-DSF allocation; convergence is future work")
+@PAPER.item(
+    "Algorithm I",
+    "Begins with DRF on each server and ends at a PS-DSF allocation; convergence is future work",
+)
 def algorithm_1(run: Run) -> ItemAnswer:
     """The paper's algorithm with the repairs that docs/per-server-fairness.md names."""
     return _reached(run, "algorithm-1", 30, "with the repairs that per-server-fairness.md names")
 
 
-@PAPER.item("§III-D, distributed", "Servers that act on their own, asynchronously, may achieve PS-DSF")
+@PAPER.item(
+    "§III-D, distributed", "Servers that act on their own, asynchronously, may achieve PS-DSF"
+)
 def distributed(run: Run) -> ItemAnswer:
     """Servers with clocks of their own."""
-    return _reached(run, "distributed", 10, "each server has a clock of its own; settling is not proved")
+    return _reached(
+        run, "distributed", 10, "each server has a clock of its own; settling is not proved"
+    )
 
 
 PAPER.uncheckable(
     "Definitions 1–6",
     "DRF, virtual dominant share, feasibility, PS-DSF, bottleneck",
-    "definitions; `fairlp.per_server.check` is Definition 5, the entry of Theorem 1 uses Definition 6",
+    "definitions; `fairlp.per_server.check` is Definition 5, the entry of Theorem 1 uses "
+    "Definition 6",
 )

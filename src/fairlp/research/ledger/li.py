@@ -30,7 +30,8 @@ from .verdicts import (
 
 PAPER = Paper(
     "001",
-    "W. Li, X. Liu, X. Zhang and X. Zhang, A note on dynamic fair division of multiple resources, 2019",
+    "W. Li, X. Liu, X. Zhang and X. Zhang, A note on dynamic fair division of multiple resources, "
+    "2019",
     ("li-2019", "li", "dynamic-drf"),
 )
 
@@ -83,7 +84,11 @@ def lemma_2(instance: Instance) -> Told:
     return not (np.diff(np.nan_to_num(steps), axis=1) > AUDIT).any()
 
 
-@PAPER.statement("Lemma 3", "Whoever has more than another came before it, and has got nothing since it came", _drawn)
+@PAPER.statement(
+    "Lemma 3",
+    "Whoever has more than another came before it, and has got nothing since it came",
+    _drawn,
+)
 def lemma_3(instance: Instance) -> Told:
     """The same as dynamic envy-freeness, from the table of steps alone."""
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
@@ -134,7 +139,10 @@ PAPER.audited("§2, irrevocability", "Nobody loses anything at any step", DYNAMI
 def theorem_1(instance: Instance) -> Told:
     """Algorithm 1, line 6 corrected, beside water-filling and the stack in rationals, and the linear programs."""
     table = instance.demands / instance.pool
-    exact = np.array([[Fraction(float(d)) / Fraction(float(row.max())) for d in row] for row in table], dtype=object)
+    exact = np.array(
+        [[Fraction(float(d)) / Fraction(float(row.max())) for d in row] for row in table],
+        dtype=object,
+    )
     parts = np.array([Fraction(k + 1) for k in range(len(exact))], dtype=object)
     found = linear(exact, parts)
     same = found == stack(exact, parts) == water_filling(exact, parts)
@@ -147,15 +155,24 @@ def algorithm_1(run: Run) -> ItemAnswer:
     """The smallest case: after the second step nobody may have less than before."""
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]])
     parts = [1, 2, 3]
-    printed, right = linear(instance.demands, parts, as_printed=True), linear(instance.demands, parts)
+    printed, right = (
+        linear(instance.demands, parts, as_printed=True),
+        linear(instance.demands, parts),
+    )
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     kept_or_level = np.maximum(np.nan_to_num(steps[1]), printed[0][2] / 3)
     used = (kept_or_level @ instance.demands).max()
     breaks = used > 1 + AUDIT and abs(printed[0][2] - right[0][2]) > AUDIT
     levels = printed[0][2] / 3, right[0][2] / 3
-    ours = f"step 3 takes the level {levels[0]:.6g} (LP: {levels[1]:.6g}), and {used:.6g} of a resource is used"
+    ours = (
+        f"step 3 takes the level {levels[0]:.6g} (LP: {levels[1]:.6g}), and {used:.6g} of a "
+        "resource is used"
+    )
     return on_instance(
-        instance, breaks, ours, "the test always holds; it must be of the first user's share, Σ d̂[i,r]·x[1]"
+        instance,
+        breaks,
+        ours,
+        "the test always holds; it must be of the first user's share, Σ d̂[i,r]·x[1]",
     )
 
 
@@ -179,7 +196,10 @@ def equation_2(instance: Instance) -> Told:
     return True
 
 
-@PAPER.item("§4, sum of shares", "m + 1 users: x → m/(m + 1) and 1/(m + 1), DRF → ½; Σx → (m² + 1)/(m + 1) > (m + 1)/2")
+@PAPER.item(
+    "§4, sum of shares",
+    "m + 1 users: x → m/(m + 1) and 1/(m + 1), DRF → ½; Σx → (m² + 1)/(m + 1) > (m + 1)/2",
+)
 def sums(run: Run) -> ItemAnswer:
     """The instance for several m."""
     numbers: list[Number] = []
@@ -195,7 +215,9 @@ def sums(run: Run) -> ItemAnswer:
         }
         numbers += pairs(printed, [*found.shares.iloc[[0, -1]], *last[["drf", "sum", "drf_sum"]]])
     return compare(
-        numbers, "so the sum of shares is no measure of competitiveness", size=f"ε = 2^-40, {DIGITS} decimals"
+        numbers,
+        "so the sum of shares is no measure of competitiveness",
+        size=f"ε = 2^-40, {DIGITS} decimals",
     )
 
 
@@ -221,7 +243,8 @@ def theorem_2(instance: Instance) -> Told:
 
 @PAPER.item(
     "Theorem 2, worst case",
-    "m² + 1 users: the ratio at the last step → (m + 1)/(m² + 1); at step m² everybody has m/(m² + 1)",
+    "m² + 1 users: the ratio at the last step → (m + 1)/(m² + 1); at step m² everybody has m/(m² + "
+    "1)",
 )
 def worst_case(run: Run) -> ItemAnswer:
     """The instance for m = 2 … 8, drawn beside 1/m."""
@@ -243,11 +266,16 @@ def worst_case(run: Run) -> ItemAnswer:
         Line("paper", x, tuple((m + 1) / (m * m + 1) for m in x), printed=True),
         Line("bound 1/m", x, tuple(1 / m for m in x)),
     )
-    chart = Chart("Li et al., Theorem 2: the worst case", "resources m", "smallest share / DRF's", lines)
+    chart = Chart(
+        "Li et al., Theorem 2: the worst case", "resources m", "smallest share / DRF's", lines
+    )
     return compare(numbers, size=f"ε = 2^-40, {DIGITS} decimals", chart=chart)
 
 
-@PAPER.item("Theorem 2, any mechanism", "No mechanism with dynamic Pareto optimality does better on that instance")
+@PAPER.item(
+    "Theorem 2, any mechanism",
+    "No mechanism with dynamic Pareto optimality does better on that instance",
+)
 def any_mechanism(run: Run) -> ItemAnswer:
     """What the last user finds when the first m² have all that their step may give out."""
     numbers: list[Number] = []
@@ -256,7 +284,9 @@ def any_mechanism(run: Run) -> ItemAnswer:
         left = 1 - found.given_out[m * m - 1].min()
         numbers += pairs({f"left for the last, m = {m}": _limit(Fraction(1, m * m + 1))}, [left])
     return compare(
-        numbers, "each resource is needed by m of the first m² users, so all of it that step m² has is given out"
+        numbers,
+        "each resource is needed by m of the first m² users, so all of it that step m² has is "
+        "given out",
     )
 
 
@@ -282,7 +312,9 @@ PAPER.shipped(
 )
 
 
-@PAPER.item("§5, cautious LP in the last steps", "Allocates too many resources at the last several steps")
+@PAPER.item(
+    "§5, cautious LP in the last steps", "Allocates too many resources at the last several steps"
+)
 def cautious_late(run: Run) -> ItemAnswer:
     """How much of what is given out in all goes out in the last tenth of the steps."""
     demands = np.where(np.eye(4)[np.arange(40) % 4] > 0, 1.0, 0.01)
@@ -291,8 +323,16 @@ def cautious_late(run: Run) -> ItemAnswer:
     for name in (DYNAMIC, CAUTIOUS):
         used = allocate(instance, name).utilization.max(axis=1).to_numpy()
         late[name] = 1 - used[-5] / used[-1]
-    ours = f"the last 4 of 40 steps give out {late[CAUTIOUS]:.0%}, under dynamic DRF {late[DYNAMIC]:.0%}"
+    ours = (
+        f"the last 4 of 40 steps give out {late[CAUTIOUS]:.0%}, under dynamic DRF "
+        f"{late[DYNAMIC]:.0%}"
+    )
     verdict = Agreement.HOLDS if late[CAUTIOUS] > 2 * late[DYNAMIC] else Agreement.DIFFERS
     return ItemAnswer(
-        verdict, ours, "by our reading of it", count=1, size="40 users, 4 resources", witness=shown(demands[:4])
+        verdict,
+        ours,
+        "by our reading of it",
+        count=1,
+        size="40 users, 4 resources",
+        witness=shown(demands[:4]),
     )

@@ -41,27 +41,42 @@ PAPER = Paper(
 
 @PAPER.item(
     "§3.1, example",
-    "9 CPUs and 18 GB, tasks (1, 4) and (3, 1): served B A A B A, 3 and 2 tasks, shares ⅔, no CPU left",
+    "9 CPUs and 18 GB, tasks (1, 4) and (3, 1): served B A A B A, 3 and 2 tasks, shares ⅔, no CPU "
+    "left",
 )
 def ghodsi(run: Run) -> ItemAnswer:
     """Progressive filling, pick by pick."""
     found = allocate(examples.ghodsi(), "drf-discrete", trace=True)
     assert found.picks is not None
     order = "".join(found.picks["user"][found.picks["runs"]])
-    printed = {"tasks of A": 3, "tasks of B": 2, "share of A": "2/3", "share of B": "2/3", "CPUs left": 0}
+    printed = {
+        "tasks of A": 3,
+        "tasks of B": 2,
+        "share of A": "2/3",
+        "share of B": "2/3",
+        "CPUs left": 0,
+    }
     left = 9 - found.usage["cpu"].iloc[0]
     printed["in the order B A A B A"] = "yes"
     ours = [*found.totals, *found.shares, left, order == "BAABA"]
     return beside(printed, ours, "the tie at the beginning goes to the larger share per task")
 
 
-@PAPER.item("§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
+@PAPER.item(
+    "§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks"
+)
 def program(run: Run) -> ItemAnswer:
     """The same as a linear program, divisible."""
-    return beside({"tasks of A": 3, "tasks of B": 2}, allocate(examples.ghodsi(), "drf", method="lp").totals)
+    return beside(
+        {"tasks of A": 3, "tasks of B": 2}, allocate(examples.ghodsi(), "drf", method="lp").totals
+    )
 
 
-@PAPER.statement("§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)
+@PAPER.statement(
+    "§3.2, closed form",
+    "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]",
+    integers,
+)
 def closed_form(instance: Instance) -> Told:
     """The formula beside the linear program."""
     part = instance.demands / instance.pool
@@ -92,7 +107,12 @@ def cycle(run: Run) -> ItemAnswer:
     instance = examples.ghodsi()
     table = cycles.summary(instance)
     ratio = table["share"].max() / table["share"]["A"]
-    printed = {"ds*/ds of A": 2, "tasks of A in a cycle": 2, "tasks of B in a cycle": 1, "length": 3}
+    printed = {
+        "ds*/ds of A": 2,
+        "tasks of A in a cycle": 2,
+        "tasks of B in a cycle": 1,
+        "length": 3,
+    }
     return beside(
         printed,
         [ratio, *table["cycle"], cycles.length(instance)],
@@ -103,23 +123,35 @@ def cycle(run: Run) -> ItemAnswer:
 
 @PAPER.item(
     "§3.3, subcycles",
-    "Ratio 1.25: an extra task in every 4th subcycle; ratio 1.4: after the first, in the 2nd and then the 3rd",
+    "Ratio 1.25: an extra task in every 4th subcycle; ratio 1.4: after the first, in the 2nd and "
+    "then the 3rd",
 )
 def subcycles(run: Run) -> ItemAnswer:
     """Filling with two users, and between which subcycles the smaller one has an extra task."""
     numbers: list[Number] = []
-    for name, (small, large), printed in (("1.25", (4, 5), [4, 4, 4, 4]), ("1.4", (5, 7), [2, 3, 2, 3])):
-        instance = Instance.from_arrays([[small], [large]], [[100 * large]], users=["A", "B"], resources=["units"])
+    for name, (small, large), printed in (
+        ("1.25", (4, 5), [4, 4, 4, 4]),
+        ("1.4", (5, 7), [2, 3, 2, 3]),
+    ):
+        instance = Instance.from_arrays(
+            [[small], [large]], [[100 * large]], users=["A", "B"], resources=["units"]
+        )
         picks = allocate(instance, "drf-discrete", trace=True).picks
         assert picks is not None
         turns = np.cumsum((picks["user"] == "B").to_numpy())[(picks["user"] == "A").to_numpy()]
         extra = np.flatnonzero(np.bincount(turns)[1:] > 1)
-        numbers += pairs(named(f"ratio {name}: from extra task to extra task", printed), np.diff(extra)[:4])
+        numbers += pairs(
+            named(f"ratio {name}: from extra task to extra task", printed), np.diff(extra)[:4]
+        )
         numbers += pairs({f"ratio {name}: first subcycle with one": 1}, [extra[0] + 1])
     return compare(numbers)
 
 
-@PAPER.statement("§3.4, formula", "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation", integers)
+@PAPER.statement(
+    "§3.4, formula",
+    "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation",
+    integers,
+)
 def formula(instance: Instance) -> Told:
     """Precomputed DRF without its floor beside the linear program of DRF."""
     found = allocate(instance, "pdrf", divisible=True).totals
@@ -148,13 +180,23 @@ def simplification(run: Run) -> ItemAnswer:
         demands = rng.integers(1, 10, (rng.integers(2, 8), 1))
         pool = Pool.of(Instance.from_arrays(demands, [demands.sum(axis=0) * rng.integers(1, 8)]))
         exact = precomputed.precomputed(pool)
-        wrong += [(precomputed.algorithm_1(pool, simplified=s) != exact).sum() for s in (False, True)]
+        wrong += [
+            (precomputed.algorithm_1(pool, simplified=s) != exact).sum() for s in (False, True)
+        ]
     from scipy.stats import binomtest
 
-    more = wrong[1] and binomtest(wrong[1], wrong.sum(), alternative="greater").pvalue < 1 - CONFIDENCE
+    more = (
+        wrong[1] and binomtest(wrong[1], wrong.sum(), alternative="greater").pvalue < 1 - CONFIDENCE
+    )
     ours = f"wrong floors: {wrong[0]} as printed, {wrong[1]} simplified"
     why = "" if more else "not more than by chance; the simplified form rounds less often"
-    return ItemAnswer(Agreement.HOLDS if more else Agreement.DIFFERS, ours, why, count=count, size=f"{count} instances")
+    return ItemAnswer(
+        Agreement.HOLDS if more else Agreement.DIFFERS,
+        ours,
+        why,
+        count=count,
+        size=f"{count} instances",
+    )
 
 
 @PAPER.item("§5, number of picks", "The loop makes about min_r c[r]/mean demand of r allocations")
@@ -163,12 +205,17 @@ def picks(run: Run) -> ItemAnswer:
     rng, count = run.rng, run.of(5, 200)
     ratios = []
     for _ in range(count):
-        instance = generators.uniform_integers(rng, users=200, resources=4, demands=(1, 20), reserves=(5000, 10000))
+        instance = generators.uniform_integers(
+            rng, users=200, resources=4, demands=(1, 20), reserves=(5000, 10000)
+        )
         served = allocate(instance, "drf-discrete").totals.sum()
         ratios.append(served / (instance.pool / instance.demands.mean(axis=0)).min())
     low, high = min(ratios), max(ratios)
     ours = f"{low:.3g} to {high:.3g} times as many"
-    why = "users of small tasks are served more often, so that the mean task served is smaller than the mean demand"
+    why = (
+        "users of small tasks are served more often, so that the mean task served is smaller than "
+        "the mean demand"
+    )
     return ItemAnswer(
         Agreement.HOLDS if low <= 1 <= high else Agreement.DIFFERS,
         ours,
@@ -194,26 +241,44 @@ def _nothing_fits(instance: Instance, tasks: np.ndarray) -> bool:
     return not (instance.demands <= left).all(axis=1).any()
 
 
-@PAPER.item("§6.1, example", "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8")
+@PAPER.item(
+    "§6.1, example",
+    "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8",
+)
 def higher_order(run: Run) -> ItemAnswer:
     """The basic subcycle and what is left of it."""
     instance = examples.cycles()
     basic = cycles.summary(instance)["basic_subcycle"].to_numpy(dtype=float)
     taken = basic @ instance.demands[:, 0]
-    why = "10/2 is 5, not 4: 5·2 + 2·4 + 1·10 = 28, and 7 are left, too few for the secondary cycle of 8"
-    return beside({"a cycle takes": 26, "left": 9}, [taken, 35 - taken], otherwise=why, witness=in_words(instance))
+    why = (
+        "10/2 is 5, not 4: 5·2 + 2·4 + 1·10 = 28, and 7 are left, too few for the secondary cycle "
+        "of 8"
+    )
+    return beside(
+        {"a cycle takes": 26, "left": 9},
+        [taken, 35 - taken],
+        otherwise=why,
+        witness=in_words(instance),
+    )
 
 
 @PAPER.item(
     "§6.2, example",
-    "59 and 19, tasks (1, 4) and (3, 1): stopping gives 2 and 8, leaves (33, 3), enough for 3 more of B",
+    "59 and 19, tasks (1, 4) and (3, 1): stopping gives 2 and 8, leaves (33, 3), enough for 3 more "
+    "of B",
 )
 def stopping(run: Run) -> ItemAnswer:
     """Stopping where the chosen user's task does not fit, and going on without it."""
     instance = examples.ghodsi_59_19()
     stop, goes_on = (allocate(instance, "drf-discrete", rule=rule) for rule in ("stop", "exclude"))
     left = instance.pool - stop.totals.to_numpy() @ instance.demands
-    printed = {"tasks of A": 2, "tasks of B": 8, "CPUs left": 33, "memory left": 3, "more tasks of B": 3}
+    printed = {
+        "tasks of A": 2,
+        "tasks of B": 8,
+        "CPUs left": 33,
+        "memory left": 3,
+        "more tasks of B": 3,
+    }
     return beside(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]])
 
 
@@ -247,14 +312,19 @@ def weights(instance: Instance) -> Told:
     return np.allclose(found, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(found)}"
 
 
-@PAPER.item("§3.1, remark", "DRF reduces to bottleneck-based fairness where all dominant resources are the same")
+@PAPER.item(
+    "§3.1, remark",
+    "DRF reduces to bottleneck-based fairness where all dominant resources are the same",
+)
 def one_dominant(run: Run) -> ItemAnswer:
     """One resource, requests of 1, 1 and 0.1: an allocation without justified complaints that is not DRF's."""
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
     other = np.array([1 / 3, 17 / 30, 1])
     drf = allocate(instance, "drf").totals
     fair = check.check(instance, other) and not np.allclose(other, drf)
-    return on_instance(instance, fair, f"DRF {shown(drf)}; {shown(other)} leaves no justified complaint either")
+    return on_instance(
+        instance, fair, f"DRF {shown(drf)}; {shown(other)} leaves no justified complaint either"
+    )
 
 
 PAPER.uncheckable(
@@ -264,19 +334,37 @@ PAPER.uncheckable(
 )
 
 
-# Metin, Tables 1 and 2: how far precomputed DRF is from DRF, over many random instances, by a study.
+# Metin, Tables 1 and 2: how far precomputed DRF is from DRF, over many random instances, by a
+# study.
 
 #: Runs of a row, here by default and in the paper.
 RUNS, PAPER_RUNS = 120, 1000
-#: What is compared of a row, for the probability of all of it: means, and the largest of either side.
+#: What is compared of a row, for the probability of all of it: means, and the largest of either
+#: side.
 COMPARED = 10
 #: Columns of the tables, by the key of the statistic that has them.
 MEANS = ("under_1", "under_2", "under_more", "under", "over_1", "over_2", "over_more", "over")
-#: Row → resources, interval of demands, and what is printed: means of MEANS, then sd and maximum of under and of over.
+#: Row → resources, interval of demands, and what is printed: means of MEANS, then sd and maximum of
+#: under and of over.
 ROWS: dict[str, tuple[int, tuple[int, int], tuple[float, ...], tuple[float, ...]]] = {
-    "Table 1, demands 1–10": (10, (1, 10), (477.623, 0, 0, 477.623, 0.693, 0.001, 0, 0.694), (86.373, 1, 2.137, 2)),
-    "Table 1, demands 1–20": (10, (1, 20), (474.932, 0, 0, 474.932, 0.191, 0.001, 0, 0.192), (38.381, 1, 0.526, 2)),
-    "Table 1, demands 10–20": (10, (10, 20), (486.521, 0, 0, 486.521, 0, 0, 0, 0), (50.526, 1, 0, 0)),
+    "Table 1, demands 1–10": (
+        10,
+        (1, 10),
+        (477.623, 0, 0, 477.623, 0.693, 0.001, 0, 0.694),
+        (86.373, 1, 2.137, 2),
+    ),
+    "Table 1, demands 1–20": (
+        10,
+        (1, 20),
+        (474.932, 0, 0, 474.932, 0.191, 0.001, 0, 0.192),
+        (38.381, 1, 0.526, 2),
+    ),
+    "Table 1, demands 10–20": (
+        10,
+        (10, 20),
+        (486.521, 0, 0, 486.521, 0, 0, 0, 0),
+        (50.526, 1, 0, 0),
+    ),
     "Table 2, demands 1–100": (
         2,
         (1, 100),
@@ -305,7 +393,14 @@ def study_of(row: str, run: Run) -> Study:
     return Study(
         name=f"Metin, {row}",
         generator="uniform-integers",
-        grid=[{"users": 1000, "resources": resources, "demands": list(demands), "reserves": [50_000, 100_000]}],
+        grid=[
+            {
+                "users": 1000,
+                "resources": resources,
+                "demands": list(demands),
+                "reserves": [50_000, 100_000],
+            }
+        ],
         mechanisms={"drf": {"mechanism": "drf-discrete"}, "pdrf": "pdrf"},
         statistics=[{"name": "deviation", "of": "pdrf", "from": "drf"}],
         runs=run.of(RUNS, PAPER_RUNS),
@@ -316,7 +411,9 @@ def study_of(row: str, run: Run) -> Study:
 def judged(row: str, run: Run) -> ItemAnswer:
     """Return one row of the tables beside the paper's, by the rules of `same_mean` and `same_largest`."""
     path = (
-        None if run.folder is None else run.folder / f"{row.replace(', demands', '').replace(' ', '-').lower()}.parquet"
+        None
+        if run.folder is None
+        else run.folder / f"{row.replace(', demands', '').replace(' ', '-').lower()}.parquet"
     )
     study = study_of(row, run)
     frame = study.run(path, workers=run.workers, backend=run.backend, progress=run.progress).frame
@@ -327,23 +424,37 @@ def judged(row: str, run: Run) -> ItemAnswer:
         values = frame[f"deviation.{key}"].to_numpy(dtype=float)
         agrees = same_mean(printed, values, deviations.get(key, 0.0))
         numbers.append(
-            Number(key.replace("_more", " by more").replace("_", " by "), f"{printed:g}", values.mean(), agrees)
+            Number(
+                key.replace("_more", " by more").replace("_", " by "),
+                f"{printed:g}",
+                values.mean(),
+                agrees,
+            )
         )
     for side, printed in zip(("under", "over"), spread[1::2], strict=True):
         values = frame[f"deviation.{side}_max"].to_numpy(dtype=float)
-        numbers.append(Number(f"largest {side}", f"{printed:g}", values.max(), same_largest(printed, values)))
+        numbers.append(
+            Number(f"largest {side}", f"{printed:g}", values.max(), same_largest(printed, values))
+        )
     wrong = [one.name for one in numbers if one.agrees is False]
-    ours = ", ".join(str(one) for one in numbers if one.ours or one.agrees is False or one.name in ("under", "over"))
+    ours = ", ".join(
+        str(one)
+        for one in numbers
+        if one.ours or one.agrees is False or one.name in ("under", "over")
+    )
     size = f"{len(frame)} of {PAPER_RUNS} runs"
     why = CAUSES.get(row, "") if wrong else ""
-    return ItemAnswer(Agreement.DIFFERS if wrong else Agreement.NOISE, ours, why, tuple(numbers), size=size)
+    return ItemAnswer(
+        Agreement.DIFFERS if wrong else Agreement.NOISE, ours, why, tuple(numbers), size=size
+    )
 
 
 def same_mean(printed: float, values: np.ndarray, deviation: float) -> bool:
     """Whether the paper's mean of 1,000 runs and that of ours may be of the same numbers.
 
-    They differ by no more than the 99 % interval of all that is compared of a row (Bonferroni). The standard deviation
-    is the largest of ours, the paper's where it prints one, and that of a count so large (Poisson).
+    They differ by no more than the 99 % interval of all that is compared of a row (Bonferroni). The
+    standard deviation is the largest of ours, the paper's where it prints one, and that of a count
+    so large (Poisson).
     """
     from scipy.stats import t
 
@@ -374,7 +485,9 @@ def who(run: Run) -> ItemAnswer:
     ratios = []
     for _ in range(count):
         instance = generators.uniform_integers(rng, users=1000, resources=2, demands=(1, 100))
-        more = (allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals).to_numpy() > 0
+        more = (
+            allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
+        ).to_numpy() > 0
         share = (instance.demands / instance.pool).max(axis=1)
         if more.any():
             ratios.append(share[more].mean() / share.mean())

@@ -172,13 +172,15 @@ class Paper:
         draw : callable
             NumPy generator → instance; :func:`integers` is one.
         how
-            ``few=`` and ``many=``: instances at the reduced scale (20) and at the paper's (1,000); ``why=``: a remark.
+            ``few=`` and ``many=``: instances at the reduced scale (20) and at the paper's (1,000);
+            ``why=``: a remark.
 
         Returns
         -------
         callable
-            A decorator of a function of an instance. It returns whether the statement holds there, or words that tell
-            how it fails, or None where there is nothing to check (another instance is drawn).
+            A decorator of a function of an instance. It returns whether the statement holds there,
+            or words that tell how it fails, or None where there is nothing to check (another
+            instance is drawn).
         """
 
         def made(check: Check) -> Check:
@@ -200,18 +202,22 @@ class Paper:
         properties : str
             Names of :func:`fairlp.properties`.
         how
-            ``lies=True`` for properties that run the mechanism again for each lie: fewer instances; ``why=``: a remark.
+            ``lies=True`` for properties that run the mechanism again for each lie: fewer instances;
+            ``why=``: a remark.
         """
         self.item(item, says)(lambda run: kept(run, mechanism, *properties, **how))
 
-    def shipped(self, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any) -> None:
+    def shipped(
+        self, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any
+    ) -> None:
         """Make an item of a promise that a known instance breaks (:func:`fairlp.counterexample`).
 
         Parameters
         ----------
         item, says, mechanism, property, why : str
         how
-            ``missing=True`` where the paper itself says that the property is missing; options of :func:`fairlp.audit`.
+            ``missing=True`` where the paper itself says that the property is missing; options of
+            :func:`fairlp.audit`.
         """
         self.item(item, says)(lambda run: breaks(mechanism, property, why, **how))
 
@@ -225,15 +231,16 @@ class Paper:
         self.item(item, says)(lambda run: not_checkable(why))
 
 
-# How a statement that holds in general is checked: on random instances from a seed, or by the audits.
+# How a statement that holds in general is checked: on random instances from a seed, or by the
+# audits.
 
 #: Instances that a statement is checked on, by scale.
 FEW, MANY = 20, 1000
 #: The same for the audits that run a mechanism again for every lie.
 FEW_LIES, MANY_LIES = 5, 200
 
-#: What a check says of one drawn instance: true where the statement holds, false or words where the instance breaks it,
-#: None where there is nothing to check.
+#: What a check says of one drawn instance: true where the statement holds, false or words where the
+#: instance breaks it, None where there is nothing to check.
 Told = object
 #: What checks a statement on one drawn instance.
 Check = Callable[[Any], Told]
@@ -241,7 +248,9 @@ Check = Callable[[Any], Told]
 Draw = Callable[[np.random.Generator], Any]
 
 
-def over(run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY, why: str = "") -> ItemAnswer:
+def over(
+    run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY, why: str = ""
+) -> ItemAnswer:
     """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
     rng, count = run.rng, run.of(few, many)
     broken = []
@@ -263,7 +272,9 @@ def over(run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY
     return holds(done, broken, why)
 
 
-def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = "") -> ItemAnswer:
+def kept(
+    run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = ""
+) -> ItemAnswer:
     """Return whether audits find a mechanism to keep properties on random instances that meet their conditions."""
     count = run.of(FEW_LIES, MANY_LIES) if lies else run.of(FEW, MANY)
     total, wrong = 0, []
@@ -271,11 +282,15 @@ def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: st
         audited, broken, *_ = count_broken(mechanism, name, count, run.seed)
         total += audited
         wrong += [f"{name}: {broken} of {audited}"] * broken
-    each = f"{count} instances for each of {len(properties)} properties" if len(properties) > 1 else ""
+    each = (
+        f"{count} instances for each of {len(properties)} properties" if len(properties) > 1 else ""
+    )
     return holds(total, wrong, "; ".join(filter(None, [each, why])))
 
 
-def breaks(mechanism: str, property: str, why: str = "", *, missing: bool = False, **how: Any) -> ItemAnswer:
+def breaks(
+    mechanism: str, property: str, why: str = "", *, missing: bool = False, **how: Any
+) -> ItemAnswer:
     """Return *refuted* where the counterexample that ships breaks a property, as an audit finds it now.
 
     Where the paper says that the property is ``missing``, the statement then *holds*.

@@ -17,7 +17,9 @@ from . import bhattacharya, dolev, khamse_ashari, li, metin, wang
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger
 
-OURS = {one.PAPER.number: one.PAPER for one in (metin, li, wang, khamse_ashari, dolev, bhattacharya)}
+OURS = {
+    one.PAPER.number: one.PAPER for one in (metin, li, wang, khamse_ashari, dolev, bhattacharya)
+}
 #: Ours, and those that installed packages bring by the entry point ``fairlp.papers``.
 PAPERS: Registry[Paper] = Registry("paper", "fairlp.papers", OURS, OURS.__getitem__)
 
@@ -38,17 +40,24 @@ def _papers_in(path: Path) -> list[Paper]:
     """Return the papers of a Python file, or of those in a folder; the files run."""
     files = [path] if path.suffix == ".py" else sorted(path.glob("*.py"))
     modules = [module_of(f"{file}:PAPER", "paper")[2] for file in files]
-    found = [one for module in modules for one in vars(module).values() if isinstance(one, Paper) and one.items]
+    found = [
+        one
+        for module in modules
+        for one in vars(module).values()
+        if isinstance(one, Paper) and one.items
+    ]
     if not found:
-        raise UnknownNameError(f"{str(path)!r} has no paper; expected PAPER = fairlp.ledger.Paper(…) with items")
+        raise UnknownNameError(
+            f"{str(path)!r} has no paper; expected PAPER = fairlp.ledger.Paper(…) with items"
+        )
     return found
 
 
 def find(paper: str | Path | Paper | None = None, item: str | None = None) -> list[Item]:
     """Return the items of a paper, of a name, or all.
 
-    An item is meant by its name or by the beginning of it (``Table 1`` has rows), in any case; so is
-    ``Fig. 3`` for ``Figure 3``.
+    An item is meant by its name or by the beginning of it (``Table 1`` has rows), in any case; so
+    is ``Fig. 3`` for ``Figure 3``.
 
     Raises
     ------
@@ -70,7 +79,9 @@ def find(paper: str | Path | Paper | None = None, item: str | None = None) -> li
 def _missing(item: str, papers: Sequence[Paper], own: Sequence[Item]) -> str:
     names = list(dict.fromkeys(one.item for one in own))
     if len(papers) > 1:
-        return f"unknown item {item!r}; {nearest(item, names)}; name a paper to see all of its items"
+        return (
+            f"unknown item {item!r}; {nearest(item, names)}; name a paper to see all of its items"
+        )
     near = nearest(item, names)
     near = f"{near} " if near.startswith("did you mean") else ""
     return f"paper {papers[0].number!r} has no item {item!r}; {near}its items: {'; '.join(names)}"
@@ -101,15 +112,15 @@ def reproduce(
     Parameters
     ----------
     paper : str, Path or Paper, optional
-        A number, ``"000"`` to ``"005"``, or a name, such as ``"wang-2014"`` or ``"drfh"``; a paper of yours, or the
-        path of a Python file or folder (``"papers/"``) that declares some. By default all, with those of installed
-        packages.
+        A number, ``"000"`` to ``"005"``, or a name, such as ``"wang-2014"`` or ``"drfh"``; a paper
+        of yours, or the path of a Python file or folder (``"papers/"``) that declares some. By
+        default all, with those of installed packages.
     item : str, optional
-        As the paper calls it, in any case: ``"Figure 3"``, ``"fig. 3"``, ``"Proposition 7"``, ``"Table 1"`` (all of its
-        rows). By default all.
+        As the paper calls it, in any case: ``"Figure 3"``, ``"fig. 3"``, ``"Proposition 7"``,
+        ``"Table 1"`` (all of its rows). By default all.
     scale : {"reduced", "paper"}
-        How much is drawn at random: seconds for everything, or as much as the papers did, and more instances for what
-        is proved.
+        How much is drawn at random: seconds for everything, or as much as the papers did, and more
+        instances for what is proved.
     seed : int
         Of everything that is drawn.
     folder : str or Path, optional

@@ -110,7 +110,9 @@ class Ledger:
             Papers × verdicts, and the column ``items``.
         """
         counted = Counter((row.paper, row.verdict) for row in self.rows)
-        names = [verdict for verdict in Agreement if any(row.verdict is verdict for row in self.rows)]
+        names = [
+            verdict for verdict in Agreement if any(row.verdict is verdict for row in self.rows)
+        ]
         table = {p.number: {str(v): counted[p.number, v] for v in names} for p in self.papers}
         frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("paper")
         return frame.assign(items=frame.sum(axis="columns"))
@@ -118,7 +120,9 @@ class Ledger:
     @property
     def errata(self) -> tuple[ItemRow, ...]:
         """Items where what the paper says is not so."""
-        return tuple(row for row in self.rows if row.verdict in (Agreement.DIFFERS, Agreement.REFUTED))
+        return tuple(
+            row for row in self.rows if row.verdict in (Agreement.DIFFERS, Agreement.REFUTED)
+        )
 
     def of(self, paper: Paper) -> list[ItemRow]:
         """Return the items of one paper.
@@ -142,11 +146,26 @@ class Ledger:
             That JSON can hold.
         """
         rows = [
-            {"paper": row.paper, "item": row.item, "says": row.says, **asdict(row.answer), "verdict": str(row.verdict)}
+            {
+                "paper": row.paper,
+                "item": row.item,
+                "says": row.says,
+                **asdict(row.answer),
+                "verdict": str(row.verdict),
+            }
             for row in self.rows
         ]
-        papers = [{"number": one.number, "title": one.title, "names": list(one.names)} for one in self.papers]
-        return {"fairlp_ledger": VERSION, "scale": self.scale, "seed": self.seed, "papers": papers, "rows": rows}
+        papers = [
+            {"number": one.number, "title": one.title, "names": list(one.names)}
+            for one in self.papers
+        ]
+        return {
+            "fairlp_ledger": VERSION,
+            "scale": self.scale,
+            "seed": self.seed,
+            "papers": papers,
+            "rows": rows,
+        }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Ledger:
@@ -166,11 +185,16 @@ class Ledger:
             When the data are no ledger of this version.
         """
         if not isinstance(document, Mapping) or document.get("fairlp_ledger") != VERSION:
-            raise FileFormatError(f"this is no ledger of version {VERSION}; expected what Ledger.to_dict gives")
+            raise FileFormatError(
+                f"this is no ledger of version {VERSION}; expected what Ledger.to_dict gives"
+            )
         require_form(dict(document), _FORM, "the ledger")
         try:
             rows = tuple(_row(dict(one)) for one in document["rows"])
-            papers = tuple(Paper(one["number"], one["title"], tuple(one["names"])) for one in document["papers"])
+            papers = tuple(
+                Paper(one["number"], one["title"], tuple(one["names"]))
+                for one in document["papers"]
+            )
             return cls(rows, document["scale"], document["seed"], papers)
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"a ledger is damaged: {type(error).__name__}: {error}") from None
@@ -181,7 +205,8 @@ class Ledger:
         Parameters
         ----------
         path : str or Path
-            ``.json`` (data), ``.csv`` (the table), ``.md`` (a page, figures beside it) or ``.svg`` (a badge).
+            ``.json`` (data), ``.csv`` (the table), ``.md`` (a page, figures beside it) or ``.svg``
+            (a badge).
 
         Returns
         -------
@@ -195,7 +220,9 @@ class Ledger:
         target = home(path)
         kind = target.suffix.lower()
         if kind not in (".json", ".csv", ".md", ".svg"):
-            raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .csv, .md or .svg")
+            raise FileFormatError(
+                f"cannot tell the format of {str(path)!r}; expected .json, .csv, .md or .svg"
+            )
         require_folder(target)
         if kind == ".md":
             return write_page(self, target)
@@ -213,7 +240,9 @@ class Ledger:
 
     def __repr__(self) -> str:
         counted = Counter(row.verdict for row in self.rows)
-        said = ", ".join(f"{verdict} {counted[verdict]}" for verdict in Agreement if counted[verdict])
+        said = ", ".join(
+            f"{verdict} {counted[verdict]}" for verdict in Agreement if counted[verdict]
+        )
         return f"<Ledger: {len(self)} item{'s' * (len(self) != 1)}, {said}>"
 
 
@@ -235,7 +264,10 @@ def _row(given: dict[str, Any]) -> ItemRow:
     paper, item, says = given.pop("paper"), given.pop("item"), given.pop("says")
     chart = given.pop("chart", None)
     if chart is not None:
-        lines = tuple(Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])}) for line in chart["lines"])
+        lines = tuple(
+            Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])})
+            for line in chart["lines"]
+        )
         chart = Chart(**{**chart, "lines": lines})
     numbers = tuple(Number(**one) for one in given.pop("numbers"))
     verdict = Agreement(given.pop("verdict"))
@@ -269,7 +301,11 @@ In the column "we get" numbers stand as they came out, to six digits.
 
 def markdown(ledger: Ledger) -> str:
     """Return the page."""
-    how = "" if ledger.scale == "reduced" and ledger.seed == 0 else f" (scale {ledger.scale}, seed {ledger.seed})"
+    how = (
+        ""
+        if ledger.scale == "reduced" and ledger.seed == 0
+        else f" (scale {ledger.scale}, seed {ledger.seed})"
+    )
     parts = [_HEAD.format(how=how, audit=AUDIT), "## In all\n", _counts(ledger.counts())]
     parts += [_paper(paper, ledger.of(paper)) for paper in ledger.papers]
     parts.append(_errata(ledger))
@@ -308,7 +344,9 @@ def drawn(chart: Chart) -> str:
         axis = figure.subplots()
         for k, line in enumerate(chart.lines):
             if line.printed:
-                axis.plot(line.x, line.y, "x", color="black", markersize=8, label=line.label, zorder=9)
+                axis.plot(
+                    line.x, line.y, "x", color="black", markersize=8, label=line.label, zorder=9
+                )
             else:
                 colour, dash = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
                 axis.plot(line.x, line.y, color=colour, linestyle=dash, label=line.label)
@@ -320,7 +358,8 @@ def drawn(chart: Chart) -> str:
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().decode().splitlines())
 
 
-#: A badge: what was checked, and how many of its items agree. Widths are those of a letter of 11 pixels' type.
+#: A badge: what was checked, and how many of its items agree. Widths are those of a letter of 11
+#: pixels' type.
 _BADGE = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">
 <title>{said}</title><rect width="{width}" height="20" rx="3" fill="#555"/>
 <rect x="{left}" width="{right}" height="20" rx="3" fill="{colour}"/>
@@ -347,7 +386,10 @@ _UNCHECKED = (Agreement.PICTURE, Agreement.NOT_REPRODUCED, Agreement.NOT_CHECKAB
 
 def _counts(table: pd.DataFrame) -> str:
     names = list(map(str, table.columns))
-    rows = [*zip(table.index, table.to_numpy().tolist(), strict=True), ("all", table.sum().tolist())]
+    rows = [
+        *zip(table.index, table.to_numpy().tolist(), strict=True),
+        ("all", table.sum().tolist()),
+    ]
     lines = [f"| paper | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
     lines += [f"| {paper} | {' | '.join(map(str, row))} |" for paper, row in rows]
     return "\n".join(lines) + "\n"
@@ -356,18 +398,25 @@ def _counts(table: pd.DataFrame) -> str:
 def _paper(paper: Paper, rows: list[ItemRow]) -> str:
     lines = [f"## {paper.number}: {paper.title}\n"]
     lines += [f"Names: {', '.join(f'`{name}`' for name in paper.names)}\n"] * bool(paper.names)
-    lines += ["| item | the paper says | we get | verdict | why |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        "| item | the paper says | we get | verdict | why |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for row in rows:
         cells = (row.item, row.says, row.answer.ours, row.judgement, row.answer.why)
         lines.append(f"| {' | '.join(_cell(one) for one in cells)} |")
-    lines += [f"\n![{row.item}]({FIGURES}/{file_of(row)})" for row in rows if row.answer.chart is not None]
+    lines += [
+        f"\n![{row.item}]({FIGURES}/{file_of(row)})" for row in rows if row.answer.chart is not None
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _errata(ledger: Ledger) -> str:
     lines = ["## Where the papers are not so, or we do not get what they print\n"]
     for row in ledger.errata:
-        says, ours, why, witness = map(_cell, (row.says, row.answer.ours, row.answer.why, row.answer.witness))
+        says, ours, why, witness = map(
+            _cell, (row.says, row.answer.ours, row.answer.why, row.answer.witness)
+        )
         lines.append(f"* **{row.paper}, {_cell(row.item)}**: {says}. *{row.judgement}*: {ours}.")
         if why:
             lines.append(f"  {why[0].upper()}{why[1:]}.")

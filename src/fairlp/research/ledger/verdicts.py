@@ -1,7 +1,8 @@
 """What an entry of the ledger answers: a verdict, the numbers side by side, and why.
 
-An answer is made from what was computed, by one of a few functions with one rule each: numbers agree with what the
-paper prints (``compare``), a property held on random instances (``holds``), or an instance breaks it (``on_instance``).
+An answer is made from what was computed, by one of a few functions with one rule each: numbers
+agree with what the paper prints (``compare``), a property held on random instances (``holds``), or
+an instance breaks it (``on_instance``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import numpy as np
 from ...models.instances.instance import Instance
 from ...tolerances import AUDIT
 
-#: A mean is within noise when it lies in an interval that holds all true means of an item with this probability.
+#: A mean is within noise when it lies in an interval that holds all true means of an item with this
+#: probability.
 CONFIDENCE = 0.99
 #: What the paper printed in decimals, which is right to half a unit of its last place.
 ROUNDED = "≈"
@@ -50,7 +52,8 @@ class Number:
     ----------
     name : str
     paper : str
-        As printed: a fraction, a decimal, a rounded one (``≈2.609``), ``yes`` or ``no``; empty where it has none.
+        As printed: a fraction, a decimal, a rounded one (``≈2.609``), ``yes`` or ``no``; empty
+        where it has none.
     ours : float or bool
     agrees : bool or None
         None where there is nothing to compare it with.
@@ -63,7 +66,11 @@ class Number:
 
     def __str__(self) -> str:
         """Return our number by its name, and the paper's where it is another."""
-        ours = ("yes" if self.ours else "no") if isinstance(self.ours, bool) else f"{self.ours + 0.0:.6g}"
+        ours = (
+            ("yes" if self.ours else "no")
+            if isinstance(self.ours, bool)
+            else f"{self.ours + 0.0:.6g}"
+        )
         return f"{self.name} {ours}" + (f" (paper: {self.paper})" if self.agrees is False else "")
 
 
@@ -131,7 +138,10 @@ def agrees(paper: Printed, ours: float) -> bool:
         half = 0.5 * 10.0**exponent
         return bool(abs(ours - float(printed)) <= half * (1 + AUDIT))
     exact = float(Fraction(text))
-    return bool(abs(ours - exact) <= AUDIT * max(abs(exact), abs(ours)) or (exact == 0 and abs(ours) <= AUDIT))
+    return bool(
+        abs(ours - exact) <= AUDIT * max(abs(exact), abs(ours))
+        or (exact == 0 and abs(ours) <= AUDIT)
+    )
 
 
 def pairs(printed: Mapping[str, Printed], ours: Iterable[Any]) -> tuple[Number, ...]:
@@ -194,7 +204,9 @@ def in_words(instance: Instance) -> str:
     return ", ".join(parts)
 
 
-def compare(numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **more: Any) -> ItemAnswer:
+def compare(
+    numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **more: Any
+) -> ItemAnswer:
     """Return *equal* where all numbers agree, else *differs*; ``otherwise`` says why they would not."""
     told = sorted(numbers, key=lambda one: one.agrees is not False)
     wrong = any(one.agrees is False for one in numbers)
@@ -203,14 +215,16 @@ def compare(numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **
     return ItemAnswer(verdict, ours, otherwise if wrong else why, tuple(numbers), **more)
 
 
-def beside(printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any) -> ItemAnswer:
+def beside(
+    printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any
+) -> ItemAnswer:
     """Return *equal* where our numbers are the printed ones, else *differs*.
 
     Parameters
     ----------
     printed : mapping
-        Name → what the paper prints: a number, a fraction (``"5/7"``), a rounded decimal (``"≈2.61"``: right to half a
-        unit of its last place), ``"yes"`` or ``"no"``.
+        Name → what the paper prints: a number, a fraction (``"5/7"``), a rounded decimal
+        (``"≈2.61"``: right to half a unit of its last place), ``"yes"`` or ``"no"``.
     ours : iterable
         In the same order.
     why : str
@@ -251,10 +265,14 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) ->
     if broken:
         ours = f"broken on {len(broken)} of {count} random instances"
         return ItemAnswer(Agreement.REFUTED, ours, why, count=count, witness=broken[0], **more)
-    return ItemAnswer(Agreement.HOLDS, f"never broken on {count} instances", why, count=count, **more)
+    return ItemAnswer(
+        Agreement.HOLDS, f"never broken on {count} instances", why, count=count, **more
+    )
 
 
-def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *, missing: bool = False) -> ItemAnswer:
+def on_instance(
+    instance: Instance, breaks: object, ours: str, why: str = "", *, missing: bool = False
+) -> ItemAnswer:
     """Return *refuted* where an instance breaks what the paper says, else *holds* (on this one).
 
     Parameters
@@ -264,7 +282,8 @@ def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *,
     ours, why : str
         What we get, and a remark.
     missing : bool
-        Whether the paper says that the property is missing: then it *holds* if the instance breaks it, else *differs*.
+        Whether the paper says that the property is missing: then it *holds* if the instance breaks
+        it, else *differs*.
 
     Returns
     -------

@@ -35,7 +35,8 @@ from .verdicts import (
 
 PAPER = Paper(
     "002",
-    "W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous "
+    "W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with "
+    "Heterogeneous "
     "Servers, INFOCOM 2014",
     ("wang-2014", "wang", "drfh"),
 )
@@ -55,25 +56,50 @@ def _clusters(rng: np.random.Generator) -> Instance:
 def table_1(run: Run) -> ItemAnswer:
     """The table that ships, and its sum."""
     table = examples.google_servers()
-    printed = {"0.50, 0.50": 6732, "0.50, 0.25": 3863, "0.50, 0.75": 1001, "1.00, 1.00": 795, "0.25, 0.25": 126}
-    printed |= {"0.50, 0.12": 52, "0.50, 0.03": 5, "0.50, 0.97": 5, "1.00, 0.50": 3, "0.50, 0.06": 1}
-    ours = {f"{cpu:.2f}, {memory:.2f}": count for cpu, memory, count in table.itertuples(index=False)}
-    return beside(printed, [ours.get(name, 0) for name in printed], f"{table['count'].sum():,} servers in all")
+    printed = {
+        "0.50, 0.50": 6732,
+        "0.50, 0.25": 3863,
+        "0.50, 0.75": 1001,
+        "1.00, 1.00": 795,
+        "0.25, 0.25": 126,
+    }
+    printed |= {
+        "0.50, 0.12": 52,
+        "0.50, 0.03": 5,
+        "0.50, 0.97": 5,
+        "1.00, 0.50": 3,
+        "0.50, 0.06": 1,
+    }
+    ours = {
+        f"{cpu:.2f}, {memory:.2f}": count for cpu, memory, count in table.itertuples(index=False)
+    }
+    return beside(
+        printed, [ours.get(name, 0) for name in printed], f"{table['count'].sum():,} servers in all"
+    )
 
 
-@PAPER.item("Figure 1", "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)")
+@PAPER.item(
+    "Figure 1",
+    "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)",
+)
 def figure_1(run: Run) -> ItemAnswer:
     """Capacities and demands as shares of the pool."""
     instance = examples.wang_figure_1()
     share = instance.demands / instance.pool
     normalised = share / share.max(axis=1, keepdims=True)
-    printed = named("c", ["1/7", "6/7", "6/7", "1/7"]) | named("D", ["1/70", "1/14", "1/14", "1/70"])
+    printed = named("c", ["1/7", "6/7", "6/7", "1/7"]) | named(
+        "D", ["1/70", "1/14", "1/14", "1/70"]
+    )
     printed |= named("d̂", ["1/5", 1, 1, "1/5"])
-    return beside(printed, [*(instance.capacities / instance.pool).flat, *share.flat, *normalised.flat])
+    return beside(
+        printed, [*(instance.capacities / instance.pool).flat, *share.flat, *normalised.flat]
+    )
 
 
 @PAPER.item(
-    "Figure 2", "DRF on each server: 5 and 1 tasks on server 1, 1 and 5 on server 2, 6 each; not Pareto-optimal"
+    "Figure 2",
+    "DRF on each server: 5 and 1 tasks on server 1, 1 and 5 on server 2, 6 each; not "
+    "Pareto-optimal",
 )
 def figure_2(run: Run) -> ItemAnswer:
     """DRF server by server, and whether somebody could gain."""
@@ -94,7 +120,9 @@ def low_utilisation(run: Run) -> ItemAnswer:
         naive, best = allocate(instance, "naive-drf"), allocate(instance, DRFH)
         used.append(naive.totals.sum() / best.totals.sum())
     ours = f"tasks beside DRFH's with m = 2, 4, 8: {shown(used)}"
-    verdict = Agreement.HOLDS if used[0] > used[1] > used[2] and used[2] < 1 / 4 else Agreement.DIFFERS
+    verdict = (
+        Agreement.HOLDS if used[0] > used[1] > used[2] and used[2] < 1 / 4 else Agreement.DIFFERS
+    )
     return ItemAnswer(verdict, ours, "it falls like 1/m", count=3)
 
 
@@ -106,7 +134,10 @@ def figure_3(run: Run) -> ItemAnswer:
     return beside(printed, [*found.tasks_array.flat, *found.levels])
 
 
-@PAPER.item("§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
+@PAPER.item(
+    "§III-D, example",
+    "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6",
+)
 def exclusive(run: Run) -> ItemAnswer:
     """Tasks alone."""
     return beside(named("tasks of user", [10, 10]), np.diag(examples.wang_figure_1().gamma()))
@@ -122,7 +153,9 @@ PAPER.uncheckable(
 def _bundles(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return the demand of a task, and a bundle in proportion to it or not."""
     need = rng.uniform(0.01, 0.2, rng.integers(2, 5))
-    return need, need * rng.integers(1, 5) * (1 if rng.random() < 0.5 else rng.uniform(1, 2, len(need)))
+    return need, need * rng.integers(1, 5) * (
+        1 if rng.random() < 0.5 else rng.uniform(1, 2, len(need))
+    )
 
 
 @PAPER.statement(
@@ -174,7 +207,9 @@ def _program_7(instance: Instance, counted: list[int]) -> float:
     return float(model.solve().objective)
 
 
-@PAPER.item("Program (7)", "The largest equal share is the optimum of a linear program: 5/7 for Fig. 1")
+@PAPER.item(
+    "Program (7)", "The largest equal share is the optimum of a linear program: 5/7 for Fig. 1"
+)
 def program_7(run: Run) -> ItemAnswer:
     """The program with the sum over servers, beside DRFH on random clusters."""
 
@@ -193,7 +228,9 @@ def program_7_printed(run: Run) -> ItemAnswer:
     instance = Instance.from_arrays(pair.demands, [[2, 12], [12, 2], [6, 6]])
     printed, right = _program_7(instance, [1, 1, 0]), _program_7(instance, [1, 1, 1])
     ours = f"as printed {printed:.6g}, over servers {right:.6g}"
-    return on_instance(instance, right > printed * (1 + AUDIT), ours, "the sum runs over servers S, not users U")
+    return on_instance(
+        instance, right > printed * (1 + AUDIT), ours, "the sum runs over servers S, not users U"
+    )
 
 
 PAPER.audited("Proposition 1", "DRFH is envy-free", DRFH, "envy-free")
@@ -211,7 +248,9 @@ PAPER.audited(
 @PAPER.statement("Proposition 4", "On one server DRFH is DRF", integers)
 def proposition_4(instance: Instance) -> Told:
     """Both on one server."""
-    return np.allclose(allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT)
+    return np.allclose(
+        allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT
+    )
 
 
 PAPER.audited("Proposition 5", "Single-resource fairness", DRFH, "single-resource")
@@ -232,13 +271,18 @@ def proposition_7(run: Run) -> ItemAnswer:
         return found["witness"] if found["holds"] is False else True
 
     excluded = breaks(DRFH, "population-monotonic")
-    why = "with zero demands, which §III-A excludes, it fails" if excluded.verdict is Agreement.REFUTED else ""
+    why = (
+        "with zero demands, which §III-A excludes, it fails"
+        if excluded.verdict is Agreement.REFUTED
+        else ""
+    )
     return over(run, _clusters, monotonic, many=300, why=why)
 
 
 @PAPER.item(
     "§IV-D, two equal divisions",
-    "Both (a) half of each server and (b) (1.5, 5.5) and (5.5, 1.5) are 7 CPUs and 7 GB; which to take is unclear",
+    "Both (a) half of each server and (b) (1.5, 5.5) and (5.5, 1.5) are 7 CPUs and 7 GB; which to "
+    "take is unclear",
 )
 def equal_divisions(run: Run) -> ItemAnswer:
     """What user 1 could run with either."""
@@ -247,7 +291,9 @@ def equal_divisions(run: Run) -> ItemAnswer:
     printed = dict.fromkeys(["CPUs (a)", "memory (a)", "CPUs (b)", "memory (b)"], 7)
     ours = np.concatenate([part.sum(axis=0) for part in parts.values()])
     tasks = {name: (part / instance.demands[0]).min(axis=1).sum() for name, part in parts.items()}
-    return beside(printed, ours, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
+    return beside(
+        printed, ours, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)"
+    )
 
 
 PAPER.shipped(
@@ -278,10 +324,14 @@ def finite(instance: Instance) -> Told:
     asked = ["envy-free", "Pareto-optimal", "population-monotonic"]
     found = audit(instance, allocate(instance, DRFH), asked)
     wrong = found[found.holds.eq(False)]
-    return f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
+    return (
+        f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
+    )
 
 
-@PAPER.item("§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand")
+@PAPER.item(
+    "§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand"
+)
 def best_fit(run: Run) -> ItemAnswer:
     """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, First-Fit does not."""
     instance = examples.wang_figure_1()
@@ -289,24 +339,29 @@ def best_fit(run: Run) -> ItemAnswer:
     return beside(
         named("tasks of user", [10, 10]),
         totals["drfh-best-fit"],
-        f"First-Fit: {shown(totals['drfh-first-fit'])}; the paper has no numbers of its own here, Fig. 3's are taken",
+        f"First-Fit: {shown(totals['drfh-first-fit'])}; the paper has no numbers of its own here, "
+        "Fig. 3's are taken",
     )
 
 
-# Wang, Li and Liang, §VI: Fig. 4 to the number, and in kind what was simulated on a trace that is not available.
+# Wang, Li and Liang, §VI: Fig. 4 to the number, and in kind what was simulated on a trace that is
+# not available.
 
 #: Draws of servers and jobs by scale, and of servers for Fig. 4.
 DRAWS, DRAWS_4 = 2, 8
 HOUR = 3600.0
 #: What all that rests on the trace says.
 NO_TRACE = "the trace is not available; the jobs are synthetic"
-#: Times [s] at which one, two and three users are there, and what Fig. 4's text says of their shares.
+#: Times [s] at which one, two and three users are there, and what Fig. 4's text says of their
+#: shares.
 MOMENTS, SHARES = (150, 450, 850), ("0.62", "0.44", "0.26")
 
 
 def _draw(scale: Scale, seed: int) -> tuple[Instance, Workload, float]:
     """Return servers, jobs, and until when they run."""
-    jobs, users, hours, servers = (64_000, 900, 24, 2000) if scale is Scale.PAPER else (160, 15, 4, 30)
+    jobs, users, hours, servers = (
+        (64_000, 900, 24, 2000) if scale is Scale.PAPER else (160, 15, 4, 30)
+    )
     load = synthetic(jobs, users, tasks=38, duration=600, hours=hours, largest=0.1, seed=seed)
     return google_sample(servers, seed), load, hours * HOUR
 
@@ -334,42 +389,59 @@ def compared(scale: Scale, seed: int, progress: bool | None) -> experiments.Comp
 
 @PAPER.item(
     "Figure 4",
-    "Shares of 0.62, then 0.44 each, then 0.26 each; at first 40 % of the CPUs and 62 % of the memory",
+    "Shares of 0.62, then 0.44 each, then 0.26 each; at first 40 % of the CPUs and 62 % of the "
+    "memory",
 )
 def figure_4(run: Run) -> ItemAnswer:
     """Best-Fit with users who join, on several draws of 100 servers near the paper's pool.
 
-    A number agrees when it lies in the interval that holds the next draw with 99 %, widened by half a unit of its
-    last place.
+    A number agrees when it lies in the interval that holds the next draw with 99 %, widened by half
+    a unit of its last place.
     """
     from scipy.stats import t
 
     draws = []
     for seed in range(run.seed, run.seed + run.of(DRAWS_4, 100)):
-        found = experiments.joining_users(examples.wang_figure_4(seed), every=10, until=900, progress=False)
+        found = experiments.joining_users(
+            examples.wang_figure_4(seed), every=10, until=900, progress=False
+        )
         there = found.shares.loc[list(MOMENTS)].to_numpy()
         rows = [row[row > 0].mean() for row in there]
         draws.append([*rows, *found.utilization.loc[MOMENTS[0]]])
     values = np.array(draws)
     n, means = len(values), values.mean(axis=0)
-    half = t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(axis=0, ddof=1) * sqrt(1 + 1 / n) + 1 / 200
+    half = (
+        t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(axis=0, ddof=1) * sqrt(1 + 1 / n) + 1 / 200
+    )
     names = ("share of one", "shares of two", "shares of three", "CPUs in use", "memory in use")
     numbers = tuple(
         Number(name, printed, float(mean), bool(abs(mean - float(printed)) <= width))
-        for name, printed, mean, width in zip(names, (*SHARES, "0.40", "0.62"), means, half, strict=True)
+        for name, printed, mean, width in zip(
+            names, (*SHARES, "0.40", "0.62"), means, half, strict=True
+        )
     )
     wrong = [one.name for one in numbers if not one.agrees]
     last = found.shares.rolling(3, min_periods=1).mean()
-    lines = [Line(str(user), tuple(map(float, last.index)), tuple(map(float, last[user]))) for user in last]
+    lines = [
+        Line(str(user), tuple(map(float, last.index)), tuple(map(float, last[user])))
+        for user in last
+    ]
     lines.append(Line("paper", tuple(map(float, MOMENTS)), tuple(map(float, SHARES)), printed=True))
-    chart = Chart("Wang et al., Fig. 4: Best-Fit (one draw)", "time [s]", "global dominant share", tuple(lines))
+    chart = Chart(
+        "Wang et al., Fig. 4: Best-Fit (one draw)",
+        "time [s]",
+        "global dominant share",
+        tuple(lines),
+    )
     ours = ", ".join(map(str, numbers))
     why = "the paper says neither which servers were drawn nor how long tasks take" if wrong else ""
     verdict = Agreement.DIFFERS if wrong else Agreement.NOISE
     return ItemAnswer(verdict, ours, why, numbers, size=f"{n} draws of 100 servers", chart=chart)
 
 
-@PAPER.item("Figure 4, precisely DRFH", "Best-Fit precisely achieves the DRFH allocation at all times")
+@PAPER.item(
+    "Figure 4, precisely DRFH", "Best-Fit precisely achieves the DRFH allocation at all times"
+)
 def precisely(run: Run) -> ItemAnswer:
     """The linear program with as many users as are there."""
     cluster = examples.wang_figure_4(run.seed)
@@ -379,13 +451,18 @@ def precisely(run: Run) -> ItemAnswer:
     far = any(abs(one - float(paper)) > 1 / 10 for one, paper in zip(level, SHARES, strict=True))
     verdict = Agreement.REFUTED if far else Agreement.HOLDS
     return ItemAnswer(
-        verdict, ours, why, count=1, witness="100 servers drawn from Table I, users (0.2, 0.3), (0.5, 0.1), (0.1, 0.3)"
+        verdict,
+        ours,
+        why,
+        count=1,
+        witness="100 servers drawn from Table I, users (0.2, 0.3), (0.5, 0.1), (0.1, 0.3)",
     )
 
 
 @PAPER.item(
     "Table II",
-    "Slots of 1/10 … 1/20 of the largest server: CPU 35.1, 42.2, 43.9, 45.4, 40.6 %; memory 23.4 … 20.0 %; 14 is best",
+    "Slots of 1/10 … 1/20 of the largest server: CPU 35.1, 42.2, 43.9, 45.4, 40.6 %; memory 23.4 … "
+    "20.0 %; 14 is best",
 )
 def table_2(run: Run) -> ItemAnswer:
     """Slots of the same sizes on a synthetic workload."""
@@ -405,12 +482,18 @@ def table_2(run: Run) -> ItemAnswer:
         for resource, paper, value in zip(("cpu", "memory"), papers, row, strict=True)
     ]
     best = mean["overall"].idxmax()
-    ours = ", ".join(f"{slots}: {row[0]:.3g}, {row[1]:.3g} %" for slots, row in zip(mean.index, used, strict=True))
+    ours = ", ".join(
+        f"{slots}: {row[0]:.3g}, {row[1]:.3g} %"
+        for slots, row in zip(mean.index, used, strict=True)
+    )
     why = f"{NO_TRACE}, and the best size, {best} here, depends on the tasks"
     return ItemAnswer(Agreement.NOT_REPRODUCED, ours, why, tuple(numbers), size=_size(run, 1))
 
 
-@PAPER.item("Figure 5", "Both DRFH schedulers use far more than Slots, Best-Fit uniformly more than First-Fit")
+@PAPER.item(
+    "Figure 5",
+    "Both DRFH schedulers use far more than Slots, Best-Fit uniformly more than First-Fit",
+)
 def figure_5(run: Run) -> ItemAnswer:
     """Mean utilisation of each scheduler."""
     used = [one.summary().filter(like="used").mean(axis=1) for one in _comparisons(run)]
@@ -420,7 +503,9 @@ def figure_5(run: Run) -> ItemAnswer:
         "Best-Fit above First-Fit": [one["best-fit"] > one["first-fit"] for one in used],
     }
     more = np.mean([one["best-fit"] - one["first-fit"] for one in used])
-    return _picture(checks, run, f"Best-Fit uses {100 * more:.2g} % of the servers more than First-Fit")
+    return _picture(
+        checks, run, f"Best-Fit uses {100 * more:.2g} % of the servers more than First-Fit"
+    )
 
 
 @PAPER.item("Figure 6a", "Jobs end sooner under Best-Fit than under Slots")
@@ -439,7 +524,9 @@ def figure_6b(run: Run) -> ItemAnswer:
     tables = [one.reductions()["reduction"] for one in _comparisons(run)]
     mean = sum(tables[1:], tables[0]) / len(tables)
     checks = {
-        "the largest jobs gain more than the smallest": [one.iloc[-1] > one.iloc[0] for one in tables],
+        "the largest jobs gain more than the smallest": [
+            one.iloc[-1] > one.iloc[0] for one in tables
+        ],
         "the smallest gain nothing": [one.iloc[0] <= 0 for one in tables],
     }
     said = ", ".join(f"{name}: {value:.0%}" for name, value in mean.items())
@@ -448,7 +535,8 @@ def figure_6b(run: Run) -> ItemAnswer:
 
 @PAPER.item(
     "Figure 7",
-    "A higher ratio of completed tasks for almost all users; around 20 % have all only under Best-Fit",
+    "A higher ratio of completed tasks for almost all users; around 20 % have all only under "
+    "Best-Fit",
 )
 def figure_7(run: Run) -> ItemAnswer:
     """Completion ratios by user."""
@@ -465,7 +553,8 @@ def figure_7(run: Run) -> ItemAnswer:
 
 @PAPER.item(
     "Figure 8",
-    "Only 2 % of the users have fewer tasks done in the shared cloud than in one of their own, slightly fewer",
+    "Only 2 % of the users have fewer tasks done in the shared cloud than in one of their own, "
+    "slightly fewer",
 )
 def figure_8(run: Run) -> ItemAnswer:
     """The shared cloud beside dedicated ones."""
@@ -473,7 +562,9 @@ def figure_8(run: Run) -> ItemAnswer:
     for seed in _seeds(run):
         servers, load, until = _draw(run.scale, seed)
         found.append(
-            experiments.dedicated_clouds(servers, load, until=until, every=600, progress=run.progress).figures()
+            experiments.dedicated_clouds(
+                servers, load, until=until, every=600, progress=run.progress
+            ).figures()
         )
     fewer = np.mean([one["fewer tasks shared"] for one in found])
     loss = max(one["largest loss of ratio"] for one in found)
@@ -485,4 +576,6 @@ def figure_8(run: Run) -> ItemAnswer:
 def _picture(checks: dict[str, list[Any]], run: Run, why: str = "") -> ItemAnswer:
     """Return what of a picture is seen on how many draws."""
     ours = "; ".join(f"{name}: {sum(seen)} of {len(seen)} draws" for name, seen in checks.items())
-    return ItemAnswer(Agreement.PICTURE, ours, "; ".join(filter(None, [NO_TRACE, why])), size=_size(run))
+    return ItemAnswer(
+        Agreement.PICTURE, ours, "; ".join(filter(None, [NO_TRACE, why])), size=_size(run)
+    )

@@ -128,14 +128,16 @@ class Entry:
         Raises
         ------
         UnsupportedError
-            For logarithms and powers, which MPS has no place for; ``.nl`` has: ``entry.model().write("x.nl")``.
+            For logarithms and powers, which MPS has no place for; ``.nl`` has:
+            ``entry.model().write("x.nl")``.
         """
         return self.program().write(path, **options)
 
     def __repr__(self) -> str:
         program = self.program()
         return (
-            f"<Entry {self.name!r}, {self.size}, seed {self.seed}: {self.mechanism}, {self.kind} of "
+            f"<Entry {self.name!r}, {self.size}, seed {self.seed}: {self.mechanism}, {self.kind} "
+            "of "
             f"{program.n_rows} rows × {program.n_columns} columns>"
         )
 
@@ -146,7 +148,9 @@ def recomputed(program: Program) -> Optimum:
         return Optimum(None, "not known: no linear program, and nothing was planted")
     if program.n_rows > MOST_ROWS:
         return Optimum(
-            None, f"not recomputed: {program.n_rows} rows are more than {MOST_ROWS}; a certificate bounds it"
+            None,
+            f"not recomputed: {program.n_rows} rows are more than {MOST_ROWS}; a certificate "
+            "bounds it",
         )
     from ...models.programs.exact_certificate import optimal_from
     from ...solvers.leximin.exact import bases
@@ -185,8 +189,8 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
     seed : int
         Of what is drawn at random, at least 0.
     **parameters
-        Sizes of one's own, such as ``users=20``; of entries made from data that fairlp does not ship, ``data``, the
-        folder that has it.
+        Sizes of one's own, such as ``users=20``; of entries made from data that fairlp does not
+        ship, ``data``, the folder that has it.
 
     Returns
     -------
@@ -217,27 +221,44 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
     made = row.make(np.random.default_rng(seed), **chosen_parameters)
     made = replace(made, instance=made.instance.replace(name=row.name))
     return Entry(
-        row.name, row.family, size.lower(), int(seed), chosen_parameters, row.why, row.mechanism, made.options, made
+        row.name,
+        row.family,
+        size.lower(),
+        int(seed),
+        chosen_parameters,
+        row.why,
+        row.mechanism,
+        made.options,
+        made,
     )
 
 
 def chosen(
-    entries: Iterable[str | Entry] | None, size: str, seed: int, data: Mapping[str, str] | None = None
+    entries: Iterable[str | Entry] | None,
+    size: str,
+    seed: int,
+    data: Mapping[str, str] | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
     """Return entries by name or as they are (by default all), and why others of all cannot be made here.
 
-    ``data`` gives the folders of entries that need one, by name; one that is asked for by name must have its own.
+    ``data`` gives the folders of entries that need one, by name; one that is asked for by name must
+    have its own.
     """
     if isinstance(entries, str | Entry):
         raise UnknownNameError(
-            f"entries is {entries!r}; expected a list, such as [{str(getattr(entries, 'name', entries))!r}]"
+            f"entries is {entries!r}; expected a list, such as "
+            f"[{str(getattr(entries, 'name', entries))!r}]"
         )
     folders = {find(name).name: str(folder) for name, folder in (data or {}).items()}
     for name in folders:
         if not REGISTRY[name].files:
             needy = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
             raise InstanceError(f"{name!r} is generated and needs no data; {needy} do")
-    wanted = ordered() if entries is None else [one if isinstance(one, Entry) else find(one).name for one in entries]
+    wanted = (
+        ordered()
+        if entries is None
+        else [one if isinstance(one, Entry) else find(one).name for one in entries]
+    )
     found = {}
     missing = {}
     for one in wanted:
@@ -254,7 +275,9 @@ def chosen(
     return list(found.values()), missing
 
 
-def table(size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None = None) -> pd.DataFrame:
+def table(
+    size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """Return all entries of a size: what each is, how large, why it is hard, and what is known of its optimum.
 
     Parameters
@@ -268,13 +291,19 @@ def table(size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None 
     -------
     DataFrame
         Indexed by name; ``known optimum`` is the value where there is a closed form, else missing:
-        ``load(name).optimum`` proves it in rationals where the program is small. ``known by`` says which.
+        ``load(name).optimum`` proves it in rationals where the program is small. ``known by`` says
+        which.
     """
     entries, missing = chosen(None, size, seed, data)
     rows = {entry.name: _row(entry) for entry in entries}
     for name in missing:
         row = REGISTRY[name]
-        rows[name] = {"family": row.family, "size": size, "mechanism": row.mechanism, "why hard": row.why}
+        rows[name] = {
+            "family": row.family,
+            "size": size,
+            "mechanism": row.mechanism,
+            "why hard": row.why,
+        }
     frame = pd.DataFrame.from_dict(rows, orient="index").reindex(ordered()).rename_axis("name")
     return frame.astype(dict.fromkeys(dimensions(entries[0]), "Int64"))
 
@@ -305,7 +334,8 @@ def _row(entry: Entry) -> dict[str, Any]:
     }
 
 
-# The library as files: a program a file, and an index that says what each is and what its optimum is.
+# The library as files: a program a file, and an index that says what each is and what its optimum
+# is.
 
 #: Kinds of compression of the files.
 SUFFIXES = (".mps", ".mps.gz")
@@ -323,8 +353,9 @@ def write_all(
 ) -> pd.DataFrame:
     """Write programs of the library as MPS, with labels, and an index of them: ``index.csv`` and ``index.json``.
 
-    Logarithms and powers have no place in MPS: those programs become ``.nl`` (AMPL's format) where Pyomo is installed,
-    and have no file otherwise. Entries whose data is not there are left out. The index says both.
+    Logarithms and powers have no place in MPS: those programs become ``.nl`` (AMPL's format) where
+    Pyomo is installed, and have no file otherwise. Entries whose data is not there are left out.
+    The index says both.
 
     Parameters
     ----------
@@ -344,8 +375,9 @@ def write_all(
     Returns
     -------
     DataFrame
-        The index: file, mechanism, kind, sense, size, seed, parameters, users, servers, resources, variables, rows,
-        nonzeros, optimum, exact (as a fraction, where it is one), known (how it is known), why, version.
+        The index: file, mechanism, kind, sense, size, seed, parameters, users, servers, resources,
+        variables, rows, nonzeros, optimum, exact (as a fraction, where it is one), known (how it is
+        known), why, version.
 
     Raises
     ------
@@ -386,7 +418,9 @@ def _written(entry: Entry, folder: Path, suffix: str) -> dict[str, Any]:
         "sense": program.sense,
         "size": entry.size,
         "seed": entry.seed,
-        "parameters": "; ".join(f"{key}={value}" for key, value in entry.parameters.items() if key != "data"),
+        "parameters": "; ".join(
+            f"{key}={value}" for key, value in entry.parameters.items() if key != "data"
+        ),
         **dimensions(entry),
         "nonzeros": int(program.A.nnz),
         "optimum": None if optimum.value is None else float(optimum.value),
@@ -406,5 +440,9 @@ def _file(entry: Entry, folder: Path, suffix: str) -> tuple[str | None, str | No
     try:
         written = entry.model().write(folder / f"{entry.name}.nl")
     except ImportError as error:
-        return None, f"{entry.name}: no file; MPS has no place for logarithms and powers, and .nl needs Pyomo ({error})"
+        return (
+            None,
+            f"{entry.name}: no file; MPS has no place for logarithms and powers, and .nl needs "
+            f"Pyomo ({error})",
+        )
     return written[0].name, "AMPL's format: MPS has no place for logarithms and powers"

@@ -33,7 +33,8 @@ def google_cluster(rng: np.random.Generator, *, users: int) -> Made:
     "alibaba-gpu",
     "inventories",
     "c-drfh",
-    "a real mix: classes of tasks that need no GPU, a part of one or several, conditions on models, all limited",
+    "a real mix: classes of tasks that need no GPU, a part of one or several, conditions on "
+    "models, all limited",
     files=_ALIBABA,
     users=(60, 200, 457),
 )
@@ -63,7 +64,9 @@ def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Made:
     machines = read_pai2020(_folder("pai-2020", data, _PAI) / _PAI[0])
     amounts = [column for column in machines.columns if column != "gpu_type"]
     table = machines.groupby(amounts).size()
-    demands = np.column_stack([rng.integers(1, 33, users), rng.integers(1, 129, users), rng.integers(0, 3, users)])
+    demands = np.column_stack(
+        [rng.integers(1, 33, users), rng.integers(1, 129, users), rng.integers(0, 3, users)]
+    )
     demands[rng.random(users) < 0.5, 2] = 0
     return Made(
         Instance.from_arrays(
@@ -79,14 +82,17 @@ def _folder(entry: str, data: str, needed: Sequence[str]) -> Path:
     """Return the folder of the data; the error names what is missing there."""
     if not data:
         raise FileFormatError(
-            f"{entry!r} is made from files that fairlp does not ship: {', '.join(needed)}; give the folder that has "
+            f"{entry!r} is made from files that fairlp does not ship: {', '.join(needed)}; give "
+            "the folder that has "
             f"them (data=…, or --data {entry}=FOLDER on the command line)"
         )
     folder = home(data)
     missing = [name for name in needed if not (folder / name).is_file()]
     if missing:
         where = (
-            f"folder {str(folder)!r} has no {', '.join(missing)}" if folder.is_dir() else f"no folder {str(folder)!r}"
+            f"folder {str(folder)!r} has no {', '.join(missing)}"
+            if folder.is_dir()
+            else f"no folder {str(folder)!r}"
         )
         raise FileFormatError(f"{entry!r}: {where}; expected the folder with {', '.join(needed)}")
     return folder

@@ -26,14 +26,17 @@ def _circle(users: int, width: int) -> Instance:
     "njc-circle",
     "complaints",
     "njc",
-    "logarithms, as many bottlenecks as users, and a continuum of other allocations without complaints around it",
+    "logarithms, as many bottlenecks as users, and a continuum of other allocations without "
+    "complaints around it",
     users=(16, 120, 600),
     width=(9, 77, 301),
 )
 def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
     """The circle of Dolev et al., §5.5 (4 users of width 3), at any size; by symmetry everybody gets 1/width."""
     granted = (Fraction(1, width),) * users
-    words = "closed form: 1/width of everybody's request, by symmetry (levels: the granted fractions)"
+    words = (
+        "closed form: 1/width of everybody's request, by symmetry (levels: the granted fractions)"
+    )
     return Made(_circle(users, width), Optimum(-log(width), words, granted))
 
 
@@ -41,7 +44,8 @@ def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
     "njc-selection",
     "complaints",
     "njc",
-    "the best among a continuum of allocations without complaints: a binary for each resource, all of them symmetric",
+    "the best among a continuum of allocations without complaints: a binary for each resource, all "
+    "of them symmetric",
     users=(16, 40, 120),
     width=(9, 23, 77),
 )
@@ -51,18 +55,23 @@ def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Made:
     return Made(_circle(users, width), known, {"criterion": "utilization"})
 
 
-def _market(rng: np.random.Generator, users: int, servers: int) -> tuple[Instance, np.ndarray, np.ndarray]:
+def _market(
+    rng: np.random.Generator, users: int, servers: int
+) -> tuple[Instance, np.ndarray, np.ndarray]:
     """Return a market of server time whose equilibrium is planted, the time shares, and the tasks by user.
 
-    Prices p, time shares y (users at one server, some at two neighbours) and what a unit of money brings, β, are
-    drawn. Rates β[n]·p[i] where n runs, less elsewhere, and budgets Σ p[i]·y[n,i] make y what everybody buys.
+    Prices p, time shares y (users at one server, some at two neighbours) and what a unit of money
+    brings, β, are drawn. Rates β[n]·p[i] where n runs, less elsewhere, and budgets Σ p[i]·y[n,i]
+    make y what everybody buys.
     """
     if users < servers:
         raise InstanceError(f"{users} users; expected at least as many as servers, {servers}")
     price, worth = rng.lognormal(0, 1, servers), rng.lognormal(2, 1, users)
     there = np.zeros((users, servers), dtype=bool)
     there[np.arange(users), np.arange(users) % servers] = True
-    there[np.arange(servers - 1), np.arange(1, servers)] = True  # neighbours share a user: all levels hang together
+    there[np.arange(servers - 1), np.arange(1, servers)] = (
+        True  # neighbours share a user: all levels hang together
+    )
     share = np.where(there, rng.uniform(0.2, 1, there.shape), 0.0)
     share /= share.sum(axis=0)
     rates = worth[:, None] * price * np.where(there, 1.0, rng.uniform(0.3, 0.95, there.shape))
@@ -85,7 +94,9 @@ def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     """PS-DSF under time division as the program of its market; totals are unique, and planted."""
     instance, share, tasks = _market(rng, users, servers)
     value = fsum(instance.user_weights * np.log(tasks))
-    known = Optimum(value, "closed form: the planted equilibrium of the market (a sum of logarithms)")
+    known = Optimum(
+        value, "closed form: the planted equilibrium of the market (a sum of logarithms)"
+    )
     return Made(instance, known, more={"share": share, "tasks": tasks})
 
 
@@ -93,7 +104,8 @@ def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     "psdsf-theorem-2",
     "fixed points",
     "psdsf-tdm",
-    "the conditions of a fixed point as an integer program: a binary for each pair, and one feasible support",
+    "the conditions of a fixed point as an integer program: a binary for each pair, and one "
+    "feasible support",
     users=(6, 20, 80),
     servers=(3, 8, 20),
 )
@@ -108,7 +120,8 @@ def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Ma
     "psdsf-theorem-1",
     "fixed points",
     "psdsf-rdm",
-    "a fixed point of divided resources as an integer program: binaries for supports, bottlenecks and saturation",
+    "a fixed point of divided resources as an integer program: binaries for supports, bottlenecks "
+    "and saturation",
     users=(6, 20, 80),
     servers=(3, 8, 20),
 )
@@ -119,7 +132,9 @@ def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Ma
     """
     instance, share, tasks = _market(rng, users, servers)
     value = fsum(tasks / instance.gamma().sum(axis=1))
-    known = Optimum(value, "closed form: the planted equilibrium, the only fixed point of one resource")
+    known = Optimum(
+        value, "closed form: the planted equilibrium, the only fixed point of one resource"
+    )
     return Made(instance, known, more={"share": share, "tasks": tasks})
 
 
@@ -135,8 +150,8 @@ def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Ma
 def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: float) -> Made:
     """Shares g and prices p are planted: weights g·(p·d̂)^(1/α) make them the optimum.
 
-    Users come in threes with the same demands on other resources and the same share, so that all of every resource is
-    used; servers are of one form, so that they are one pool.
+    Users come in threes with the same demands on other resources and the same share, so that all of
+    every resource is used; servers are of one form, so that they are one pool.
     """
     each = rng.uniform(0.05, 1, (triples, 3))
     each[:, 0] = 1.0
@@ -151,5 +166,7 @@ def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: f
     instance = Instance.from_arrays(demands, capacities, weights=weights)
     level = share / (weights * reference(instance))
     utility = np.log(level) if alpha == 1 else level ** (1 - alpha) / (1 - alpha)
-    known = Optimum(fsum(weights * utility), "closed form: planted shares and prices (a sum of powers)")
+    known = Optimum(
+        fsum(weights * utility), "closed form: planted shares and prices (a sum of powers)"
+    )
     return Made(instance, known, {"alpha": alpha}, more={"shares": share})

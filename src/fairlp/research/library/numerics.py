@@ -1,7 +1,7 @@
 """Entries with closed forms: ties, as many levels as users, and numbers over twelve orders of magnitude.
 
-All coefficients are sums of few powers of two, so that the programs hold them without rounding: the closed form is the
-exact optimum of the program as it is written.
+All coefficients are sums of few powers of two, so that the programs hold them without rounding: the
+closed form is the exact optimum of the program as it is written.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ import numpy as np
 from ...models.instances.instance import Instance
 from .registry import Made, Optimum, generator
 
-# The shapes that real clusters have, drawn at random: demands, capacities, and what is special about them.
+# The shapes that real clusters have, drawn at random: demands, capacities, and what is special
+# about them.
 
 #: A random generator, users, servers → an instance.
 Shape = Callable[[np.random.Generator, int, int], Instance]
 
 
-def lognormal(rng: np.random.Generator, users: int, servers: int, resources: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def lognormal(
+    rng: np.random.Generator, users: int, servers: int, resources: int = 3
+) -> tuple[np.ndarray, np.ndarray]:
     """Return log-normal demands and capacities."""
     return rng.lognormal(size=(users, resources)), rng.lognormal(size=(servers, resources))
 
@@ -89,7 +92,10 @@ def racks(rng: np.random.Generator, users: int, servers: int) -> Instance:
     zone, where = rack * 5 // (rack[-1] + 1), rng.integers(servers, size=users)
     in_rack, in_zone = rack == rack[where][:, None], zone == zone[where][:, None]
     kind = rng.random(users)[:, None]
-    return made(*lognormal(rng, users, servers), eligible=np.where(kind < 0.25, in_rack, in_zone | (kind > 0.5)))
+    return made(
+        *lognormal(rng, users, servers),
+        eligible=np.where(kind < 0.25, in_rack, in_zone | (kind > 0.5)),
+    )
 
 
 def weights(rng: np.random.Generator, users: int, servers: int) -> Instance:
@@ -102,15 +108,21 @@ def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.nd
     """Return an instance where half of the users have task limits, at 0.2 to 3 times an even part."""
     alone = made(demands, capacities).gamma().sum(axis=1)
     limits = alone / len(demands) * rng.uniform(0.2, 3, len(demands))
-    return made(demands, capacities, task_limits=np.where(rng.random(len(demands)) < 0.5, limits, np.inf))
+    return made(
+        demands, capacities, task_limits=np.where(rng.random(len(demands)) < 0.5, limits, np.inf)
+    )
 
 
-def scattered(rng: np.random.Generator, users: int, servers: int, part: float = 1.0, count: int = 1) -> Instance:
+def scattered(
+    rng: np.random.Generator, users: int, servers: int, part: float = 1.0, count: int = 1
+) -> Instance:
     """Return log-normal demands and servers of three resources, so many of each; users run on a part of them."""
     demands, capacities = rng.lognormal(0, 1, (users, 3)), rng.lognormal(5, 1, (servers, 3))
     eligible = rng.random((users, servers)) < part
     eligible[np.arange(users), rng.integers(0, servers, users)] = True
-    return Instance.from_arrays(demands, capacities, counts=np.full(servers, count), eligible=eligible)
+    return Instance.from_arrays(
+        demands, capacities, counts=np.full(servers, count), eligible=eligible
+    )
 
 
 #: name → (what is special, generator, why it is hard for a solver)
@@ -153,17 +165,21 @@ SHAPES: dict[str, tuple[str, Shape, str]] = {
     "blocks": (
         "ten separate blocks",
         blocks,
-        "ten programs in one, of which one has the optimum and the others are free: degenerate duals",
+        "ten programs in one, of which one has the optimum and the others are free: degenerate "
+        "duals",
     ),
     "dominating": (
         "one user of weight 10,000",
-        lambda rng, n, k: made(*lognormal(rng, n, k), weights=np.where(np.arange(n) == 0, 1e4, 1.0)),
+        lambda rng, n, k: made(
+            *lognormal(rng, n, k), weights=np.where(np.arange(n) == 0, 1e4, 1.0)
+        ),
         "one row is 10,000 times as steep as the others",
     ),
     "weights": (
         "weights log-normal, σ = 4",
         weights,
-        "rows that differ by six orders of magnitude: small prices, of which the last digits decide",
+        "rows that differ by six orders of magnitude: small prices, of which the last digits "
+        "decide",
     ),
     "heavy-tails": (
         "demands Pareto 1.1",
@@ -222,20 +238,24 @@ def shaped(kind: str, users: int, servers: int | None = None, seed: int = 0) -> 
     "ties",
     "degenerate",
     "drfh",
-    "users in three equal groups on equal servers: every vertex is hugely degenerate, and all levels tie",
+    "users in three equal groups on equal servers: every vertex is hugely degenerate, and all "
+    "levels tie",
     triples=(12, 50, 170),
     doublings=(4, 7, 9),
 )
 def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Made:
     """3·triples users who demand (1, ½, ¼) in turn on 2^doublings equal servers; shuffled, and the answer is not.
 
-    All three resources are asked for alike, 7/4 of the level by each three users: level 4/(7·triples).
+    All three resources are asked for alike, 7/4 of the level by each three users: level
+    4/(7·triples).
     """
     servers = 2**doublings
     demands = np.tile([[1.0, 0.5, 0.25], [0.25, 1.0, 0.5], [0.5, 0.25, 1.0]], (triples, 1))
     rng.shuffle(demands)
     level = Fraction(4, 7 * triples)
-    known = Optimum(level, "closed form: 4/7 of a third of 1/users, for all", (level,) * len(demands))
+    known = Optimum(
+        level, "closed form: 4/7 of a third of 1/users, for all", (level,) * len(demands)
+    )
     return Made(Instance.from_arrays(demands, np.full((servers, 3), 8.0)), known)
 
 
@@ -243,13 +263,15 @@ def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Made:
     "many-rounds",
     "degenerate",
     "drfh",
-    "a leximin of as many levels as users, each decided by what the one before leaves: a round a user",
+    "a leximin of as many levels as users, each decided by what the one before leaves: a round a "
+    "user",
     users=(24, 100, 400),
 )
 def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     """User k may run on servers 1 to k, server k has k units (the last what makes the sum a power of two).
 
-    The first k users have the first k servers only, which grow; so everybody's level is its own server's part.
+    The first k users have the first k servers only, which grow; so everybody's level is its own
+    server's part.
     """
     sizes = list(range(1, users + 1))
     total = 1 << (sum(sizes) - 1).bit_length()
@@ -260,10 +282,14 @@ def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     order = rng.permutation(users)  # of users and of rows of servers: nobody sees the triangle
     places = rng.permutation(users)
     instance = Instance.from_arrays(
-        np.tile([1.0, 1.0], (users, 1)), capacities[places], eligible=eligible[np.ix_(order, places)]
+        np.tile([1.0, 1.0], (users, 1)),
+        capacities[places],
+        eligible=eligible[np.ix_(order, places)],
     )
     known = Optimum(
-        min(levels), "closed form: the smallest server's part; of user k the k-th's", tuple(levels[k] for k in order)
+        min(levels),
+        "closed form: the smallest server's part; of user k the k-th's",
+        tuple(levels[k] for k in order),
     )
     return Made(instance, known)
 
@@ -272,7 +298,8 @@ def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     "magnitudes",
     "numerics",
     "tsf",
-    "demands, units and servers each over twelve orders of magnitude, and an optimum that does not depend on any",
+    "demands, units and servers each over twelve orders of magnitude, and an optimum that does not "
+    "depend on any",
     users=(12, 60, 400),
     servers=(42, 42, 48),
 )
@@ -289,7 +316,11 @@ def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     demands = sixtyfourths / 64 * units * scale[:, None]
     capacities = sizes[:, None] * units
     level = Fraction(64, int(sixtyfourths.sum(axis=0).max()))
-    known = Optimum(level, "closed form: one pool; 1 over the largest sum of normalised demands", (level,) * users)
+    known = Optimum(
+        level,
+        "closed form: one pool; 1 over the largest sum of normalised demands",
+        (level,) * users,
+    )
     return Made(Instance.from_arrays(demands, rng.permutation(capacities)), known)
 
 
@@ -302,7 +333,9 @@ def _drawn(shape: Shape, rng: np.random.Generator, *, users: int, servers: int) 
 
 
 for _name, (_, _shape, _why) in SHAPES.items():
-    _registered = generator(_name, "shapes", "drfh", _why, users=(40, 150, 500), servers=(30, 120, 500))
+    _registered = generator(
+        _name, "shapes", "drfh", _why, users=(40, 150, 500), servers=(30, 120, 500)
+    )
     _registered(partial(_drawn, _shape))
 
 
@@ -310,7 +343,8 @@ for _name, (_, _shape, _why) in SHAPES.items():
     "growing-errors",
     "numerics",
     "c-drfh",
-    "users on about two servers each: levels hang together in chains, and rounding of the first multiplies in the last",
+    "users on about two servers each: levels hang together in chains, and rounding of the first "
+    "multiplies in the last",
     users=(30, 100, 300),
     near=(2.0, 2.0, 2.0),
 )
@@ -326,16 +360,20 @@ def growing_errors(rng: np.random.Generator, *, users: int, near: float) -> Made
     "queue-tree",
     "queues",
     "h-drf",
-    "a tree whose guarantees are floors and whose caps are rows over many users: levels differ from queue to queue",
+    "a tree whose guarantees are floors and whose caps are rows over many users: levels differ "
+    "from queue to queue",
     branches=(3, 4, 5),
     depth=(2, 3, 3),
     leaves=(3, 3, 6),
     servers=(4, 20, 100),
 )
-def queue_tree(rng: np.random.Generator, *, branches: int, depth: int, leaves: int, servers: int) -> Made:
+def queue_tree(
+    rng: np.random.Generator, *, branches: int, depth: int, leaves: int, servers: int
+) -> Made:
     """Every queue has so many below it, those at the bottom so many users; every third a cap, every fourth a promise.
 
-    What is promised at the bottom is, all together, at most an eighth of each server's part of the pool.
+    What is promised at the bottom is, all together, at most an eighth of each server's part of the
+    pool.
     """
     paths = [""]
     below: list[str] = []
@@ -346,12 +384,16 @@ def queue_tree(rng: np.random.Generator, *, branches: int, depth: int, leaves: i
     demands[rng.random(demands.shape) < 0.2] = 0
     capacities = rng.integers(40, 200, (servers, 3)).astype(float) * max(len(demands) // servers, 1)
     pool = capacities.sum(axis=0)
-    queues: dict[str, dict[str, object]] = {path: {"weight": float(rng.integers(1, 5))} for path in below}
+    queues: dict[str, dict[str, object]] = {
+        path: {"weight": float(rng.integers(1, 5))} for path in below
+    }
     resources = ("resource1", "resource2", "resource3")
     for path in below[2::3]:
         part = rng.uniform(0.5, 1.2) / branches ** (path.count("/") + 1)
         queues[path]["cap"] = dict(zip(resources, np.ceil(part * pool), strict=True))
     for path in paths[::4]:
-        queues[path]["guarantee"] = dict(zip(resources, np.floor(pool / (8 * len(paths))), strict=True))
+        queues[path]["guarantee"] = dict(
+            zip(resources, np.floor(pool / (8 * len(paths))), strict=True)
+        )
     queue = [path for path in paths for _ in range(leaves)]
     return Made(made(demands, capacities, queue=queue, queues=queues))

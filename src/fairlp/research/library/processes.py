@@ -40,19 +40,26 @@ class SolverProcess:
         try:
             self._first = _packed({"solver": solver, "memory": memory, "parent": os.getpid()})
         except Exception as error:  # somebody else's object
-            raise UnsupportedError(f"solver {str(solver)!r} cannot go to a process of its own: {error}") from error
+            raise UnsupportedError(
+                f"solver {str(solver)!r} cannot go to a process of its own: {error}"
+            ) from error
         self._child: subprocess.Popen[bytes] | None = None
 
     def ask(self, asked: dict[str, Any], limit: float) -> dict[str, Any]:
         """Return what came of solving an entry, with at most so many seconds for each run of it."""
         try:
             if self._child is None and not self._start():
-                return {"status": "failed", "message": "it could not be started in a process of its own"}
+                return {
+                    "status": "failed",
+                    "message": "it could not be started in a process of its own",
+                }
             self._tell(pickle.dumps(asked))
             if self._hear(PREPARING) != "made":
                 return self._ended("while the program was made")
             answer = self._hear(limit * asked["repeat"])
-        except BaseException:  # interrupted, or gone: its answer must not be taken for that to the next
+        except (
+            BaseException
+        ):  # interrupted, or gone: its answer must not be taken for that to the next
             self.end()
             raise
         if answer == "late":
@@ -130,7 +137,8 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 def _packed(value: Any) -> bytes:
     """Pickle what a solver needs; classes of scripts as they are, where cloudpickle is here."""
-    # the best module that pickles: joblib, which studies need, requires cloudpickle or brings a copy of it
+    # the best module that pickles: joblib, which studies need, requires cloudpickle or brings a
+    # copy of it
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):
         with suppress(ImportError):
             return bytes(import_module(name).dumps(value))

@@ -1,8 +1,9 @@
 """Performance profiles (Dolan and Moré, 2002): how often a solver is within a factor of the fastest.
 
-Of times t[p,s] of problems p and solvers s, infinite where s did not solve p, the ratios are t[p,s] / min_s t[p,s], and
-the profile of s is the fraction of all problems whose ratio is at most τ: at τ = 1 how often it is the fastest (ties
-count for all), far right how many it solves. A problem that nobody solves counts for nobody, and stays in the fraction.
+Of times t[p,s] of problems p and solvers s, infinite where s did not solve p, the ratios are t[p,s]
+/ min_s t[p,s], and the profile of s is the fraction of all problems whose ratio is at most τ: at τ
+= 1 how often it is the fastest (ties count for all), far right how many it solves. A problem that
+nobody solves counts for nobody, and stays in the fraction.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import pandas as pd
 
 from ...errors import InstanceError
 
-#: Times below this many seconds count as this: what clocks and the rest of the machine add is no solver's merit.
+#: Times below this many seconds count as this: what clocks and the rest of the machine add is no
+#: solver's merit.
 LEAST_SECONDS = 0.001
 #: Factors of the table of a profile.
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
@@ -68,7 +70,8 @@ class Profile:
         Returns
         -------
         DataFrame
-            Columns ``within <factor>``, ``solved`` (fractions) and ``problems`` (how many were solved).
+            Columns ``within <factor>``, ``solved`` (fractions) and ``problems`` (how many were
+            solved).
         """
         columns = {f"within {factor:g}": self.within(factor) for factor in factors}
         finite = np.isfinite(self.ratios)
@@ -109,7 +112,9 @@ def profile(times: pd.DataFrame, least: float = LEAST_SECONDS) -> Profile:
     """
     table = times.astype(float).fillna(np.inf)
     if (table < 0).any(axis=None):
-        raise InstanceError("a time is below 0; expected seconds, infinite where a problem was not solved")
+        raise InstanceError(
+            "a time is below 0; expected seconds, infinite where a problem was not solved"
+        )
     if not least > 0:
         raise InstanceError(f"least is {least}; expected seconds above 0")
     table = table.clip(lower=least)

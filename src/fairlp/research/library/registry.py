@@ -25,12 +25,13 @@ class Optimum:
     Attributes
     ----------
     value : Fraction, float or None
-        A Fraction is exact; a float is a closed form with logarithms or powers, right to rounding; None is unknown.
+        A Fraction is exact; a float is a closed form with logarithms or powers, right to rounding;
+        None is unknown.
     words : str
         How it is known, or why it is not.
     levels : tuple of Fraction or None
-        Where there is a closed form: of a max-min mechanism the levels of the whole leximin by user, of others what
-        their words say.
+        Where there is a closed form: of a max-min mechanism the levels of the whole leximin by
+        user, of others what their words say.
     """
 
     value: Fraction | float | None
@@ -124,7 +125,12 @@ REGISTRY: dict[str, Generator] = {}
 
 
 def generator(
-    name: str, family: str, mechanism: str, why: str, files: tuple[str, ...] = (), **parameters: tuple[Any, Any, Any]
+    name: str,
+    family: str,
+    mechanism: str,
+    why: str,
+    files: tuple[str, ...] = (),
+    **parameters: tuple[Any, Any, Any],
 ) -> Callable[[Make], Make]:
     """Return what registers a function ``(rng, **parameters)`` under a name, with each parameter at each size.
 
@@ -137,10 +143,13 @@ def generator(
         if name in REGISTRY:
             raise ValueError(f"{name!r} is there already")
         wanted = list(inspect.signature(make).parameters)[1:]
-        if set(parameters) != set(wanted) or any(len(values) != len(SIZES) for values in parameters.values()):
+        if set(parameters) != set(wanted) or any(
+            len(values) != len(SIZES) for values in parameters.values()
+        ):
             raise ValueError(f"{name!r}: expected {', '.join(wanted)}, each {', '.join(SIZES)}")
         sizes = {
-            size: {parameter: values[k] for parameter, values in parameters.items()} for k, size in enumerate(SIZES)
+            size: {parameter: values[k] for parameter, values in parameters.items()}
+            for k, size in enumerate(SIZES)
         }
         REGISTRY[name] = Generator(name, family, why, mechanism, sizes, make, files)
         return make
@@ -161,7 +170,10 @@ def find(name: str) -> Generator:
 def _checked(entry: str, name: str, value: Any, default: Any) -> Any:
     """Return a parameter as its default's kind: a positive whole number, a positive number, or a path."""
     if isinstance(default, int):
-        expected, fine = "a whole number of at least 1", isinstance(value, int | np.integer) and bool(value >= 1)
+        expected, fine = (
+            "a whole number of at least 1",
+            isinstance(value, int | np.integer) and bool(value >= 1),
+        )
     elif isinstance(default, float):
         number = isinstance(value, int | float | np.number)
         expected, fine = "a finite number above 0", number and bool(0 < value < np.inf)

@@ -26,7 +26,8 @@ from .profiles import Profile, profile
 
 #: Seconds that a solver has for a program.
 TIME_LIMIT = 60.0
-#: After a program of more nonzeros, a process is ended: what it holds is not there beside the next solver's.
+#: After a program of more nonzeros, a process is ended: what it holds is not there beside the next
+#: solver's.
 MOST_KEPT = 200_000
 
 
@@ -40,15 +41,18 @@ class SolverResult:
     accepted : bool
         Whether the answer counts.
     verdict : str
-        ``certified``: primal and dual prove each other. ``known optimum``: without duals (integers, or a solver that
-        gives none), the point is feasible and has the known optimum. Otherwise what is wrong.
+        ``certified``: primal and dual prove each other. ``known optimum``: without duals (integers,
+        or a solver that gives none), the point is feasible and has the known optimum. Otherwise
+        what is wrong.
     status : str
-        The solver's own word, or ``time limit``, ``out of memory``, ``died``, ``unable``, ``failed``.
+        The solver's own word, or ``time limit``, ``out of memory``, ``died``, ``unable``,
+        ``failed``.
     seconds : float
-        Of the solve alone, with handing over and reading back; infinite where the answer does not count.
+        Of the solve alone, with handing over and reading back; infinite where the answer does not
+        count.
     objective, primal_residual, dual_residual, gap : float
-        Missing where there is no point; the gap is the certificate's, or without duals the distance from the known
-        optimum, relative to the objective's terms.
+        Missing where there is no point; the gap is the certificate's, or without duals the distance
+        from the known optimum, relative to the objective's terms.
     message : str
     """
 
@@ -97,7 +101,9 @@ class Results:
             Indexed by ``entry`` and ``solver``.
         """
         columns = list(SolverResult.__dataclass_fields__)
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=columns).set_index(["entry", "solver"])
+        return pd.DataFrame([asdict(row) for row in self.rows], columns=columns).set_index(
+            ["entry", "solver"]
+        )
 
     def times(self, kind: str | None = None) -> pd.DataFrame:
         """Return seconds, entries × solvers, infinite where not solved; of one kind of program, or of all.
@@ -115,7 +121,9 @@ class Results:
         """
         own = [row for row in self.rows if kind in (None, row.kind)]
         wide = pd.DataFrame(
-            np.nan, index=pd.Index(dict.fromkeys(row.entry for row in own), name="entry"), columns=list(self.solvers)
+            np.nan,
+            index=pd.Index(dict.fromkeys(row.entry for row in own), name="entry"),
+            columns=list(self.solvers),
         )
         for row in own:
             wide.loc[row.entry, row.solver] = row.seconds
@@ -140,7 +148,9 @@ class Results:
         """
         kinds = sorted({row.kind for row in self.rows})
         if kind is not None and kind not in kinds:
-            raise UnknownNameError(f"no program of the kind {kind!r} was solved; there are {', '.join(kinds)}")
+            raise UnknownNameError(
+                f"no program of the kind {kind!r} was solved; there are {', '.join(kinds)}"
+            )
         return profile(self.times(kind))
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,7 +169,10 @@ class Results:
             "solvers": list(self.solvers),
             "left_out": dict(self.left_out),
             "results": rows,
-            "profile": [{"solver": name, **{k: _plain(v) for k, v in row.items()}} for name, row in ratios.iterrows()],
+            "profile": [
+                {"solver": name, **{k: _plain(v) for k, v in row.items()}}
+                for name, row in ratios.iterrows()
+            ],
         }
 
     def write(self, path: str | Path) -> Path:
@@ -185,13 +198,18 @@ class Results:
         elif target.suffix.lower() == ".csv":
             text = self.table().to_csv(lineterminator="\n")
         else:
-            raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .json or .csv")
+            raise FileFormatError(
+                f"cannot tell the format of {target.name!r}; expected .json or .csv"
+            )
         return write_text(target, text)
 
     def __repr__(self) -> str:
         accepted = sum(row.accepted for row in self.rows)
         partly = "" if self.complete else ", interrupted"
-        return f"<Results of {len(self.solvers)} solvers: {accepted} of {len(self.rows)} answers accepted{partly}>"
+        return (
+            f"<Results of {len(self.solvers)} solvers: {accepted} of {len(self.rows)} answers "
+            f"accepted{partly}>"
+        )
 
 
 def run(
@@ -207,8 +225,8 @@ def run(
 ) -> Results:
     """Solve entries by solvers, each in a process of its own, and accept only what is proved.
 
-    A process that takes too long or more memory than it may is ended, and another begun for the next entry. Ctrl-C
-    ends all, and gives what was done.
+    A process that takes too long or more memory than it may is ended, and another begun for the
+    next entry. Ctrl-C ends all, and gives what was done.
 
     Parameters
     ----------
@@ -250,12 +268,20 @@ def run(
     rows = []
     complete = True
     try:
-        with ExitStack() as ends, progress_bar("library", len(found) * len(own), 0, progress) as done:
+        with (
+            ExitStack() as ends,
+            progress_bar("library", len(found) * len(own), 0, progress) as done,
+        ):
             ready = {name: SolverProcess(name, most) for name in own}
             for process in ready.values():
                 ends.callback(process.end)
             for entry in found:
-                asked = {"name": entry.name, "size": entry.size, "seed": entry.seed, "repeat": repeat}
+                asked = {
+                    "name": entry.name,
+                    "size": entry.size,
+                    "seed": entry.seed,
+                    "repeat": repeat,
+                }
                 asked["parameters"] = dict(entry.parameters)
                 for name, process in ready.items():
                     rows.append(judged(entry, str(name), process.ask(asked, time_limit)))
@@ -272,7 +298,16 @@ def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> SolverResult:
     numbers = ("objective", "primal_residual", "dual_residual", "gap")
     seen = {key: told[key] for key in numbers if told.get(key) is not None}
     status = told["status"]
-    found = SolverResult(entry.name, entry.kind, solver, False, status, status, message=told.get("message", ""), **seen)
+    found = SolverResult(
+        entry.name,
+        entry.kind,
+        solver,
+        False,
+        status,
+        status,
+        message=told.get("message", ""),
+        **seen,
+    )
     if status != "optimal" or "objective" not in told:
         return found
     if not told["feasible"]:
@@ -290,14 +325,18 @@ def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> SolverResult:
     if told["optimal"]:
         return replace(found, accepted=True, verdict="certified", seconds=told["seconds"])
     if needed and apart <= VERIFIED:
-        return replace(found, accepted=True, verdict="known optimum", seconds=told["seconds"], gap=apart)
+        return replace(
+            found, accepted=True, verdict="known optimum", seconds=told["seconds"], gap=apart
+        )
     return replace(found, verdict="not proved")
 
 
 def _carried(solvers: Sequence[AnySolver]) -> list[str]:
     """Return the names of solvers as they travel; raise for one that is not here."""
     if isinstance(solvers, str):
-        raise UnknownNameError(f"solvers is the text {solvers!r}; expected a list of names, such as [{solvers!r}]")
+        raise UnknownNameError(
+            f"solvers is the text {solvers!r}; expected a list of names, such as [{solvers!r}]"
+        )
     own = []
     for solver in solvers:
         backends.backend(solver)

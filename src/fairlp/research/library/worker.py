@@ -1,6 +1,7 @@
 """What runs in a solver's own process: entries made, solved and verified, one after the other, as asked.
 
-Pickles come by standard input and go by what was standard output; whatever a solver prints goes to standard error.
+Pickles come by standard input and go by what was standard output; whatever a solver prints goes to
+standard error.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def _answer(answers: BinaryIO, solver: Any, asked: dict[str, Any]) -> None:
 def solved(program: Any, solver: Any, repeat: int = 1) -> dict[str, Any]:
     """Return what a solver's answer to a program is worth: status, seconds, certificate.
 
-    The seconds are the least of so many runs; the certificate is of the last, computed from the program given here.
+    The seconds are the least of so many runs; the certificate is of the last, computed from the
+    program given here.
     """
     from ...models.programs import backends
     from ...models.programs.certificate import certify
@@ -71,7 +73,10 @@ def solved(program: Any, solver: Any, repeat: int = 1) -> dict[str, Any]:
             begin = perf_counter()
             answer = backends.solve(program, solver, Options())
             seconds.append(perf_counter() - begin)
-        told: dict[str, Any] = {"status": answer.status.termination.value, "message": str(answer.status)}
+        told: dict[str, Any] = {
+            "status": answer.status.termination.value,
+            "message": str(answer.status),
+        }
         told["seconds"] = min(seconds)
         if answer.x is None:
             return told
@@ -103,10 +108,16 @@ def _failed(error: BaseException) -> dict[str, Any]:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, MemoryError):
-            return {"status": "out of memory", "message": "the solver asked for more than it may have"}
+            return {
+                "status": "out of memory",
+                "message": "the solver asked for more than it may have",
+            }
         cause = cause.__cause__ or cause.__context__
     message = str(error) if isinstance(error, FairlpError) else f"{type(error).__name__}: {error}"
-    return {"status": "unable" if isinstance(error, UnsupportedError) else "failed", "message": message}
+    return {
+        "status": "unable" if isinstance(error, UnsupportedError) else "failed",
+        "message": message,
+    }
 
 
 def _warm_up(solver: Any) -> None:

@@ -29,7 +29,8 @@ from .workload import Workload
 BATCH = 1000
 #: Seconds between samples, and how many of them (while jobs arrive), where nothing is said.
 SHORTEST, MOST_SAMPLES = 60.0, 1000
-#: Samples that there are at least until the last arrival has run, where nothing is said: one at 0 would show nothing.
+#: Samples that there are at least until the last arrival has run, where nothing is said: one at 0
+#: would show nothing.
 FEWEST_SAMPLES = 10
 
 
@@ -53,15 +54,16 @@ def simulate(
         Its servers; its users are not used.
     workload : Workload
     policy : str or Mechanism
-        Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at every event, by a
-        static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``, ``tsf``, ``psdsf-rdm``, …) or by servers
-        on their own, ``psdsf-rdm-distributed`` and ``psdsf-tdm-distributed``. One that remembers (``karma``) shares
-        once a ``period``. :func:`policies` lists them.
+        Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at
+        every event, by a static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``,
+        ``tsf``, ``psdsf-rdm``, …) or by servers on their own, ``psdsf-rdm-distributed`` and
+        ``psdsf-tdm-distributed``. One that remembers (``karma``) shares once a ``period``.
+        :func:`policies` lists them.
     until : float, optional
         Seconds; by default until everything has ended.
     every : float, optional
-        Seconds between samples of the time series; by default 60, more where that would be over a thousand of them, and
-        less where it would be under ten.
+        Seconds between samples of the time series; by default 60, more where that would be over a
+        thousand of them, and less where it would be under ten.
     weights : dict, optional
         User → weight.
     slots : int
@@ -69,9 +71,10 @@ def simulate(
     progress : bool, optional
         A progress bar; by default in a terminal or notebook only.
     **options
-        Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``, ``damping``,
-        ``procedure`` and ``clock_seed`` of servers on their own (as of :func:`fairlp.per_server.track`); ``period``,
-        seconds of a quantum, of a mechanism that remembers.
+        Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``,
+        ``damping``, ``procedure`` and ``clock_seed`` of servers on their own (as of
+        :func:`fairlp.per_server.track`); ``period``, seconds of a quantum, of a mechanism that
+        remembers.
 
     Returns
     -------
@@ -82,7 +85,8 @@ def simulate(
     InstanceError
         For a resource that no server has, or a weight of 0.
     UnknownNameError, NotDefinedError
-        For a policy or option that does not exist, or a mechanism that is not defined for this cluster and workload.
+        For a policy or option that does not exist, or a mechanism that is not defined for this
+        cluster and workload.
     """
     from ...progress import progress_bar
 
@@ -93,7 +97,9 @@ def simulate(
         every = max(SHORTEST, end / MOST_SAMPLES)
         if 0 < end < FEWEST_SAMPLES * every:
             every = end / FEWEST_SAMPLES
-    simulation = _simulation(cluster, workload, policy, slots, options, weights=weights, every=every)
+    simulation = _simulation(
+        cluster, workload, policy, slots, options, weights=weights, every=every
+    )
     ended = 0
     with progress_bar(f"{policy}: tasks ended", workload.total_tasks, ended, progress) as advance:
         while not simulation.run(float("inf") if until is None else until, BATCH):
@@ -118,7 +124,12 @@ def policies() -> tuple[str, ...]:
 
 
 def _simulation(
-    cluster: Instance, workload: Workload, policy: str, slots: int, options: dict[str, Any], **common: Any
+    cluster: Instance,
+    workload: Workload,
+    policy: str,
+    slots: int,
+    options: dict[str, Any],
+    **common: Any,
 ) -> Simulation:
     """Return the simulation of a policy at its beginning."""
     policy = named(policy, policies(), "policy")
@@ -126,7 +137,8 @@ def _simulation(
         return Fluid(cluster, workload, policy, **common, **options)
     if options:
         raise UnknownNameError(
-            f"policy {policy!r} has no option {next(iter(options))!r}; only divisible tasks have any"
+            f"policy {policy!r} has no option {next(iter(options))!r}; only divisible tasks have "
+            "any"
         )
     return Engine(cluster, workload, policy, slots=slots, **common)
 

@@ -1,7 +1,8 @@
 """Who gets how much at a moment, for divisible tasks: a mechanism solved anew, or servers that keep PS-DSF up.
 
-Both know all *requests* of a workload beforehand: what one user's tasks of one kind demand, and where they may run. A
-moment is the requests that are open, with a limit on the tasks of each, and a weight that follows from which are open.
+Both know all *requests* of a workload beforehand: what one user's tasks of one kind demand, and
+where they may run. A moment is the requests that are open, with a limit on the tasks of each, and a
+weight that follows from which are open.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def fluid_policies() -> tuple[str, ...]:
     solved = [
         name
         for name, row in TABLE.items()
-        if (row.compared or name in OWN) and (not row.whole_tasks or row.remembers) and not lacks & set(row.domain)
+        if (row.compared or name in OWN)
+        and (not row.whole_tasks or row.remembers)
+        and not lacks & set(row.domain)
     ]
     return (*solved, *DISTRIBUTED)
 
@@ -46,8 +49,8 @@ def fluid_policies() -> tuple[str, ...]:
 class Solved:
     """A mechanism, solved anew when the open requests change.
 
-    While the same requests are open, an optimum stays one when limits that it does not reach are lifted or lowered to
-    where it still does not reach them; so it is used again.
+    While the same requests are open, an optimum stays one when limits that it does not reach are
+    lifted or lowered to where it still does not reach them; so it is used again.
 
     Parameters
     ----------
@@ -59,11 +62,17 @@ class Solved:
     """
 
     def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
-        self.instance, self.mechanism, self.options = instance, find_defined(mechanism, instance).name, dict(options)
+        self.instance, self.mechanism, self.options = (
+            instance,
+            find_defined(mechanism, instance).name,
+            dict(options),
+        )
         self.kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         self.solved = 0
 
-    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def allocate(
+        self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
         """Return the mechanism's allocation."""
         if not requests.size:
             return np.zeros((0, len(self.instance.servers)))
@@ -87,7 +96,8 @@ class Solved:
         if over.any():
             request = moment.users[int(over.argmax())]
             raise SolverError(
-                f"mechanism {self.mechanism!r} gave request {request!r} more than it asks for; in a simulation it must "
+                f"mechanism {self.mechanism!r} gave request {request!r} more than it asks for; in "
+                "a simulation it must "
                 "keep instance.task_limits"
             )
         self.solved += 1
@@ -101,26 +111,32 @@ class Solved:
 class Remembering(Solved):
     """A mechanism that remembers, such as Karma: it shares once a quantum, and its state goes from each to the next.
 
-    A quantum begins at every multiple of ``period`` seconds at which a request is open. All requests of the workload
-    take part, those that are not open with a limit of 0. Within a quantum nobody gets more.
+    A quantum begins at every multiple of ``period`` seconds at which a request is open. All
+    requests of the workload take part, those that are not open with a limit of 0. Within a quantum
+    nobody gets more.
 
     Parameters
     ----------
     instance, mechanism, options
-        As for :class:`Solved`; the option ``period`` is the length of a quantum, 1 second by default.
+        As for :class:`Solved`; the option ``period`` is the length of a quantum, 1 second by
+        default.
     """
 
     def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
         own = dict(options)
         self.period = own.pop("period", 1.0)
         if not (isinstance(self.period, Real) and 0 < float(self.period) < math.inf):
-            raise InstanceError(f"period is {self.period!r}; expected the seconds of a quantum, above 0")
+            raise InstanceError(
+                f"period is {self.period!r}; expected the seconds of a quantum, above 0"
+            )
         super().__init__(instance, mechanism, own)
         self.last, self.open = -1.0, False
         self.memory: pd.Series[float] | None = None
         self.tasks = np.zeros(instance.shape)
 
-    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def allocate(
+        self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
         """Return what the mechanism gave at the beginning of the quantum, as far as it is still asked for."""
         self.open = bool(requests.size)
         if self.open and now > self.last and round(now / self.period) * self.period == now:
@@ -145,14 +161,17 @@ def next_multiple(now: float, period: float) -> float:
 def at_most(tasks: np.ndarray, limits: np.ndarray) -> np.ndarray:
     """Return tasks of requests that hold no more than their limits: less everywhere by the same part."""
     held = tasks.sum(axis=1)
-    return np.asarray(tasks * np.divide(limits, held, out=np.ones_like(held), where=held > limits)[:, None])
+    return np.asarray(
+        tasks * np.divide(limits, held, out=np.ones_like(held), where=held > limits)[:, None]
+    )
 
 
 class Distributed:
     """Servers that keep PS-DSF up on their own, each going on from what it runs (Khamse-Ashari et al., §III-D).
 
-    They act once a ``period`` each, at times of their own; what has come of it is looked at when requests change and
-    at every multiple of the period. What a server still holds for tasks that have ended does no work until it acts.
+    They act once a ``period`` each, at times of their own; what has come of it is looked at when
+    requests change and at every multiple of the period. What a server still holds for tasks that
+    have ended does no work until it acts.
 
     Parameters
     ----------
@@ -161,7 +180,8 @@ class Distributed:
     policy : str
         A key of ``DISTRIBUTED``.
     options : dict
-        ``period``, ``jitter``, ``delay``, ``damping``, ``procedure``, ``clock_seed`` as of method ``distributed``.
+        ``period``, ``jitter``, ``delay``, ``damping``, ``procedure``, ``clock_seed`` as of method
+        ``distributed``.
     """
 
     def __init__(self, instance: Instance, policy: str, options: dict[str, Any]) -> None:
@@ -177,7 +197,9 @@ class Distributed:
         for request in range(len(self.limits)):
             self.network.leave(request)
 
-    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def allocate(
+        self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
         """Return what the servers run now, after the requests that were open before had their way until now."""
         for _ in self.network.run(now):
             pass
@@ -204,7 +226,9 @@ class Distributed:
     def _weigh(self) -> None:
         """Let the rates of servers follow from the weights as they are now."""
         market = self.network.market
-        market.rate[:] = [market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)]
+        market.rate[:] = [
+            market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)
+        ]
 
 
 def allocator(instance: Instance, policy: str, options: dict[str, Any]) -> Solved | Distributed:

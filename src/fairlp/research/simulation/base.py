@@ -44,8 +44,8 @@ class Sample:
 class Simulation(ABC):
     """The state of a simulation.
 
-    A subclass says when something ends next, what happens then, and what is to be seen; nothing that a sample shows
-    changes between two events.
+    A subclass says when something ends next, what happens then, and what is to be seen; nothing
+    that a sample shows changes between two events.
 
     Parameters
     ----------
@@ -74,14 +74,23 @@ class Simulation(ABC):
         unknown = [r for r in workload.resources if r not in cluster.resources]
         if unknown:
             raise InstanceError(
-                f"jobs demand {unknown[0]!r}, which is in no server; resources: {list(cluster.resources)}"
+                f"jobs demand {unknown[0]!r}, which is in no server; resources: "
+                f"{list(cluster.resources)}"
             )
         if not every > 0:
-            raise InstanceError(f"every={every!r}; expected the seconds between two samples, above 0")
+            raise InstanceError(
+                f"every={every!r}; expected the seconds between two samples, above 0"
+            )
         jobs = workload.jobs
-        demands = jobs[list(workload.resources)].reindex(columns=list(cluster.resources), fill_value=0.0).to_numpy()
+        demands = (
+            jobs[list(workload.resources)]
+            .reindex(columns=list(cluster.resources), fill_value=0.0)
+            .to_numpy()
+        )
         self.policy, self.every = policy, every
-        self.kinds, kind = np.unique(demands, axis=0, return_inverse=True)  # jobs of one demand share its arrays
+        self.kinds, kind = np.unique(
+            demands, axis=0, return_inverse=True
+        )  # jobs of one demand share its arrays
         self.kind = kind.reshape(-1)
         self.part = quotients(self.kinds, cluster.pool)
         self.table, self.capacities = whole_table(self.kinds, cluster.capacities)
@@ -133,7 +142,11 @@ class Simulation(ABC):
     def run(self, until: float, most_events: int | None = None) -> bool:
         """Go on until that time (or for that many events); return whether the end was reached."""
         for _ in count() if most_events is None else range(most_events):
-            coming = float(self.arrival[self.next_job]) if self.next_job < len(self.arrival) else math.inf
+            coming = (
+                float(self.arrival[self.next_job])
+                if self.next_job < len(self.arrival)
+                else math.inf
+            )
             following = min(self.next_change(), coming)
             end = following > until or following == math.inf
             moment = until if end and until < math.inf else self.now if end else following
@@ -160,7 +173,9 @@ class Simulation(ABC):
             else:
                 yield job
 
-    def fits(self, servers: Servers, job: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def fits(
+        self, servers: Servers, job: int, where: np.ndarray | slice = slice(None)
+    ) -> np.ndarray:
         """Return where a task of the job fits, on these servers, as they are or all vacant; bool."""
         fits = servers.fits(int(self.kind[job]), where)
         if self.eligible is not None and (allowed := self.eligible[job]) is not None:
@@ -171,7 +186,9 @@ class Simulation(ABC):
         """Return the fraction of the pool that each user takes when so many tasks of these jobs run, shape (N, R)."""
         parts = self.part[self.kind[jobs]]
         owner, users = self.user[jobs], len(self.weights)
-        columns = [np.bincount(owner, tasks * parts[:, r], minlength=users) for r in range(parts.shape[1])]
+        columns = [
+            np.bincount(owner, tasks * parts[:, r], minlength=users) for r in range(parts.shape[1])
+        ]
         return np.column_stack(columns)
 
     def _sample(self, until: float, closed: bool) -> None:

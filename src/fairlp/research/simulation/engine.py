@@ -1,10 +1,11 @@
 """A discrete-event simulation of whole tasks on servers: users submit jobs, a policy decides, tasks end.
 
-At every instant all tasks that end are ended and all jobs that arrive are queued; then, as long as something fits, the
-user with the smallest weighted global dominant share (for slots: the fewest slots per weight) runs the next task of its
-oldest job. A user whose next task fits nowhere waits until room is made where it fits; a job whose tasks fit no server
-even when it is empty is refused when it comes. Amounts are whole numbers, so that nothing is ever over capacity by
-rounding, and shares compare exactly.
+At every instant all tasks that end are ended and all jobs that arrive are queued; then, as long as
+something fits, the user with the smallest weighted global dominant share (for slots: the fewest
+slots per weight) runs the next task of its oldest job. A user whose next task fits nowhere waits
+until room is made where it fits; a job whose tasks fit no server even when it is empty is refused
+when it comes. Amounts are whole numbers, so that nothing is ever over capacity by rounding, and
+shares compare exactly.
 """
 
 from __future__ import annotations
@@ -55,8 +56,10 @@ class Engine(Simulation):
         if self.vacant.slots is not None:
             if not self.vacant.slots.any():
                 raise InstanceError(
-                    f"no server has a slot: the largest amounts of resources are cut into {slots} slots, and server "
-                    f"{cluster.servers[0]!r} has less than one of some resource, as all have; take more slots, or "
+                    f"no server has a slot: the largest amounts of resources are cut into {slots} "
+                    "slots, and server "
+                    f"{cluster.servers[0]!r} has less than one of some resource, as all have; take "
+                    "more slots, or "
                     "another policy"
                 )
             self.step, self.unit = [[1] for _ in self.table], int(self.vacant.slots.sum())
@@ -130,7 +133,11 @@ class Engine(Simulation):
         room = np.array(sorted(freed), dtype=np.int64)
         # who was blocked can fit only where room was made, and its next task of the same job too
         among = dict.fromkeys(self._unblock(room), room)
-        heap = [(self.share[u], u) for u in range(len(self.pending)) if self.pending[u] and u not in self.blocked]
+        heap = [
+            (self.share[u], u)
+            for u in range(len(self.pending))
+            if self.pending[u] and u not in self.blocked
+        ]
         heapq.heapify(heap)
         while heap:
             _, user = heap[0]
@@ -161,7 +168,9 @@ class Engine(Simulation):
         if self.left[job] == 0:
             self.pending[user].popleft()
         self.sequence += 1
-        heapq.heappush(self.events, (self.now + float(self.duration[job]), self.sequence, server, job))
+        heapq.heappush(
+            self.events, (self.now + float(self.duration[job]), self.sequence, server, job)
+        )
 
     def _choose(self, job: int, among: np.ndarray | None) -> int:
         """Return the server for the job's next task (one of ``among``, if given), −1 where none fits."""
@@ -200,16 +209,22 @@ class Engine(Simulation):
         held = self.held[user]
         for r, amount in enumerate(self.step[kind]):
             held[r] += tasks * amount
-        # parts of the pool in one unit, times the weights' common multiple over the weight: whole numbers that compare
+        # parts of the pool in one unit, times the weights' common multiple over the weight: whole
+        # numbers that compare
         self.share[user] = max(held) * self.inverse[user]
 
 
-def _shares(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray) -> tuple[list[list[int]], int]:
+def _shares(
+    demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray
+) -> tuple[list[list[int]], int]:
     """Return what one task of each kind adds to its user's amounts, and the unit: all of a resource."""
     pool = (integers(capacities).T @ counts.astype(object)).tolist()
     common = math.lcm(*(total for total in pool if total))
     steps = [
-        [amount * (common // total) if total else 0 for amount, total in zip(row, pool, strict=True)]
+        [
+            amount * (common // total) if total else 0
+            for amount, total in zip(row, pool, strict=True)
+        ]
         for row in integers(demands).tolist()
     ]
     return steps, common

@@ -12,9 +12,10 @@ Wang, Fig. 8       :func:`dedicated_clouds`     ``plot_dedicated_clouds``
 KA, Fig. 6         :func:`leaving_user`         ``plot_tracking``
 =================  ===========================  ==================================
 
-Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous Servers,
-INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao,
-Per-Server Dominant-Share Fairness, ICC 2017, doi 10.48550/arXiv.1611.00404.
+Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with
+Heterogeneous Servers, INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I.
+Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share Fairness, ICC 2017, doi
+10.48550/arXiv.1611.00404.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from .generators import divide, three_users
 from .result import SimulationResult
 from .workload import Workload
 
-#: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five classes too).
+#: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five
+#: classes too).
 SIZES = (5, 10, 20, 50)
 #: Sizes of slots in Table II of Wang et al..
 SLOT_SIZES = (10, 12, 14, 16, 20)
@@ -77,7 +79,9 @@ class Comparison:
         DataFrame
             Jobs × policies.
         """
-        return pd.DataFrame({policy: result.jobs["completion"] for policy, result in self.results.items()})
+        return pd.DataFrame(
+            {policy: result.jobs["completion"] for policy, result in self.results.items()}
+        )
 
     def ratios(self) -> pd.DataFrame:
         """Return by user the tasks ``submitted`` and, by policy, the fraction of them that was completed.
@@ -109,7 +113,8 @@ class Comparison:
             used = result.utilization.loc[start:stop].mean()
             rows[policy] = {
                 **{f"{resource} used": value for resource, value in used.items()},
-                "tasks completed": result.users["completed"].sum() / result.users["submitted"].sum(),
+                "tasks completed": result.users["completed"].sum()
+                / result.users["submitted"].sum(),
                 "jobs completed": result.jobs["finish"].notna().sum() / len(result.jobs),
                 "completion of all [s]": result.jobs["completion"].mean(),
                 "completion of those that end everywhere [s]": everywhere[policy].mean(),
@@ -130,14 +135,16 @@ class Comparison:
         Returns
         -------
         DataFrame
-            By number of tasks: ``jobs`` that end under both policies, and the mean of their ``reduction``
-            1 − time/time against (negative: later).
+            By number of tasks: ``jobs`` that end under both policies, and the mean of their
+            ``reduction`` 1 − time/time against (negative: later).
         """
         sooner = 1 - self._of(policy).jobs["completion"] / self._of(against).jobs["completion"]
         names = [*(f"{low + 1}–{high}" for low, high in pairwise([0, *sizes])), f">{sizes[-1]}"]
         classes = pd.cut(self._of(policy).jobs["tasks"], [0, *sizes, np.inf], labels=names)
         groups = sooner.groupby(classes, observed=False)
-        return pd.DataFrame({"jobs": groups.count(), "reduction": groups.mean()}).rename_axis("tasks of the job")
+        return pd.DataFrame({"jobs": groups.count(), "reduction": groups.mean()}).rename_axis(
+            "tasks of the job"
+        )
 
     def _of(self, policy: str) -> SimulationResult:
         require_known(policy, self.results, f"policy {policy!r} is not in this comparison")
@@ -152,8 +159,9 @@ class Sharing:
     ----------
     policy : str
     users : DataFrame
-        By user: tasks ``submitted``; the fraction completed, ``dedicated`` and ``shared``; and the mean completion time
-        of the jobs that ended in both, ``dedicated time`` and ``shared time`` [s].
+        By user: tasks ``submitted``; the fraction completed, ``dedicated`` and ``shared``; and the
+        mean completion time of the jobs that ended in both, ``dedicated time`` and ``shared time``
+        [s].
     """
 
     policy: str
@@ -207,10 +215,16 @@ def compare_policies(
     >>> found.summary()["tasks completed"].round(3).to_dict()
     {'best-fit': 0.262, 'first-fit': 0.255, 'slots': 0.255}
     """
-    return Comparison(cluster, workload, {policy: simulate(cluster, workload, policy, **how) for policy in policies})
+    return Comparison(
+        cluster,
+        workload,
+        {policy: simulate(cluster, workload, policy, **how) for policy in policies},
+    )
 
 
-def slot_sizes(cluster: Instance, workload: Workload, sizes: Sequence[int] = SLOT_SIZES, **how: Any) -> pd.DataFrame:
+def slot_sizes(
+    cluster: Instance, workload: Workload, sizes: Sequence[int] = SLOT_SIZES, **how: Any
+) -> pd.DataFrame:
     """Run a workload under Slots with several sizes (Wang et al., Table II).
 
     Parameters
@@ -225,8 +239,8 @@ def slot_sizes(cluster: Instance, workload: Workload, sizes: Sequence[int] = SLO
     Returns
     -------
     DataFrame
-        By number of slots: the mean fraction of each resource in use, ``overall`` (their mean), and the fraction of
-        ``tasks`` completed.
+        By number of slots: the mean fraction of each resource in use, ``overall`` (their mean), and
+        the fraction of ``tasks`` completed.
     """
     rows = {}
     for slots in sizes:
@@ -238,7 +252,10 @@ def slot_sizes(cluster: Instance, workload: Workload, sizes: Sequence[int] = SLO
 
 
 def joining_users(
-    cluster: Instance | None = None, workload: Workload | None = None, policy: str = "best-fit", **how: Any
+    cluster: Instance | None = None,
+    workload: Workload | None = None,
+    policy: str = "best-fit",
+    **how: Any,
 ) -> SimulationResult:
     """Let users join and leave, and watch their shares (Wang et al., Fig. 4).
 
@@ -289,7 +306,9 @@ def dedicated_clouds(
     rows = {}
     for user, own in zip(workload.users, divide(cluster, len(workload.users), seed), strict=True):
         alone = simulate(own, workload.only(user), policy, **how)
-        times = pd.DataFrame({"alone": alone.jobs["completion"], "shared": together.jobs["completion"]}).dropna()
+        times = pd.DataFrame(
+            {"alone": alone.jobs["completion"], "shared": together.jobs["completion"]}
+        ).dropna()
         rows[user] = {
             "submitted": together.users["submitted"][user],
             "dedicated": alone.users["ratio"][user],
@@ -312,7 +331,8 @@ def leaving_user(
     Parameters
     ----------
     cluster : Instance, optional
-        With its users; by default that of the paper (:func:`fairlp.examples.khamse_ashari_table_3`).
+        With its users; by default that of the paper
+        (:func:`fairlp.examples.khamse_ashari_table_3`).
     away : mapping, optional
         User → (from, to); by default the paper's: the last user is away from 100 s to 250 s.
     until : float

@@ -1,9 +1,10 @@
 """A discrete-event simulation of divisible tasks: a mechanism shares the cluster anew whenever requests change.
 
-The jobs of a user that ask for the same (demand, servers) are a *request*: x of its tasks run at once, as the mechanism
-says, at most as many as these jobs have. They go to the oldest job first, as many as it has tasks. A user with several
-open requests has its weight divided equally among them. A job of so many tasks ends when it has had tasks × duration
-task-seconds. Between two events (an arrival, the end of a job) nothing changes, so the next end follows from what runs.
+The jobs of a user that ask for the same (demand, servers) are a *request*: x of its tasks run at
+once, as the mechanism says, at most as many as these jobs have. They go to the oldest job first, as
+many as it has tasks. A user with several open requests has its weight divided equally among them. A
+job of so many tasks ends when it has had tasks × duration task-seconds. Between two events (an
+arrival, the end of a job) nothing changes, so the next end follows from what runs.
 """
 
 from __future__ import annotations
@@ -74,8 +75,12 @@ class Fluid(Simulation):
         """Return the tasks of each user that have ended; half the work of a job counts as half its tasks."""
         jobs = np.arange(self.next_job)
         full = self.tasks[jobs] * self.duration[jobs]
-        left = np.divide(self.work[jobs], full, out=np.isnan(self.finish[jobs]).astype(float), where=full > 0)
-        return np.bincount(self.user[jobs], self.tasks[jobs] * (1 - left), minlength=len(self.weights))
+        left = np.divide(
+            self.work[jobs], full, out=np.isnan(self.finish[jobs]).astype(float), where=full > 0
+        )
+        return np.bincount(
+            self.user[jobs], self.tasks[jobs] * (1 - left), minlength=len(self.weights)
+        )
 
     def next_change(self) -> float:
         """Return when a job ends, or servers that act on their own may have changed what runs."""
@@ -118,13 +123,17 @@ class Fluid(Simulation):
         sizes = np.array([len(queue) for queue in queues], dtype=np.int64)
         first = np.cumsum(sizes) - sizes
         tasks = self.tasks[self.serving]
-        older = np.cumsum(tasks) - tasks  # tasks of older jobs: of all requests, then of the job's own
+        older = (
+            np.cumsum(tasks) - tasks
+        )  # tasks of older jobs: of all requests, then of the job's own
         older -= np.repeat(older[first], sizes)
         limits = (older + tasks)[first + sizes - 1]
         owner = self.user[self.serving[first]]
         weights = self.weights[owner] / np.bincount(owner)[owner]
         if self.allocator is not None:
-            self.placed = self.allocator.allocate(self.now, self.requests, limits.astype(float), weights)
+            self.placed = self.allocator.allocate(
+                self.now, self.requests, limits.astype(float), weights
+            )
             self.decisions += 1
         self.rates = np.clip(np.repeat(self.placed.sum(axis=1), sizes) - older, 0.0, tasks)
         begun = self.serving[(self.rates > 0) & np.isnan(self.start[self.serving])]
@@ -140,18 +149,30 @@ class Fluid(Simulation):
         for job in range(len(found)):
             if self.tasks[job] and self.fits(self.vacant, job).any():
                 allowed = None if self.eligible is None else self.eligible[job]
-                key = (int(self.user[job]), int(self.kind[job]), b"" if allowed is None else allowed.tobytes())
+                key = (
+                    int(self.user[job]),
+                    int(self.kind[job]),
+                    b"" if allowed is None else allowed.tobytes(),
+                )
                 found[job] = numbers.setdefault(key, len(numbers))
         return found
 
     def _instance(self, cluster: Instance, workload: Workload) -> Instance:
         """Return the cluster with one user for each request, called by its user and first job."""
         first = np.unique(self.request, return_index=True)[1][int((self.request < 0).any()) :]
-        labels = [f"{workload.users[self.user[job]]} (job {workload.jobs.index[job]})" for job in first.tolist()]
+        labels = [
+            f"{workload.users[self.user[job]]} (job {workload.jobs.index[job]})"
+            for job in first.tolist()
+        ]
         eligible = None
         if self.eligible is not None:
             everywhere = np.ones(len(cluster.servers), dtype=bool)
-            eligible = np.array([everywhere if (own := self.eligible[job]) is None else own for job in first.tolist()])
+            eligible = np.array(
+                [
+                    everywhere if (own := self.eligible[job]) is None else own
+                    for job in first.tolist()
+                ]
+            )
         there = np.flatnonzero(cluster.pool > 0)  # what demands the rest is refused
         return Instance.from_arrays(
             self.kinds[self.kind[first]][:, there],

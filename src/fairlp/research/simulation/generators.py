@@ -77,7 +77,9 @@ def sample(cluster: Instance, servers: int, seed: int = 0) -> Instance:
     10
     """
     if not 1 <= servers <= cluster.n_servers:
-        raise InstanceError(f"cannot draw {servers} servers; expected 1 to {cluster.n_servers}, which there are")
+        raise InstanceError(
+            f"cannot draw {servers} servers; expected 1 to {cluster.n_servers}, which there are"
+        )
     return _only(cluster, _shuffled(cluster, seed)[:servers])
 
 
@@ -106,14 +108,17 @@ def divide(cluster: Instance, parts: int, seed: int = 0) -> list[Instance]:
     """
     if not 1 <= parts <= cluster.n_servers:
         raise InstanceError(
-            f"cannot deal out {cluster.n_servers} servers to {parts} clusters; expected at least one server for each"
+            f"cannot deal out {cluster.n_servers} servers to {parts} clusters; expected at least "
+            "one server for each"
         )
     return [_only(cluster, own) for own in np.array_split(_shuffled(cluster, seed), parts)]
 
 
 def _shuffled(cluster: Instance, seed: int) -> np.ndarray:
     """Return the row of each single server, in random order."""
-    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(cluster.counts)), cluster.counts))
+    return np.random.default_rng(seed).permutation(
+        np.repeat(np.arange(len(cluster.counts)), cluster.counts)
+    )
 
 
 def _only(cluster: Instance, rows: np.ndarray) -> Instance:
@@ -133,8 +138,8 @@ def _only(cluster: Instance, rows: np.ndarray) -> Instance:
 def three_users(finer: int = 1) -> Workload:
     """Return the users of Wang et al., Fig. 4: tasks (0.2, 0.3) from 0 s, (0.5, 0.1) from 200 s, (0.1, 0.3) from 500 s.
 
-    The paper tells neither how many tasks they have nor how long these take. Here tasks take 60 s, and user 1 has as
-    many as let it leave at about 1080 s, as in the paper.
+    The paper tells neither how many tasks they have nor how long these take. Here tasks take 60 s,
+    and user 1 has as many as let it leave at about 1080 s, as in the paper.
 
     Parameters
     ----------
@@ -176,9 +181,10 @@ def synthetic(
 ) -> Workload:
     """Return jobs of stated distributions, in the units of Google's table.
 
-    Arrivals are uniform over the hours, jobs belong to users with Zipf-like frequencies (1/rank), the number of tasks
-    is geometric, durations are log-normal (σ = 1) with that median, and demands of CPU and memory are uniform between
-    the smallest and the largest, the same for all jobs of a user.
+    Arrivals are uniform over the hours, jobs belong to users with Zipf-like frequencies (1/rank),
+    the number of tasks is geometric, durations are log-normal (σ = 1) with that median, and demands
+    of CPU and memory are uniform between the smallest and the largest, the same for all jobs of a
+    user.
 
     Parameters
     ----------
@@ -199,11 +205,17 @@ def synthetic(
     Raises
     ------
     InstanceError
-        For a number that is not above 0, a number of jobs or users that is not whole, a mean of less than one task.
+        For a number that is not above 0, a number of jobs or users that is not whole, a mean of
+        less than one task.
     """
     _require("jobs", jobs, whole=True, least=1)
     _require("users", users, whole=True, least=1)
-    for name, value in (("duration", duration), ("hours", hours), ("smallest", smallest), ("largest", largest)):
+    for name, value in (
+        ("duration", duration),
+        ("hours", hours),
+        ("smallest", smallest),
+        ("largest", largest),
+    ):
         _require(name, value)
     _require("tasks", tasks, least=1)
     rng = np.random.default_rng(seed)
@@ -225,10 +237,11 @@ def synthetic(
 def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -> Workload:
     """Return the tasks of Alibaba's GPU trace as jobs of one task, by creation time.
 
-    The trace tells when a task was created and deleted, what it needs and which GPU models it may use, and not whose it
-    is, so users are constructed: one for each class of tasks that ask for the same, or so many, drawn. Amounts as
-    :func:`fairlp.read_alibaba_gpu` has them; its servers fit. Most of the trace is one gap: all but 80 tasks were
-    created after 10,000,000 s (:meth:`Workload.window` cuts it off).
+    The trace tells when a task was created and deleted, what it needs and which GPU models it may
+    use, and not whose it is, so users are constructed: one for each class of tasks that ask for the
+    same, or so many, drawn. Amounts as :func:`fairlp.read_alibaba_gpu` has them; its servers fit.
+    Most of the trace is one gap: all but 80 tasks were created after 10,000,000 s
+    (:meth:`Workload.window` cuts it off).
 
     Parameters
     ----------
@@ -249,17 +262,31 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         For a missing column.
     """
     table = read_table(home(tasks_csv), {"name": str, "gpu_spec": str})
-    wanted = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time"]
+    wanted = [
+        "name",
+        "cpu_milli",
+        "memory_mib",
+        "num_gpu",
+        "gpu_milli",
+        "creation_time",
+        "deletion_time",
+    ]
     missing = [column for column in wanted if column not in table.columns]
     if missing:
         raise FileFormatError(f"{str(tasks_csv)!r} has no column {missing[0]!r}")
     for column in wanted[1:]:
         numbers = as_numbers(table[column])
         if (~np.isfinite(numbers) & table[column].notna()).any():
-            raise FileFormatError(f"{str(tasks_csv)!r}: column {column!r} holds something else than finite numbers")
+            raise FileFormatError(
+                f"{str(tasks_csv)!r}: column {column!r} holds something else than finite numbers"
+            )
         table[column] = numbers
     table = table[table["deletion_time"] >= table["creation_time"]]
-    specs = table["gpu_spec"] if "gpu_spec" in table.columns else pd.Series(index=table.index, dtype=object)
+    specs = (
+        table["gpu_spec"]
+        if "gpu_spec" in table.columns
+        else pd.Series(index=table.index, dtype=object)
+    )
     if users is None:
         asked = table[["cpu_milli", "memory_mib", "num_gpu", "gpu_milli"]].assign(gpu_spec=specs)
         owner = asked.groupby(list(asked.columns), sort=False, dropna=False).ngroup().to_numpy()
@@ -275,7 +302,9 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
             "cpu": table["cpu_milli"],
             "memory": table["memory_mib"],
             "gpu": table["num_gpu"] * table["gpu_milli"],
-            "eligible": [None if spec != spec else f"gpu_model in {spec.split('|')}" for spec in specs],
+            "eligible": [
+                None if spec != spec else f"gpu_model in {spec.split('|')}" for spec in specs
+            ],
         }
     )
     return Workload.of(jobs, ["cpu", "memory", "gpu"])
@@ -286,7 +315,9 @@ def _require(name: str, value: Any, *, whole: bool = False, least: int = 0) -> N
     known = isinstance(value, int) or (isinstance(value, float) and not whole)
     if not known or not least <= value < np.inf or value == 0:
         what = "a whole number" if whole else "a number"
-        raise InstanceError(f"{name}={value!r}; expected {what} {f'of at least {least}' if least else 'above 0'}")
+        raise InstanceError(
+            f"{name}={value!r}; expected {what} {f'of at least {least}' if least else 'above 0'}"
+        )
 
 
 def _owners(rng: np.random.Generator, users: int, jobs: int) -> np.ndarray:

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 #: Seconds from which an axis of time is in hours.
 _HOURS = 7200.0
-#: Lines up to which all have a look of their own; of more users, those with a colour are so many, the others are grey.
+#: Lines up to which all have a look of their own; of more users, those with a colour are so many,
+#: the others are grey.
 _ALL_USERS, _COLOURED_USERS = 13, len(style.COLOURS)
 #: The smallest area of a bubble [points²], and what each factor of ten in tasks adds.
 _AREA, _DECADE = 8.0, 30.0
 
 
-def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = None, ax: Any = None) -> Any:
+def plot_user_shares(
+    found: SimulationResult, *, users: Sequence[Any] | None = None, ax: Any = None
+) -> Any:
     """Draw the users' parts of each resource and their dominant shares over time (Wang et al., Fig. 4).
 
     Parameters
@@ -35,16 +38,19 @@ def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = N
     users : sequence, optional
         By default all.
     ax : sequence of Axes, optional
-        Where to draw, one for each resource and one for the dominant share; a new figure by default.
+        Where to draw, one for each resource and one for the dominant share; a new figure by
+        default.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Of more than 13 users those nine have colours whose dominant share is largest at some time; the others are thin
-        grey lines.
+        Of more than 13 users those nine have colours whose dominant share is largest at some time;
+        the others are thin grey lines.
     """
     users = list(found.shares.columns) if users is None else list(users)
-    tables = {str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns}
+    tables = {
+        str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns
+    }
     tables["dominant share"] = found.shares[users]
     by_largest = found.shares[users].max().sort_values(ascending=False, kind="stable").index
     others = [] if len(users) <= _ALL_USERS else list(by_largest[_COLOURED_USERS:])
@@ -87,7 +93,13 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
     """
     (axis,) = style.panels(ax, 1, 8)
     for k, column in enumerate(found.columns):
-        label = "tasks completed" if column == "tasks" else f"{column} used" if column != "overall" else "all used"
+        label = (
+            "tasks completed"
+            if column == "tasks"
+            else f"{column} used"
+            if column != "overall"
+            else "all used"
+        )
         look = {"marker": "o", "markersize": 4, **style.line(k)}
         axis.plot(found.index.to_numpy(), found[column].to_numpy(), label=label, **look)
     if best is not None:
@@ -111,15 +123,21 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
     """
     (axis,) = style.panels(ax, 1, 8)
     times = found.completion()
-    for k, (policy, colour) in enumerate(zip(times.columns, style.places(times.columns), strict=True)):
+    for k, (policy, colour) in enumerate(
+        zip(times.columns, style.places(times.columns), strict=True)
+    ):
         ended = np.sort(times[policy].dropna().to_numpy())
         part, look = np.arange(1, len(ended) + 1) / len(times), style.line(k, colour=colour)
         axis.step(ended, part, where="post", label=str(policy), **look)
-    axis.set(xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1))
+    axis.set(
+        xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1)
+    )
     return style.finished(axis, ax, "policy")
 
 
-def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots", ax: Any = None) -> Any:
+def plot_reductions(
+    found: pd.DataFrame, *, what: str = "Best-Fit against Slots", ax: Any = None
+) -> Any:
     """Draw by size of the job how much sooner jobs end (Wang et al., Fig. 6b).
 
     Parameters
@@ -141,7 +159,9 @@ def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots"
     axis.bar_label(bars, [f"{jobs} jobs" for jobs in found["jobs"]], padding=2, size="small")
     axis.axhline(0, color="black", linewidth=0.8)
     axis.set_xticks(range(len(found)), [str(label) for label in found.index])
-    axis.set(xlabel="tasks of the job", ylabel="mean reduction of completion time [fraction]", title=what)
+    axis.set(
+        xlabel="tasks of the job", ylabel="mean reduction of completion time [fraction]", title=what
+    )
     axis.margins(y=0.15)
     style.tidy(axis)
     return axis.figure
@@ -162,11 +182,18 @@ def plot_completion_ratios(
     Returns
     -------
     matplotlib.figure.Figure
-        The area of a bubble grows with the logarithm of the number of tasks submitted, and a legend shows how; above
-        the diagonal, ``policy`` is better for the user.
+        The area of a bubble grows with the logarithm of the number of tasks submitted, and a legend
+        shows how; above the diagonal, ``policy`` is better for the user.
     """
     ratios = found.ratios()
-    return _bubbles(ratios[against], ratios[policy], ratios["submitted"], f"under {against}", f"under {policy}", ax)
+    return _bubbles(
+        ratios[against],
+        ratios[policy],
+        ratios["submitted"],
+        f"under {against}",
+        f"under {policy}",
+        ax,
+    )
 
 
 def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
@@ -185,7 +212,12 @@ def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
     """
     users = found.users
     return _bubbles(
-        users["dedicated"], users["shared"], users["submitted"], "in a cloud of its own", "in the shared cloud", ax
+        users["dedicated"],
+        users["shared"],
+        users["submitted"],
+        "in a cloud of its own",
+        "in the shared cloud",
+        ax,
     )
 
 
@@ -194,19 +226,31 @@ def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
     return cast("pd.DataFrame", table.xs(resource, axis="columns", level="resource"))
 
 
-def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any, others: Sequence[Any] = ()) -> Any:
+def _over_time(
+    tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any, others: Sequence[Any] = ()
+) -> Any:
     """Draw a panel of lines for each table, columns over time; ``others`` are columns without a look of their own."""
     axes = style.panels(ax, len(tables), 5)
     end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
-    top = 1.02 if not others else min(1.1 * max(float(table.max().max()) for table in tables.values()), 1.02)
+    top = (
+        1.02
+        if not others
+        else min(1.1 * max(float(table.max().max()) for table in tables.values()), 1.02)
+    )
     for (name, table), axis in zip(tables.items(), axes, strict=True):
         times, shown = table.index.to_numpy() / scale, table.drop(columns=list(others))
         for k, column in enumerate(others):  # one of them is in the legend for all
             label = f"{len(others)} others" if k == 0 else "_"
-            axis.plot(times, table[column].to_numpy(), color=style.OTHERS, linewidth=0.5, label=label)
-        for k, (column, colour) in enumerate(zip(shown.columns, style.places(shown.columns), strict=True)):
-            axis.plot(times, shown[column].to_numpy(), label=str(column), **style.line(k, colour=colour))
+            axis.plot(
+                times, table[column].to_numpy(), color=style.OTHERS, linewidth=0.5, label=label
+            )
+        for k, (column, colour) in enumerate(
+            zip(shown.columns, style.places(shown.columns), strict=True)
+        ):
+            axis.plot(
+                times, shown[column].to_numpy(), label=str(column), **style.line(k, colour=colour)
+            )
         axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, top), xlim=(0, end / scale))
         style.tidy(axis)
     axes[0].set_ylabel(ylabel)
@@ -234,8 +278,16 @@ def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any)
     if len(submitted):
         for number in _examples(submitted):
             axis.scatter([], [], _area(np.array([number])), label=f"{number:,.0f}", **look)
-        axis.legend(title="tasks submitted", title_fontsize="small", fontsize="small", loc="lower right", frameon=False)
+        axis.legend(
+            title="tasks submitted",
+            title_fontsize="small",
+            fontsize="small",
+            loc="lower right",
+            frameon=False,
+        )
     axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
-    axis.set(xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]")
+    axis.set(
+        xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]"
+    )
     style.tidy(axis)
     return axis.figure

@@ -33,15 +33,15 @@ class SimulationResult:
     shares : DataFrame
         Dominant share of each user (slots: of all slots), by sample time.
     queued, running : DataFrame
-        Tasks that wait and that run, by sample time and user. Of divisible tasks parts run; those of jobs that have
-        not ended and do not run, wait.
+        Tasks that wait and that run, by sample time and user. Of divisible tasks parts run; those
+        of jobs that have not ended and do not run, wait.
     jobs : DataFrame
-        By job that has arrived: ``user``, ``arrival``, ``tasks``, ``start`` (of the first task), ``finish`` (of the
-        last; NaN when it did not end), ``completion`` (finish − arrival) [s], ``refused`` (a task fits no server, even
-        an empty one).
+        By job that has arrived: ``user``, ``arrival``, ``tasks``, ``start`` (of the first task),
+        ``finish`` (of the last; NaN when it did not end), ``completion`` (finish − arrival) [s],
+        ``refused`` (a task fits no server, even an empty one).
     users : DataFrame
-        By user: tasks ``submitted``, ``completed``, and their ``ratio``. Of divisible tasks, half the work of a job
-        counts as half its tasks.
+        By user: tasks ``submitted``, ``completed``, and their ``ratio``. Of divisible tasks, half
+        the work of a job counts as half its tasks.
     decisions : int
         How often a server was looked for, or the cluster shared.
     """
@@ -58,7 +58,9 @@ class SimulationResult:
     decisions: int
 
     @classmethod
-    def of(cls, simulation: Simulation, workload: Workload, resources: tuple[Any, ...]) -> SimulationResult:
+    def of(
+        cls, simulation: Simulation, workload: Workload, resources: tuple[Any, ...]
+    ) -> SimulationResult:
         """Return the answer of a simulation that has come to its end.
 
         Parameters
@@ -77,7 +79,9 @@ class SimulationResult:
         people = pd.Index(workload.users, name="user")
 
         def series(name: str, columns: pd.Index) -> pd.DataFrame:
-            values = np.array([getattr(sample, name) for sample in simulation.samples]).reshape(len(times), -1)
+            values = np.array([getattr(sample, name) for sample in simulation.samples]).reshape(
+                len(times), -1
+            )
             return pd.DataFrame(values, index=times, columns=columns)
 
         came = slice(simulation.next_job)
@@ -85,14 +89,20 @@ class SimulationResult:
         jobs["start"], jobs["finish"] = simulation.start[came], simulation.finish[came]
         jobs["completion"] = jobs["finish"] - jobs["arrival"]
         jobs["refused"] = np.isin(np.arange(len(jobs)), simulation.refused)
-        submitted = np.bincount(simulation.user[came], simulation.tasks[came], minlength=len(people))
-        users = pd.DataFrame({"submitted": submitted.astype(np.int64), "completed": simulation.completed()}, people)
+        submitted = np.bincount(
+            simulation.user[came], simulation.tasks[came], minlength=len(people)
+        )
+        users = pd.DataFrame(
+            {"submitted": submitted.astype(np.int64), "completed": simulation.completed()}, people
+        )
         users["ratio"] = users["completed"] / users["submitted"].where(users["submitted"] > 0)
         return cls(
             policy=simulation.policy,
             workload=workload,
             utilization=series("used", pd.Index(resources, name="resource")),
-            usage=series("usage", pd.MultiIndex.from_product([people, resources], names=["user", "resource"])),
+            usage=series(
+                "usage", pd.MultiIndex.from_product([people, resources], names=["user", "resource"])
+            ),
             shares=series("shares", people),
             queued=series("waiting", people),
             running=series("running", people),
@@ -126,9 +136,14 @@ class SimulationResult:
         """
         folder = home(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        return [write_text(folder / f"{name}.csv", csv_text(getattr(self, name))) for name in TABLES]
+        return [
+            write_text(folder / f"{name}.csv", csv_text(getattr(self, name))) for name in TABLES
+        ]
 
     def __repr__(self) -> str:
         used = ", ".join(f"{r} {u:.1%}" for r, u in self.mean_utilization().items())
         done, all_tasks = round(self.users["completed"].sum()), int(self.users["submitted"].sum())
-        return f"<SimulationResult by {self.policy}: {done} of {all_tasks} tasks completed; mean utilization {used}>"
+        return (
+            f"<SimulationResult by {self.policy}: {done} of {all_tasks} tasks completed; mean "
+            f"utilization {used}>"
+        )

@@ -27,8 +27,9 @@ class Workload:
     Attributes
     ----------
     jobs : DataFrame
-        Indexed by job: ``user``, ``arrival`` and ``duration`` (seconds; of every task of the job), ``tasks``, and a
-        column of the amount per task for each resource; ``eligible`` (a condition on server attributes) if any.
+        Indexed by job: ``user``, ``arrival`` and ``duration`` (seconds; of every task of the job),
+        ``tasks``, and a column of the amount per task for each resource; ``eligible`` (a condition
+        on server attributes) if any.
     resources : tuple
         Labels of the resources demanded.
     users : tuple
@@ -46,8 +47,8 @@ class Workload:
         Parameters
         ----------
         jobs : DataFrame
-            Columns ``user``, ``arrival``, ``tasks``, ``duration`` and one for each resource; optionally ``job`` (label;
-            by default a number) and ``eligible``.
+            Columns ``user``, ``arrival``, ``tasks``, ``duration`` and one for each resource;
+            optionally ``job`` (label; by default a number) and ``eligible``.
         resources : sequence of labels
 
         Returns
@@ -57,14 +58,21 @@ class Workload:
         Raises
         ------
         InstanceError
-            For a missing column, or a value that is not a number, negative, or not finite; the job is named.
+            For a missing column, or a value that is not a number, negative, or not finite; the job
+            is named.
         """
         table = jobs.copy()
         if "job" in table.columns:
             table = table.set_index("job")
-        missing = [name for name in ("user", "arrival", "tasks", "duration", *resources) if name not in table.columns]
+        missing = [
+            name
+            for name in ("user", "arrival", "tasks", "duration", *resources)
+            if name not in table.columns
+        ]
         if missing:
-            raise InstanceError(f"jobs have no column {missing[0]!r}; columns: {list(map(str, table.columns))}")
+            raise InstanceError(
+                f"jobs have no column {missing[0]!r}; columns: {list(map(str, table.columns))}"
+            )
         if table.empty:
             raise InstanceError("there are no jobs; expected at least one row")
         if table.index.has_duplicates:
@@ -74,20 +82,27 @@ class Workload:
             bad = np.flatnonzero(~np.isfinite(values) | (values < 0))
             if bad.size:
                 job, value = table.index[bad[0]], str(table[name].iloc[bad[0]])[:80]
-                raise InstanceError(f"job {job!r} has {name} {value}; expected a number, not negative")
+                raise InstanceError(
+                    f"job {job!r} has {name} {value}; expected a number, not negative"
+                )
             table[name] = values
         unnamed = table["user"].isna()
         if unnamed.any():
-            raise InstanceError(f"job {table.index[unnamed][0]!r} has no user; expected the user's name")
+            raise InstanceError(
+                f"job {table.index[unnamed][0]!r} has no user; expected the user's name"
+            )
         wrong = (table["tasks"] % 1 != 0) | (table["tasks"] >= LARGEST_WHOLE)
         if wrong.any():
             k = int(wrong.to_numpy().argmax())
             raise InstanceError(
-                f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole number below 2^53"
+                f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole "
+                "number below 2^53"
             )
         nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
         if nothing.any():
-            raise InstanceError(f"tasks of job {table.index[int(nothing.argmax())]!r} demand nothing")
+            raise InstanceError(
+                f"tasks of job {table.index[int(nothing.argmax())]!r} demand nothing"
+            )
         table["tasks"] = table["tasks"].astype(np.int64)
         table = table.iloc[np.argsort(table["arrival"].to_numpy(), kind="stable")]
         return cls(table, tuple(resources), tuple(dict.fromkeys(table["user"])))
@@ -111,7 +126,9 @@ class Workload:
         FileFormatError, InstanceError
         """
         table = read_table(home(path), {"user": str, "job": str, "eligible": str})
-        named = [c for c in table.columns if c not in COLUMNS] if resources is None else list(resources)
+        named = (
+            [c for c in table.columns if c not in COLUMNS] if resources is None else list(resources)
+        )
         return cls.of(table, named)
 
     def to_csv(self, path: str | Path) -> None:
@@ -129,7 +146,11 @@ class Workload:
         return int(self.jobs["tasks"].sum())
 
     def scaled(
-        self, *, arrival: float = 1.0, duration: float = 1.0, demands: Mapping[Any, float] | None = None
+        self,
+        *,
+        arrival: float = 1.0,
+        duration: float = 1.0,
+        demands: Mapping[Any, float] | None = None,
     ) -> Workload:
         """Return the workload with times or demands multiplied: more load, or the same in other units.
 
@@ -169,7 +190,9 @@ class Workload:
             When no job arrives then.
         """
         arrival = self.jobs["arrival"]
-        return self._part((arrival >= start) & (arrival < stop), f"from {start:g} s to {stop:g} s", start)
+        return self._part(
+            (arrival >= start) & (arrival < stop), f"from {start:g} s to {stop:g} s", start
+        )
 
     def only(self, user: Any) -> Workload:
         """Return the jobs of one user.
@@ -216,4 +239,6 @@ class Workload:
         return self.jobs[list(self.resources)].mul(work, axis="index").sum() / (offered * seconds)
 
     def __repr__(self) -> str:
-        return f"<Workload: {len(self.jobs)} jobs, {self.total_tasks} tasks, {len(self.users)} users>"
+        return (
+            f"<Workload: {len(self.jobs)} jobs, {self.total_tasks} tasks, {len(self.users)} users>"
+        )

@@ -1,7 +1,7 @@
 """Monte Carlo experiments as data: instances from a generator, mechanisms, statistics, runs and a seed.
 
-The same study gives the same numbers on any number of workers, on this machine or a Dask cluster, and one that was
-killed goes on where it was. See ``docs/studies.md``.
+The same study gives the same numbers on any number of workers, on this machine or a Dask cluster,
+and one that was killed goes on where it was. See ``docs/studies.md``.
 
 >>> from fairlp import study
 >>> experiment = study.Study(

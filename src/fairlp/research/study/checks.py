@@ -30,14 +30,20 @@ def points_of(grid: Any) -> tuple[dict[str, Any], ...]:
     if isinstance(grid, dict):
         for name, values in grid.items():
             if not isinstance(values, list) or not values:
-                raise StudyError(f"grid.{name} is {values!r}; expected a list of values, such as [{values!r}]")
-        points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+                raise StudyError(
+                    f"grid.{name} is {values!r}; expected a list of values, such as [{values!r}]"
+                )
+        points = [
+            dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
+        ]
     else:
         points = grid
     seen: dict[tuple[int, ...], int] = {}
     for k, point in enumerate(points):
         if not isinstance(point, dict):
-            raise StudyError(f"point {k} of the grid is {point!r}; expected a mapping of parameters")
+            raise StudyError(
+                f"point {k} of the grid is {point!r}; expected a mapping of parameters"
+            )
         for name in point:
             if not name.isidentifier() or name in RESERVED:
                 raise StudyError(f"point {k}: a parameter cannot be called {name!r}")
@@ -69,15 +75,21 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
     table = plain(_by_name(given), "mechanisms")
     if isinstance(table, list):
         if not all(isinstance(name, str) for name in table):
-            raise StudyError(f"mechanisms are {table!r}; expected names, or label → arguments of allocate")
+            raise StudyError(
+                f"mechanisms are {table!r}; expected names, or label → arguments of allocate"
+            )
         table = dict(zip(table, table, strict=True))
     if not isinstance(table, dict) or not table:
-        raise StudyError("there are no mechanisms; expected names, or label → arguments of allocate")
+        raise StudyError(
+            "there are no mechanisms; expected names, or label → arguments of allocate"
+        )
     found = {}
     for label, arguments in table.items():
         how = {"mechanism": arguments} if isinstance(arguments, str) else arguments
         if not isinstance(how, dict) or not isinstance(how.get("mechanism"), str):
-            raise StudyError(f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}")
+            raise StudyError(
+                f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}"
+            )
         located(how["mechanism"]).method_name(how.get("method", "auto"))
         if "solver" in how:
             find_backend(how["solver"])
@@ -92,7 +104,8 @@ def _refuse_objects(given: Any) -> None:
         if not isinstance(solver, str):
             raise StudyError(
                 f"mechanisms.{label}.solver is {solver!r}; a study names its solvers: "
-                "fairlp.register_solver('its-name', …) here, or, for files of studies as well, an entry point of your "
+                "fairlp.register_solver('its-name', …) here, or, for files of studies as well, an "
+                "entry point of your "
                 "package in the group fairlp.solvers"
             )
 
@@ -108,7 +121,9 @@ def _by_name(given: Any) -> Any:
         return [_by_name(one) for one in given]
     if isinstance(given, Mapping):
         return {
-            label: {**how, "mechanism": _by_name(how.get("mechanism"))} if isinstance(how, Mapping) else _by_name(how)
+            label: {**how, "mechanism": _by_name(how.get("mechanism"))}
+            if isinstance(how, Mapping)
+            else _by_name(how)
             for label, how in given.items()
         }
     return given
@@ -124,13 +139,17 @@ def statistics_of(given: Any, labels: Plain) -> tuple[dict[str, Any], ...]:
     for k, entry in enumerate(given):
         how = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
         if "name" not in how:
-            raise StudyError(f"statistics[{k}] is {entry!r}; expected a name, or {{'name': name, …}}")
+            raise StudyError(
+                f"statistics[{k}] is {entry!r}; expected a name, or {{'name': name, …}}"
+            )
         name = named(how.pop("name"), STATISTICS, "statistic")
         label = how.pop("label", functions.short_name(name))
         if not isinstance(label, str) or not label:
             raise StudyError(f"the label of statistics[{k}] is {label!r}; expected text")
         if label in found:
-            raise StudyError(f"two statistics have the label {label!r}; give one of them another: label: …")
+            raise StudyError(
+                f"two statistics have the label {label!r}; give one of them another: label: …"
+            )
         arguments = plain(how, f"statistics.{label}")
         function = functions.find(name, STATISTICS, "statistic")
         functions.check_arguments(function, 2, arguments, f"statistic {label!r}")

@@ -37,28 +37,30 @@ class Study:
     ----------
     name : str
     generator : str or callable
-        What makes the instances: a name of :func:`fairlp.study.generators`, ``module:function``, or a function
-        ``(rng, **parameters) -> Instance`` that draws from ``rng`` only.
+        What makes the instances: a name of :func:`fairlp.study.generators`, ``module:function``, or
+        a function ``(rng, **parameters) -> Instance`` that draws from ``rng`` only.
     grid : mapping of lists, or list of mappings
-        The points: every combination of the values of each parameter (the last varies fastest), or each point given.
+        The points: every combination of the values of each parameter (the last varies fastest), or
+        each point given.
     mechanisms : mapping or list of str
-        Label → a mechanism's name, or the arguments of :func:`fairlp.allocate` (``{"mechanism": "drf", "method":
-        "lp"}``). A list of names labels each by its name.
+        Label → a mechanism's name, or the arguments of :func:`fairlp.allocate` (``{"mechanism":
+        "drf", "method": "lp"}``). A list of names labels each by its name.
     statistics : list
-        Names of :func:`fairlp.study.statistics`, ``module:function``, or functions ``(instance, allocations,
-        **arguments) -> mapping of numbers``; with arguments as ``{"name": …, "label": …, argument: …}``. Columns of
-        the result are ``label.key``; the label is the function's name where none is given. Arguments ``of`` and
-        ``from`` are labels of mechanisms.
+        Names of :func:`fairlp.study.statistics`, ``module:function``, or functions ``(instance,
+        allocations, **arguments) -> mapping of numbers``; with arguments as ``{"name": …, "label":
+        …, argument: …}``. Columns of the result are ``label.key``; the label is the function's name
+        where none is given. Arguments ``of`` and ``from`` are labels of mechanisms.
     runs : int
         Runs of each point.
     seed : int
-        Run r of a point draws from ``SeedSequence(seed, spawn_key=(*words of the point, r))``: nothing else matters,
-        not the other points, not the number of runs, not the mechanisms.
+        Run r of a point draws from ``SeedSequence(seed, spawn_key=(*words of the point, r))``:
+        nothing else matters, not the other points, not the number of runs, not the mechanisms.
 
     Raises
     ------
     UnknownNameError
-        For a generator, mechanism, statistic, parameter or label that does not exist; the nearest names are given.
+        For a generator, mechanism, statistic, parameter or label that does not exist; the nearest
+        names are given.
     StudyError
         For anything else that cannot be run; the message says what and where.
 
@@ -122,19 +124,20 @@ class Study:
         Parameters
         ----------
         path : str or Path, optional
-            A ``.parquet`` file. Each finished run is kept in ``path.journal`` beside it until the file is written, so
-            that a study that was killed goes on where it was; a complete file is returned as it is; a file or journal
-            of another study is an error.
+            A ``.parquet`` file. Each finished run is kept in ``path.journal`` beside it until the
+            file is written, so that a study that was killed goes on where it was; a complete file
+            is returned as it is; a file or journal of another study is an error.
         workers : int, optional
-            Processes or threads (default 1; -1 for all cores). On a Dask cluster its own number counts.
+            Processes or threads (default 1; -1 for all cores). On a Dask cluster its own number
+            counts.
         backend : str
-            A back end of joblib: ``loky`` (processes), ``threading``, ``sequential``, ``multiprocessing``, or ``dask``
-            after ``dask.distributed.Client(...)``.
+            A back end of joblib: ``loky`` (processes), ``threading``, ``sequential``,
+            ``multiprocessing``, or ``dask`` after ``dask.distributed.Client(...)``.
         progress : bool, optional
             A progress bar on standard error; by default in a terminal or notebook only.
         on_error : {"raise", "record"}
-            What a run that fails does: end the study (what was finished stays in the journal), or leave its message
-            in the column ``error``.
+            What a run that fails does: end the study (what was finished stays in the journal), or
+            leave its message in the column ``error``.
 
         Returns
         -------
@@ -143,13 +146,16 @@ class Study:
         Raises
         ------
         StudyError
-            When a run fails (the point and run are named), when the file is of another study, or the back end fails.
+            When a run fails (the point and run are named), when the file is of another study, or
+            the back end fails.
         UnknownNameError
             For a back end that does not exist.
         """
         from .engine import run
 
-        return run(self, path, workers=workers, backend=backend, progress=progress, on_error=on_error)
+        return run(
+            self, path, workers=workers, backend=backend, progress=progress, on_error=on_error
+        )
 
     def instance(self, point: int = 0, run: int = 0) -> Instance:
         """Return the instance of one run.
@@ -169,7 +175,9 @@ class Study:
             For a point that the grid does not have.
         """
         if not 0 <= point < len(self.points):
-            raise StudyError(f"there is no point {point}; study {self.name!r} has {len(self.points)}, from 0 on")
+            raise StudyError(
+                f"there is no point {point}; study {self.name!r} has {len(self.points)}, from 0 on"
+            )
         return self.work.instance(self.points[point], run)
 
     def allocations(self, point: int = 0, run: int = 0) -> dict[str, Allocation]:
@@ -223,10 +231,15 @@ class Study:
         for part in (found["generator"], *used, *(entry["name"] for entry in found["statistics"])):
             if isinstance(part, dict):
                 raise StudyError(
-                    f"function {part['function']!r} is in no module that can be imported, so study {self.name!r} "
+                    f"function {part['function']!r} is in no module that can be imported, so study "
+                    f"{self.name!r} "
                     "cannot be written; put it into a .py file"
                 )
-        return {"fairlp_study": 1, **found, "statistics": [_brief(entry) for entry in found["statistics"]]}
+        return {
+            "fairlp_study": 1,
+            **found,
+            "statistics": [_brief(entry) for entry in found["statistics"]],
+        }
 
     def definition(self, *, recognised: bool = True) -> dict[str, Any]:
         """Return what makes this study itself, as plain data; functions in no module by name, and code if wanted.
@@ -244,11 +257,17 @@ class Study:
         def name(function: Named) -> Any:
             if isinstance(function, str):
                 return function
-            return functions.fingerprint(function) if recognised else {"function": functions.short_name(function)}
+            return (
+                functions.fingerprint(function)
+                if recognised
+                else {"function": functions.short_name(function)}
+            )
 
         statistics = [{**entry, "name": name(entry["name"])} for entry in self._entries]
         found = {part: getattr(self, part) for part in _PARTS}
-        found["mechanisms"] = {label: self._recognised(how, recognised) for label, how in self._labelled.items()}
+        found["mechanisms"] = {
+            label: self._recognised(how, recognised) for label, how in self._labelled.items()
+        }
         return {**found, "generator": name(self.generator), "statistics": statistics}
 
     @property
@@ -273,8 +292,15 @@ class Study:
         if not isinstance(row, OwnMechanism):
             return dict(how)
         if recognised:
-            faster = {name: functions.fingerprint(function)["code"] for name, function in row.faster.items()}
-            return {**how, **functions.fingerprint(row.function), **({"methods": faster} if faster else {})}
+            faster = {
+                name: functions.fingerprint(function)["code"]
+                for name, function in row.faster.items()
+            }
+            return {
+                **how,
+                **functions.fingerprint(row.function),
+                **({"methods": faster} if faster else {}),
+            }
         return dict(how) if row.reference else {**how, "mechanism": {"function": row.name}}
 
     @classmethod
@@ -285,9 +311,9 @@ class Study:
         ----------
         document : mapping
         allow_code : bool
-            Take functions of modules (``module:function``), which import the module and run, and options by a
-            solver's own names (``extra``) and log files, which write files. Only for data that you trust: without it
-            nothing but fairlp runs.
+            Take functions of modules (``module:function``), which import the module and run, and
+            options by a solver's own names (``extra``) and log files, which write files. Only for
+            data that you trust: without it nothing but fairlp runs.
 
         Returns
         -------
@@ -301,7 +327,10 @@ class Study:
             For a key that a study does not have.
         """
         if not isinstance(document, Mapping):
-            raise StudyError(f"a study is a mapping, not {type(document).__name__}; its keys: {', '.join(_PARTS)}")
+            raise StudyError(
+                f"a study is a mapping, not {type(document).__name__}; its keys: "
+                f"{', '.join(_PARTS)}"
+            )
         given = dict(document)
         version = given.pop("fairlp_study", 1)
         if version != 1:
@@ -312,7 +341,9 @@ class Study:
             functions.refuse_code(given)
         missing = [part for part in _PARTS[:4] if part not in given]
         if missing:
-            raise StudyError(f"the study has no {missing[0]!r}; expected name, generator, grid and mechanisms")
+            raise StudyError(
+                f"the study has no {missing[0]!r}; expected name, generator, grid and mechanisms"
+            )
         return cls(**given)
 
     @classmethod
@@ -365,9 +396,15 @@ class Study:
         target, document = home(path), self.to_dict()
         kind = target.suffix.lower()
         if kind not in (".json", ".yaml", ".yml"):
-            raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml")
+            raise FileFormatError(
+                f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml"
+            )
         require_folder(target)
-        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n" if kind == ".json" else yaml_text(document)
+        text = (
+            json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+            if kind == ".json"
+            else yaml_text(document)
+        )
         return write_text(target, text)
 
     @property

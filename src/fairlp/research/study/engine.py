@@ -23,12 +23,19 @@ from .work import Ran, do
 if TYPE_CHECKING:
     from .definition import Study
 
-#: Runs a worker in one batch, for back ends of joblib that give nothing back before a whole batch is done.
+#: Runs a worker in one batch, for back ends of joblib that give nothing back before a whole batch
+#: is done.
 _RUNS_A_BATCH = 8
 
 
 def run(
-    study: Study, path: str | Path | None, *, workers: int | None, backend: str, progress: bool | None, on_error: str
+    study: Study,
+    path: str | Path | None,
+    *,
+    workers: int | None,
+    backend: str,
+    progress: bool | None,
+    on_error: str,
 ) -> Result:
     """Do the runs that are not done yet, and return all; see :meth:`fairlp.study.Study.run`."""
     require_known(on_error, ("raise", "record"), f"on_error={on_error!r}")
@@ -79,7 +86,12 @@ class _How:
             return found is None or (found.error is not None and self.on_error == "raise")
 
         keys = self.study.keys
-        return [(p, r) for r in range(self.study.runs) for p, key in enumerate(keys) if is_missing(key, r)]
+        return [
+            (p, r)
+            for r in range(self.study.runs)
+            for p, key in enumerate(keys)
+            if is_missing(key, r)
+        ]
 
     def wanted(self, done: storage.Finished) -> list[Ran]:
         """Return the outcomes of the runs that the study has."""
@@ -87,7 +99,9 @@ class _How:
 
     def result(self, definition: dict[str, Any], done: storage.Finished) -> Result:
         """Return a result that is in no file, or not as it is there."""
-        return Result.of(storage.table(definition, self.wanted(done)), storage.stamp(definition), allow_code=True)
+        return Result.of(
+            storage.table(definition, self.wanted(done)), storage.stamp(definition), allow_code=True
+        )
 
     def complete(self, done: storage.Finished, journal: storage.Journal | None) -> storage.Finished:
         """Return what is done already with what was missing; an error of a run ends it when all under way is kept."""
@@ -114,7 +128,8 @@ class _How:
         """Return the error of a run that failed, with where it was in the worker."""
         point = shown(self.study.points[outcome.point])
         error = StudyError(
-            f"run {outcome.run} of point {outcome.point} ({point}) of study {self.study.name!r} failed: {outcome.error}"
+            f"run {outcome.run} of point {outcome.point} ({point}) of study {self.study.name!r} "
+            f"failed: {outcome.error}"
         )
         error.add_note(f"In the worker:\n{outcome.trace}")
         return error
@@ -130,21 +145,31 @@ class _How:
             raise
         except Exception as error:
             raise StudyError(
-                f"the back end {self.backend!r} failed: {type(error).__name__}: {error} (with a path, finished runs "
+                f"the back end {self.backend!r} failed: {type(error).__name__}: {error} (with a "
+                "path, finished runs "
                 "are kept and the study goes on from them)"
             ) from error
 
     def in_parallel(self, todo: list[tuple[int, int]], stopped: Event) -> Iterator[Ran]:
         """Yield what joblib gives back."""
         joblib = need("joblib")
-        limited = getattr(joblib.parallel.BACKENDS.get(self.backend), "supports_inner_max_num_threads", False)
+        limited = getattr(
+            joblib.parallel.BACKENDS.get(self.backend), "supports_inner_max_num_threads", False
+        )
         more = {"inner_max_num_threads": 1} if limited else {}
-        with joblib.parallel_config(backend=self.backend, n_jobs=1 if self.workers is None else self.workers, **more):
+        with joblib.parallel_config(
+            backend=self.backend, n_jobs=1 if self.workers is None else self.workers, **more
+        ):
             try:
                 parallel = joblib.Parallel(return_as="generator_unordered")
-            except ValueError:  # a back end that gives nothing back before all is done: some runs at a time
+            except (
+                ValueError
+            ):  # a back end that gives nothing back before all is done: some runs at a time
                 with joblib.Parallel() as parallel:
-                    tasks, size = self.tasks(todo, stopped), _RUNS_A_BATCH * joblib.effective_n_jobs()
+                    tasks, size = (
+                        self.tasks(todo, stopped),
+                        _RUNS_A_BATCH * joblib.effective_n_jobs(),
+                    )
                     while batch := list(islice(tasks, size)):
                         yield from parallel(batch)
                 return
@@ -166,7 +191,9 @@ class _How:
 def _quiet() -> Iterator[None]:
     """Say once in the documentation, not in every run, what fairlp warns of; and nothing of runs that were stopped."""
     with warnings.catch_warnings(action="ignore", category=FairlpWarning):
-        warnings.filterwarnings("ignore", ".*tasks (have been successfully executed|which were still)", UserWarning)
+        warnings.filterwarnings(
+            "ignore", ".*tasks (have been successfully executed|which were still)", UserWarning
+        )
         yield
 
 
@@ -197,7 +224,9 @@ def _checked(path: str | Path) -> Path:
     """Return the path of the file to write, when it can be written."""
     target = home(path)
     if target.suffix.lower() != ".parquet":
-        raise FileFormatError(f"cannot write {str(path)!r}: the result of a study is a .parquet file")
+        raise FileFormatError(
+            f"cannot write {str(path)!r}: the result of a study is a .parquet file"
+        )
     require_folder(target)
     if target.is_dir():
         raise FileFormatError(f"cannot write {str(path)!r}: it is a folder; expected a file")

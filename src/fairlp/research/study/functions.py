@@ -40,10 +40,13 @@ def need(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         remedy = _REMEDIES.get(top, 'pip install "fairlp[study]"')
-        raise StudyNotAvailableError(f"studies need {top}, which cannot be imported ({error}): {remedy}") from None
+        raise StudyNotAvailableError(
+            f"studies need {top}, which cannot be imported ({error}): {remedy}"
+        ) from None
 
 
-# Plain data: what a study may hold, and the one way that it is written where something is computed from it.
+# Plain data: what a study may hold, and the one way that it is written where something is computed
+# from it.
 
 
 def plain(value: Any, where: str) -> Any:
@@ -58,7 +61,9 @@ def plain(value: Any, where: str) -> Any:
         return value
     if isinstance(value, float):
         if not abs(value) < float("inf"):
-            raise StudyError(f"{where} is {value}; a study holds finite numbers (leave it out for no limit)")
+            raise StudyError(
+                f"{where} is {value}; a study holds finite numbers (leave it out for no limit)"
+            )
         return value
     if isinstance(value, list | tuple | range):
         return [plain(part, f"{where}[{k}]") for k, part in enumerate(value)]
@@ -67,7 +72,9 @@ def plain(value: Any, where: str) -> Any:
             if not isinstance(key, str):
                 raise StudyError(f"{where} has the key {key!r}; expected text")
         return {key: plain(part, f"{where}.{key}") for key, part in value.items()}
-    raise StudyError(f"{where} is {type(value).__name__}; expected a number, text, a list or a mapping of these")
+    raise StudyError(
+        f"{where} is {type(value).__name__}; expected a number, text, a list or a mapping of these"
+    )
 
 
 def words(point: Plain) -> tuple[int, ...]:
@@ -104,12 +111,15 @@ def find(given: Named, registry: Registry, kind: str) -> Function:
     if callable(given):
         return given
     if not isinstance(given, str):
-        raise StudyError(f"a {kind} is a name, 'module:function' or a function, not {type(given).__name__}")
+        raise StudyError(
+            f"a {kind} is a name, 'module:function' or a function, not {type(given).__name__}"
+        )
     if given in registry:
         return registry[given]
     if ":" not in given:
         raise UnknownNameError(
-            f"no {kind} is called {given!r}; {nearest(given, registry)} (your own is 'module:function')"
+            f"no {kind} is called {given!r}; {nearest(given, registry)} (your own is "
+            "'module:function')"
         )
     function: Function = load_function(given, kind)
     return function
@@ -129,7 +139,10 @@ def refuse_code(document: Plain) -> None:
     """
     given = document.get("statistics")
     entries = given if isinstance(given, list | tuple) else [given]
-    names = [document.get("generator"), *(e.get("name") if isinstance(e, Mapping) else e for e in entries)]
+    names = [
+        document.get("generator"),
+        *(e.get("name") if isinstance(e, Mapping) else e for e in entries),
+    ]
     mechanisms = document.get("mechanisms")
     listed = mechanisms if isinstance(mechanisms, list | tuple) else [mechanisms]
     names += mechanisms.values() if isinstance(mechanisms, Mapping) else listed
@@ -137,14 +150,17 @@ def refuse_code(document: Plain) -> None:
     for name in names:
         if isinstance(name, str) and ":" in name:
             raise StudyError(
-                f"{name!r} is a function of a module, which would be run; if you trust the study and "
-                f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study --allow-code"
+                f"{name!r} is a function of a module, which would be run; if you trust the study "
+                "and "
+                f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study "
+                "--allow-code"
             )
     for label, how in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
         for option, words in _WRITING.items():
             if isinstance(how, Mapping) and option in how:
                 raise StudyError(
-                    f"mechanisms.{label} has {words}; if you trust the study, allow it: allow_code=True, or fairlp "
+                    f"mechanisms.{label} has {words}; if you trust the study, allow it: "
+                    "allow_code=True, or fairlp "
                     "study --allow-code"
                 )
 
@@ -178,7 +194,8 @@ def fingerprint(function: Function) -> dict[str, str]:
     code = getattr(function, "__code__", None)
     if code is None:
         raise StudyError(
-            f"{function!r} cannot be recognised again when the study goes on; write a function (def), or run without "
+            f"{function!r} cannot be recognised again when the study goes on; write a function "
+            "(def), or run without "
             "a path"
         )
     digest = hashlib.sha256(repr((_code(code), _bound(function))).encode()).hexdigest()
@@ -191,7 +208,9 @@ def keywords(arguments: Plain) -> dict[str, Any]:
     >>> keywords({"of": "fast", "from": "exact"})
     {'of': 'fast', 'from_': 'exact'}
     """
-    return {f"{name}_" if keyword.iskeyword(name) else name: value for name, value in arguments.items()}
+    return {
+        f"{name}_" if keyword.iskeyword(name) else name: value for name, value in arguments.items()
+    }
 
 
 def check_arguments(function: Function, given: int, arguments: Plain, what: str) -> None:
@@ -201,7 +220,11 @@ def check_arguments(function: Function, given: int, arguments: Plain, what: str)
     except (TypeError, ValueError):  # some built-in functions have none; the first run will tell
         return
     free = list(signature.parameters.values())[given:]
-    named = [p.name.removesuffix("_") for p in free if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [
+        p.name.removesuffix("_")
+        for p in free
+        if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     for name in arguments:
         if name not in named and not any(p.kind is p.VAR_KEYWORD for p in free):
             raise UnknownNameError(f"{what} has no parameter {name!r}; {nearest(name, named)}")
@@ -216,21 +239,38 @@ def listing(registry: Registry, kind: str) -> pd.DataFrame:
     """Return a registry as a table: parameters with their defaults, and the first line of documentation."""
     rows = {}
     for name, function in registry.items():
-        named = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        shown = [
-            p.name.removesuffix("_") + ("" if p.default is p.empty else f"={plain(p.default, p.name)}") for p in named
+        named = [
+            p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
         ]
-        rows[name] = {"about": (inspect.getdoc(function) or "").splitlines()[0], "parameters": ", ".join(shown)}
+        shown = [
+            p.name.removesuffix("_")
+            + ("" if p.default is p.empty else f"={plain(p.default, p.name)}")
+            for p in named
+        ]
+        rows[name] = {
+            "about": (inspect.getdoc(function) or "").splitlines()[0],
+            "parameters": ", ".join(shown),
+        }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(kind)
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:
     """Return what code does, apart from where it stands; sets are sorted, for their order changes with each start."""
     constants = [
-        _code(c) if isinstance(c, CodeType) else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
+        _code(c)
+        if isinstance(c, CodeType)
+        else sorted(map(repr, c))
+        if isinstance(c, frozenset)
+        else repr(c)
         for c in code.co_consts
     ]
-    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, tuple(map(repr, constants))
+    return (
+        code.co_code,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        tuple(map(repr, constants)),
+    )
 
 
 def _bound(function: Function) -> list[str]:

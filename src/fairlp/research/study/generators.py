@@ -1,7 +1,7 @@
 """Random instances for studies: functions ``(rng, **parameters) -> Instance``, by name.
 
-Intervals are ``[low, high]``, both ends included. Weights and task limits are drawn last, so that asking for them
-changes nothing else.
+Intervals are ``[low, high]``, both ends included. Weights and task limits are drawn last, so that
+asking for them changes nothing else.
 """
 
 from __future__ import annotations
@@ -185,12 +185,21 @@ def _of_users(
 
 
 def _integers(
-    rng: np.random.Generator, interval: Interval, shape: int | tuple[int, int], name: str, least: int = 0
+    rng: np.random.Generator,
+    interval: Interval,
+    shape: int | tuple[int, int],
+    name: str,
+    least: int = 0,
 ) -> np.ndarray:
     """Return whole numbers from an interval as floats."""
-    if len(interval) != 2 or any(end != int(end) for end in interval) or not least <= interval[0] <= interval[1]:
+    if (
+        len(interval) != 2
+        or any(end != int(end) for end in interval)
+        or not least <= interval[0] <= interval[1]
+    ):
         raise InstanceError(
-            f"{name} are drawn from {interval!r}; expected whole numbers [low, high], low at least {least}"
+            f"{name} are drawn from {interval!r}; expected whole numbers [low, high], low at least "
+            f"{least}"
         )
     return rng.integers(int(interval[0]), int(interval[1]), shape, endpoint=True).astype(float)
 

@@ -29,9 +29,9 @@ class Result:
     Attributes
     ----------
     frame : DataFrame
-        One row a run, by point and run: ``point`` (its number), its parameters (lists as JSON text), ``run``, ``key``
-        (with the seed and the run, all that the random numbers depend on), the statistics, and ``error`` where a run
-        failed and that was recorded.
+        One row a run, by point and run: ``point`` (its number), its parameters (lists as JSON
+        text), ``run``, ``key`` (with the seed and the run, all that the random numbers depend on),
+        the statistics, and ``error`` where a run failed and that was recorded.
     definition : dict
         The study as plain data.
     version : str
@@ -55,7 +55,8 @@ class Result:
         ----------
         path : str or Path
         allow_code : bool
-            Let ``study`` import functions of modules that the file names; only for files that you trust.
+            Let ``study`` import functions of modules that the file names; only for files that you
+            trust.
 
         Returns
         -------
@@ -66,7 +67,14 @@ class Result:
         return cls.of(table, told, place, allow_code=allow_code)
 
     @classmethod
-    def of(cls, table: Any, told: Mapping[str, Any], path: Path | None = None, *, allow_code: bool = False) -> Result:
+    def of(
+        cls,
+        table: Any,
+        told: Mapping[str, Any],
+        path: Path | None = None,
+        *,
+        allow_code: bool = False,
+    ) -> Result:
         """Return the result of an Arrow table.
 
         Parameters
@@ -84,7 +92,13 @@ class Result:
         -------
         Result
         """
-        return cls(table.to_pandas(ignore_metadata=True), told["definition"], str(told.get("fairlp")), path, allow_code)
+        return cls(
+            table.to_pandas(ignore_metadata=True),
+            told["definition"],
+            str(told.get("fairlp")),
+            path,
+            allow_code,
+        )
 
     @cached_property
     def study(self) -> Study:
@@ -119,19 +133,24 @@ class Result:
         DataFrame
             Indexed by the point's parameters and ``statistic``.
         """
-        parts = {name: self._figure(name) for name in FIGURES}
-        made = pd.concat({name: part.stack(future_stack=True) for name, part in parts.items()}, axis=1)  # noqa: PD013
-        made.index = made.index.set_names([*made.index.names[:-1], "statistic"])
-        return made
+        columns = {
+            name: self._figure(name).stack(future_stack=True)  # noqa: PD013
+            for name in FIGURES
+        }
+        statistics = pd.concat(columns, axis=1)
+        statistics.index = statistics.index.set_names([*statistics.index.names[:-1], "statistic"])
+        return statistics
 
-    def table(self, columns: Mapping[str, str | Sequence[str]] | Sequence[str] | None = None) -> pd.DataFrame:
+    def table(
+        self, columns: Mapping[str, str | Sequence[str]] | Sequence[str] | None = None
+    ) -> pd.DataFrame:
         """Return a table for a paper: one row a point.
 
         Parameters
         ----------
         columns : mapping or sequence of str, optional
-            Statistics, each with the figures to show (``mean``, ``sd``, ``min``, ``max``, ``count``); by default the
-            mean and standard deviation of all.
+            Statistics, each with the figures to show (``mean``, ``sd``, ``min``, ``max``,
+            ``count``); by default the mean and standard deviation of all.
 
         Returns
         -------
@@ -170,9 +189,11 @@ class Result:
         Parameters
         ----------
         statistics : str or sequence of str
-            Columns of the result; ``"jain"`` is all that begin with ``jain.``, one for each mechanism.
+            Columns of the result; ``"jain"`` is all that begin with ``jain.``, one for each
+            mechanism.
         x : str, optional
-            The parameter across; by default the first that varies. Each combination of others has its own curves.
+            The parameter across; by default the first that varies. Each combination of others has
+            its own curves.
         ax : Axes, optional
             Where to draw; a new figure by default.
 
@@ -194,11 +215,15 @@ class Result:
             own = [name for name in known if name == one or name.startswith(f"{one}.")]
             names += own
             if not own:
-                raise UnknownNameError(f"the result has no statistic {one!r}; {nearest(one, known)}")
+                raise UnknownNameError(
+                    f"the result has no statistic {one!r}; {nearest(one, known)}"
+                )
         varying = [str(name) for name in points if len(points[name].unique()) > 1]
         across = x if x is not None else next(iter([*varying, *map(str, points)]), None)
         if across not in points:
-            raise UnknownNameError(f"the study has no parameter {across!r}; {nearest(str(across), list(points))}")
+            raise UnknownNameError(
+                f"the study has no parameter {across!r}; {nearest(str(across), list(points))}"
+            )
         others = [name for name in varying if name != across]
         means = {}
         errors = {}
@@ -212,20 +237,27 @@ class Result:
 
     def _figure(self, name: str) -> pd.DataFrame:
         """Return one figure of all statistics, points × statistics."""
-        with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers have no standard deviation
+        with np.errstate(
+            invalid="ignore", over="ignore"
+        ):  # infinite numbers have no standard deviation
             groups = self.frame.groupby("point")[self.statistics]
             made = groups.std() if name == "sd" else groups.agg(name)
         points = self.points
         made = made.reindex(points.index)  # no statistic, no rows: every run has failed
         if points.shape[1]:
-            made.index = pd.MultiIndex.from_frame(points) if points.shape[1] > 1 else pd.Index(points.iloc[:, 0])
+            made.index = (
+                pd.MultiIndex.from_frame(points)
+                if points.shape[1] > 1
+                else pd.Index(points.iloc[:, 0])
+            )
         return made
 
     def __repr__(self) -> str:
         points, statistics = self.frame["point"].nunique(), len(self.statistics)
         failed = f", {len(self.failed)} failed" if len(self.failed) else ""
         return (
-            f"<Result of {self.definition['name']!r}: {len(self.frame)} runs of {points} points{failed}, "
+            f"<Result of {self.definition['name']!r}: {len(self.frame)} runs of {points} "
+            f"points{failed}, "
             f"{statistics} statistics, fairlp {self.version}>"
         )
 

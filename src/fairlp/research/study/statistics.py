@@ -1,7 +1,7 @@
 """Statistics of a run: functions ``(instance, allocations, **arguments) -> mapping of numbers``, by name.
 
-``allocations`` holds what each mechanism gave by its label. Shares are dominant shares of the whole cluster, the same
-yardstick for all mechanisms.
+``allocations`` holds what each mechanism gave by its label. Shares are dominant shares of the whole
+cluster, the same yardstick for all mechanisms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Allocations = Mapping[str, "Allocation"]
 Numbers = dict[str, float]
 
 
-def summary(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:
+def summary(
+    instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
+) -> Numbers:
     """Tasks, smallest, median and largest dominant share, and the fraction of each resource in use.
 
     Parameters
@@ -53,8 +55,9 @@ def summary(instance: Instance, allocations: Allocations, *, of: str | Sequence[
 def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: str) -> Numbers:
     """How many users have 1, 2 or more tasks fewer (or more) than by another mechanism, and the largest difference.
 
-    The columns of Metin, Precomputed DRF, Tables 1 and 2: ``under_1``, ``under_2``, ``under_more`` (users),
-    ``under_max`` (tasks), ``under`` (users), and the same for ``over``. Part of a task counts as a whole one.
+    The columns of Metin, Precomputed DRF, Tables 1 and 2: ``under_1``, ``under_2``, ``under_more``
+    (users), ``under_max`` (tasks), ``under`` (users), and the same for ``over``. Part of a task
+    counts as a whole one.
 
     Parameters
     ----------
@@ -82,7 +85,9 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
     return numbers
 
 
-def jain(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:
+def jain(
+    instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
+) -> Numbers:
     """Jain's index of the dominant shares by weight, (Σx)² / (N·Σx²): 1 where all are equal, 1/N where one has all.
 
     Parameters
@@ -126,7 +131,9 @@ def jains_index(levels: np.ndarray) -> float:
     return float(parts.sum() ** 2 / (len(parts) * (parts**2).sum()))
 
 
-def seconds(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:
+def seconds(
+    instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
+) -> Numbers:
     """How long each mechanism took. The one statistic that differs between two runs of the same study.
 
     Parameters
@@ -149,7 +156,9 @@ def _labels(allocations: Allocations, of: str | Sequence[str] | None) -> list[st
 
 
 def _shares(instance: Instance, allocation: Allocation) -> np.ndarray:
-    return np.asarray(allocation.totals.to_numpy(dtype=float) * (instance.demands / instance.pool).max(axis=1))
+    return np.asarray(
+        allocation.totals.to_numpy(dtype=float) * (instance.demands / instance.pool).max(axis=1)
+    )
 
 
 #: name → statistic

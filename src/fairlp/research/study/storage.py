@@ -35,7 +35,8 @@ def stamp(definition: Plain) -> dict[str, Any]:
 class Journal:
     """Finished runs as they come, one JSON object a line, beside the file that they will be in.
 
-    The first line tells the study. A last line that was not written to its end is dropped, and its run done again.
+    The first line tells the study. A last line that was not written to its end is dropped, and its
+    run done again.
     """
 
     def __init__(self, path: Path, definition: Plain) -> None:
@@ -45,18 +46,27 @@ class Journal:
 
     def __enter__(self) -> Journal:
         if self.path.exists() and not self.path.is_file():
-            raise FileFormatError(f"{str(self.path)!r} is no file; remove it, or choose another name for the study")
+            raise FileFormatError(
+                f"{str(self.path)!r} is no file; remove it, or choose another name for the study"
+            )
         self._file = open(self.path, "a+b")
         if fcntl is not None:
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system ends it with the process
+                fcntl.flock(
+                    self._file, fcntl.LOCK_EX | fcntl.LOCK_NB
+                )  # the system ends it with the process
             except OSError:
                 self._file.close()
-                raise StudyError(f"another process is running this study: it has {str(self.path)!r} open") from None
+                raise StudyError(
+                    f"another process is running this study: it has {str(self.path)!r} open"
+                ) from None
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._open.close()
 
@@ -75,7 +85,10 @@ class Journal:
         if not whole:
             self._write(self._stamp)
             return {}
-        lines = [self._parsed(number, line) for number, line in enumerate(content[:whole].split(b"\n")[:-1], 1)]
+        lines = [
+            self._parsed(number, line)
+            for number, line in enumerate(content[:whole].split(b"\n")[:-1], 1)
+        ]
         same(lines[0], self._stamp, self.path)
         found: Finished = {}
         for number, entry in enumerate(lines[1:], 2):
@@ -98,7 +111,8 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
     def _write(self, entry: Plain) -> None:
-        # Python writes the shortest digits that read back as the same float, and NaN and Infinity by name
+        # Python writes the shortest digits that read back as the same float, and NaN and Infinity
+        # by name
         self._open.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
         self._open.flush()
 
@@ -109,7 +123,9 @@ class Journal:
             raise self._damaged(number) from None
 
     def _damaged(self, number: int) -> FileFormatError:
-        return FileFormatError(f"line {number} of {str(self.path)!r} is damaged; delete that line to do its run again")
+        return FileFormatError(
+            f"line {number} of {str(self.path)!r} is damaged; delete that line to do its run again"
+        )
 
 
 def _is_outcome(ran: Ran) -> bool:
@@ -135,10 +151,14 @@ def same(found: Any, expected: Plain, path: Path) -> None:
     for part in ours:
         # text, because the order of points and columns follows that of the parts
         if part != "runs" and json.dumps(theirs.get(part)) != json.dumps(ours[part]):
-            raise StudyError(f"{where} holds another study: its {part} differs; choose another file, or delete it")
+            raise StudyError(
+                f"{where} holds another study: its {part} differs; choose another file, or delete "
+                "it"
+            )
     if found.get("fairlp") != expected["fairlp"]:
         raise StudyError(
-            f"{where} was begun with fairlp {found.get('fairlp')} and this is {expected['fairlp']}, whose numbers may "
+            f"{where} was begun with fairlp {found.get('fairlp')} and this is "
+            f"{expected['fairlp']}, whose numbers may "
             "differ; finish it with that one, or choose another file"
         )
 
@@ -161,7 +181,9 @@ def table(definition: Plain, finished: Iterable[Ran]) -> Any:
     columns["run"] = pa.array([row.run for row in rows], pa.int64())
     columns["key"] = pa.array([keys[row.point] for row in rows], pa.string())
     for name in dict.fromkeys(name for row in rows for name in row.values):
-        found = [row.values.get(name) for row in rows]  # what a run does not have is null, which is not NaN
+        found = [
+            row.values.get(name) for row in rows
+        ]  # what a run does not have is null, which is not NaN
         whole = all(value is None or isinstance(value, int) for value in found)
         columns[name] = pa.array(
             found if whole else [None if v is None else float(v) for v in found],
@@ -203,12 +225,16 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
     except FileFormatError:
         raise
     except (pa.ArrowException, ValueError, OSError, MemoryError, RecursionError) as error:
-        raise FileFormatError(f"{str(path)!r} is no whole Parquet file: {str(error)[:200]}") from None
+        raise FileFormatError(
+            f"{str(path)!r} is no whole Parquet file: {str(error)[:200]}"
+        ) from None
     _require_study(told, path)
     try:
         _check(made, told["definition"])
     except (StudyError, RecursionError) as error:
-        raise FileFormatError(f"{str(path)!r} holds no study that fairlp wrote: {error}; choose another file") from None
+        raise FileFormatError(
+            f"{str(path)!r} holds no study that fairlp wrote: {error}; choose another file"
+        ) from None
     return made, told
 
 
@@ -220,7 +246,11 @@ def _check(made: Any, definition: Plain) -> None:
     points = points_of(plain(definition.get("grid"), "grid"))
     names = made.column_names
     kinds = {"point": pa.int64(), "run": pa.int64(), "key": pa.string()}
-    if len(set(names)) < len(names) or names[:1] != ["point"] or any(name not in names for name in kinds):
+    if (
+        len(set(names)) < len(names)
+        or names[:1] != ["point"]
+        or any(name not in names for name in kinds)
+    ):
         raise StudyError("its columns are of something else")
     statistics = names[names.index("key") + 1 :]
     kinds |= {name: pa.string() if name == "error" else None for name in statistics}
@@ -235,7 +265,9 @@ def _check(made: Any, definition: Plain) -> None:
         if name not in names or made.schema.field(name).type not in plain_kinds:
             raise StudyError(f"it has no column {name!r} of numbers or text")
     keys = [key_of(point) for point in points]
-    for point, key in set(zip(made.column("point").to_pylist(), made.column("key").to_pylist(), strict=True)):
+    for point, key in set(
+        zip(made.column("point").to_pylist(), made.column("key").to_pylist(), strict=True)
+    ):
         if not 0 <= point < len(keys) or keys[point] != key:
             raise StudyError(f"point {point} is none of its study")
 
@@ -244,7 +276,9 @@ def finished(made: Any, points: Mapping[str, int]) -> Finished:
     """Return the runs of an Arrow table by point and number."""
     names = statistics_in(made.column_names)
     columns = {name: made.column(name).to_pylist() for name in (*names, "key", "run")}
-    errors = made.column("error").to_pylist() if "error" in made.column_names else [None] * made.num_rows
+    errors = (
+        made.column("error").to_pylist() if "error" in made.column_names else [None] * made.num_rows
+    )
     found: Finished = {}
     for k, (key, run, error) in enumerate(zip(columns["key"], columns["run"], errors, strict=True)):
         values = {name: columns[name][k] for name in names if columns[name][k] is not None}
@@ -257,5 +291,7 @@ def _texts(values: list[Any]) -> list[Any]:
     there = [value for value in values if value is not None]
     for kinds in ((int,), (int, float), (str,), (bool,)):
         if all(type(value) in kinds for value in there):
-            return values if float not in kinds else [None if v is None else float(v) for v in values]
+            return (
+                values if float not in kinds else [None if v is None else float(v) for v in values]
+            )
     return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]

@@ -65,7 +65,8 @@ class Work:
         made = self.generator(np.random.default_rng(seed), **keywords(point))
         if not isinstance(made, Instance):
             raise StudyError(
-                f"generator {short_name(self.generator)!r} returned {type(made).__name__}; expected an Instance"
+                f"generator {short_name(self.generator)!r} returned {type(made).__name__}; "
+                "expected an Instance"
             )
         return made
 
@@ -73,7 +74,9 @@ class Work:
         """Return what each mechanism gives, by label."""
         from ...api import allocate
 
-        return _Allocations({label: allocate(instance, **how) for label, how in self.mechanisms.items()})
+        return _Allocations(
+            {label: allocate(instance, **how) for label, how in self.mechanisms.items()}
+        )
 
     def values(self, instance: Instance, allocations: dict[str, Allocation]) -> dict[str, float]:
         """Return the numbers of all statistics, by column."""
@@ -82,7 +85,8 @@ class Work:
             numbers_of = function(instance, allocations, **keywords(arguments))
             if not isinstance(numbers_of, Mapping):
                 raise StudyError(
-                    f"statistic {label!r} returned {type(numbers_of).__name__}; expected a mapping of names to numbers"
+                    f"statistic {label!r} returned {type(numbers_of).__name__}; expected a mapping "
+                    "of names to numbers"
                 )
             for key, value in numbers_of.items():
                 found[f"{label}.{key}"] = _number(value, f"{key!r} of statistic {label!r}")
@@ -93,7 +97,9 @@ def do(work: Work, index: int, point: Plain, run: int) -> Ran:
     """Do one run; an error is an outcome too, so that what other runs found is not lost with it."""
     try:
         if work.version != __version__:
-            raise StudyError(f"this worker has fairlp {__version__}, the study was begun with {work.version}")
+            raise StudyError(
+                f"this worker has fairlp {__version__}, the study was begun with {work.version}"
+            )
         quiet = warnings.catch_warnings(action="ignore", category=FairlpWarning)
         with nullcontext() if work.process == os.getpid() else quiet:
             instance = work.instance(point, run)
@@ -106,14 +112,18 @@ class _Allocations(dict[str, Any]):
     """Allocations by label; a label that does not exist is an error that names the nearest."""
 
     def __missing__(self, label: object) -> Any:
-        raise UnknownNameError(f"no mechanism of the study has the label {label!r}; {nearest(label, self)}")
+        raise UnknownNameError(
+            f"no mechanism of the study has the label {label!r}; {nearest(label, self)}"
+        )
 
 
 def _number(value: Any, what: str) -> float:
     """Return a number as Python's own int or float, which files hold exactly."""
     if isinstance(value, np.ndarray | np.generic) and np.ndim(value) == 0:
         value = value.item()
-    if isinstance(value, numbers.Integral):  # truth values too: 0 or 1, so that their mean is a frequency
+    if isinstance(
+        value, numbers.Integral
+    ):  # truth values too: 0 or 1, so that their mean is a frequency
         whole = int(value)
         return whole if abs(whole) <= LARGEST_WHOLE else float(whole)
     if isinstance(value, numbers.Real):

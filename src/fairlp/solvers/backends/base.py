@@ -41,10 +41,12 @@ from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_
 from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate
 
-# Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be interrupted at once.
+# Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be
+# interrupted at once.
 
 Answer = TypeVar("Answer")
-#: Seconds between looks at whether somebody interrupts, on systems where a wait for a lock cannot be interrupted.
+#: Seconds between looks at whether somebody interrupts, on systems where a wait for a lock cannot
+#: be interrupted.
 _LOOK = 0.2
 #: Seconds that the end of the process waits for interrupted solvers that were told to stop.
 _LAST_WAIT = 10.0
@@ -58,7 +60,8 @@ class _Work:
     def __init__(self, call: Callable[[], Any], aborts_at_exit: bool = False) -> None:
         self.call, self.context = call, contextvars.copy_context()
         self.ended, self.aborts_at_exit = threading.Event(), aborts_at_exit
-        #: Of one that was interrupted: whether the solver was told, and what the process is to end with.
+        #: Of one that was interrupted: whether the solver was told, and what the process is to end
+        #: with.
         self.told, self.status = False, _INTERRUPTED
         self.answer: Any = None
         self.error: BaseException | None = None
@@ -100,7 +103,8 @@ if hasattr(os, "register_at_fork"):  # the threads are not there
 def _leave() -> None:
     """Let interrupted solvers end before the process does.
 
-    HiGHS comes back to Python while it works; a thread that does so when Python has ended aborts the process.
+    HiGHS comes back to Python while it works; a thread that does so when Python has ended aborts
+    the process.
     """
     deadline = monotonic() + _LAST_WAIT
     works = [work for work in _interrupted if work.aborts_at_exit]
@@ -117,7 +121,9 @@ def _leave() -> None:
 
 
 def interruptible(
-    call: Callable[[], Answer], stop: Callable[[], object] | None = None, aborts_at_exit: bool = False
+    call: Callable[[], Answer],
+    stop: Callable[[], object] | None = None,
+    aborts_at_exit: bool = False,
 ) -> Answer:
     """Return what a call returns, in a way that Ctrl-C ends at once.
 
@@ -126,7 +132,8 @@ def interruptible(
     call : callable
         Runs a solver.
     stop : callable, optional
-        Tells the solver to stop; it is called from another thread than the solver's, after an interruption.
+        Tells the solver to stop; it is called from another thread than the solver's, after an
+        interruption.
     aborts_at_exit : bool
         Whether the solver must not work any more when the process ends.
 
@@ -146,7 +153,9 @@ def interruptible(
     try:
         while not work.ended.wait(_LOOK):
             pass
-    except BaseException as error:  # interrupted: the worker is not kept, its solver may go on for long
+    except (
+        BaseException
+    ) as error:  # interrupted: the worker is not kept, its solver may go on for long
         sys.stdout, sys.stderr = streams  # a tool may have redirected them for the time of its run
         _interrupted[:] = [other for other in _interrupted if not other.ended.is_set()]
         _interrupted.append(work)
@@ -248,8 +257,8 @@ class ProgramChange:
 class ProgramSession:
     """A series of solves of one program that changes between them.
 
-    It keeps the program up to date and solves it afresh; back ends that keep more than the program, such as the last
-    basis, extend `apply` and `solve`.
+    It keeps the program up to date and solves it afresh; back ends that keep more than the program,
+    such as the last basis, extend `apply` and `solve`.
     """
 
     def __init__(self, backend: Backend, program: Program, options: Options) -> None:
@@ -298,9 +307,9 @@ class ProgramSession:
 class BaseBackend:
     """A back end in one class: a name, what it can do, the package it needs, and how it minimises a program.
 
-    Public as ``fairlp.Backend``. Every back end is given a minimisation in numbers of about 1, so that absolute
-    tolerances mean the same for all and no solver's sign of a maximum's duals can be wrong. A subclass says how it
-    solves that, in :meth:`run`; nothing is asked of its constructor.
+    Public as ``fairlp.Backend``. Every back end is given a minimisation in numbers of about 1, so
+    that absolute tolerances mean the same for all and no solver's sign of a maximum's duals can be
+    wrong. A subclass says how it solves that, in :meth:`run`; nothing is asked of its constructor.
 
     Attributes
     ----------
@@ -315,13 +324,13 @@ class BaseBackend:
     methods : tuple of str
         What ``options.method`` may be, other than "auto".
     accuracy : float
-        What its answers to linear programs are held to; more than ``VERIFIED`` for first-order methods, whose status
-        then says within what it holds.
+        What its answers to linear programs are held to; more than ``VERIFIED`` for first-order
+        methods, whose status then says within what it holds.
     integrality_tolerance : float
         How far from a whole number a value may be that it takes for whole.
     waits : bool
-        Whether :meth:`run` waits in Python for a process of its own, so that Ctrl-C reaches it. The others run in a
-        thread, and Ctrl-C calls :meth:`stop`.
+        Whether :meth:`run` waits in Python for a process of its own, so that Ctrl-C reaches it. The
+        others run in a thread, and Ctrl-C calls :meth:`stop`.
 
     Examples
     --------
@@ -353,7 +362,10 @@ class BaseBackend:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "name" not in vars(cls) and cls.name in ("", *(base.__name__ for base in cls.__mro__[1:])):
+        if "name" not in vars(cls) and cls.name in (
+            "",
+            *(base.__name__ for base in cls.__mro__[1:]),
+        ):
             cls.name = cls.__name__  # nobody gave it another
 
     def __repr__(self) -> str:
@@ -382,9 +394,9 @@ class BaseBackend:
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise a scaled program (``sense`` is always ``min``): what a subclass must say.
 
-        c·x least, where row_lower ≤ A·x ≤ row_upper and col_lower ≤ x ≤ col_upper (infinite where there is no bound),
-        and x whole where ``integrality`` is 1. ``options.start`` is a vector, NaN where nothing is given. Whatever is
-        raised here becomes a SolverError.
+        c·x least, where row_lower ≤ A·x ≤ row_upper and col_lower ≤ x ≤ col_upper (infinite where
+        there is no bound), and x whole where ``integrality`` is 1. ``options.start`` is a vector,
+        NaN where nothing is given. Whatever is raised here becomes a SolverError.
 
         Parameters
         ----------
@@ -414,7 +426,8 @@ class BaseBackend:
     def _guarded(self, program: Program, options: Options) -> Raw:
         """Run the solver: the border to somebody else's code, whose failures end here.
 
-        In a thread of its own: what a handler of signals raises meanwhile is no failure of the solver.
+        In a thread of its own: what a handler of signals raises meanwhile is no failure of the
+        solver.
         """
         failures = (Exception,) if self.waits else (Exception, SystemExit)
         try:
@@ -422,7 +435,9 @@ class BaseBackend:
         except FairlpError:
             raise
         except failures as error:
-            raise SolverError(f"{self.name} failed on {program.name!r}: {type(error).__name__}: {error}") from error
+            raise SolverError(
+                f"{self.name} failed on {program.name!r}: {type(error).__name__}: {error}"
+            ) from error
 
     def session(self, program: Program, options: Options) -> ProgramSession:
         """Load a program for a series of solves (each from scratch, unless the back end can do better).
@@ -472,10 +487,14 @@ class BaseBackend:
             duals = None
         reduced = None
         if x is not None:
-            # within its tolerance a solver may leave a bound; the rows then show whether that mattered
+            # within its tolerance a solver may leave a bound; the rows then show whether that
+            # mattered
             x = values_of(program, scaling, x)
             stopped = raw.termination is not Termination.OPTIMAL
-            if stopped and not replace(certify(program, x, None), tolerance=self.accuracy).is_feasible:
+            if (
+                stopped
+                and not replace(certify(program, x, None), tolerance=self.accuracy).is_feasible
+            ):
                 x = None  # where an interrupted method stood is no answer
         if x is not None and duals is not None:
             duals = sign(program) * scaling.row_duals(duals)
@@ -493,7 +512,12 @@ class BaseBackend:
             iterations=dict(raw.iterations),
             method=raw.method,
             bound=bound_of(program, raw.bound, scaling, program.offset),
-            pool=pooled(program, self.name, [values_of(program, scaling, point) for point in raw.pool], options.pool),
+            pool=pooled(
+                program,
+                self.name,
+                [values_of(program, scaling, point) for point in raw.pool],
+                options.pool,
+            ),
         )
 
     def refuse_unsupported(self, program: Program, options: Options) -> None:
@@ -514,12 +538,18 @@ class BaseBackend:
         for capability in needed:
             if capability not in self.capabilities:
                 able = ", ".join(sorted(c.value for c in self.capabilities))
-                raise UnsupportedError(f"{program.name!r} needs {capability.value}, and {self.name} can do: {able}")
+                raise UnsupportedError(
+                    f"{program.name!r} needs {capability.value}, and {self.name} can do: {able}"
+                )
         default = Options()
         for option in fields(Options):
-            if option.name not in self.honours and getattr(options, option.name) != getattr(default, option.name):
+            if option.name not in self.honours and getattr(options, option.name) != getattr(
+                default, option.name
+            ):
                 kept = ", ".join(sorted(self.honours)) or "none"
-                raise UnsupportedError(f"{self.name} cannot honour the option {option.name!r}; it honours: {kept}")
+                raise UnsupportedError(
+                    f"{self.name} cannot honour the option {option.name!r}; it honours: {kept}"
+                )
         if options.method != "auto" and options.method not in self.methods:
             known = ", ".join(("auto", *self.methods))
             raise UnsupportedError(f"{self.name} has no method {options.method!r}; it has: {known}")
@@ -533,14 +563,18 @@ def values_of(program: Program, scaling: Scaling, x: np.ndarray) -> np.ndarray:
     return values
 
 
-def bound_of(program: Program, bound: float | None, scaling: Scaling, offset: float = 0.0) -> float | None:
+def bound_of(
+    program: Program, bound: float | None, scaling: Scaling, offset: float = 0.0
+) -> float | None:
     """Return a solver's bound on the minimum in the user's numbers and sense; None where there is none."""
     if bound is None or not abs(bound) < LARGEST_BOUND:
         return None
     return sign(program) * bound / scaling.cost + offset
 
 
-def pooled(program: Program, solver: str, points: Sequence[np.ndarray], most: int | None) -> tuple[Solution, ...]:
+def pooled(
+    program: Program, solver: str, points: Sequence[np.ndarray], most: int | None
+) -> tuple[Solution, ...]:
     """Return the points that are feasible, each once, the best first, and so many at most."""
     status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, "of the pool")
     each = {point.tobytes(): point for point in points if certify(program, point).is_feasible}
@@ -562,16 +596,27 @@ def _trivial(program: Program) -> Raw | None:
 def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
     """Return what a back end answered; raise where it is of another form."""
     if not isinstance(raw, Raw):
-        raise SolverError(f"{name} returned {type(raw).__name__} for {program.name!r}; run is to return a fairlp.Raw")
+        raise SolverError(
+            f"{name} returned {type(raw).__name__} for {program.name!r}; run is to return a "
+            "fairlp.Raw"
+        )
     if not isinstance(raw.termination, Termination):
-        raise SolverError(f"{name} stopped for {raw.termination!r}; expected one of fairlp.Termination")
-    for part, size, of in (("x", program.n_columns, "columns"), ("row_duals", program.n_rows, "rows")):
+        raise SolverError(
+            f"{name} stopped for {raw.termination!r}; expected one of fairlp.Termination"
+        )
+    for part, size, of in (
+        ("x", program.n_columns, "columns"),
+        ("row_duals", program.n_rows, "rows"),
+    ):
         given = getattr(raw, part)
         if given is None:
             continue
         given = np.asarray(given, dtype=float)
         if given.shape != (size,):
-            raise SolverError(f"{name} gave {part} of shape {given.shape} for {program.name!r}, which has {size} {of}")
+            raise SolverError(
+                f"{name} gave {part} of shape {given.shape} for {program.name!r}, which has {size} "
+                f"{of}"
+            )
         setattr(raw, part, given)
     counts = raw.iterations
     fits = {
@@ -580,13 +625,15 @@ def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
         "seconds": _is_number(raw.seconds),
         "bound": raw.bound is None or _is_number(raw.bound),
         "iterations": isinstance(counts, Mapping) and all(map(_is_number, counts.values())),
-        "pool": isinstance(raw.pool, Sequence) and all(np.shape(point) == (program.n_columns,) for point in raw.pool),
+        "pool": isinstance(raw.pool, Sequence)
+        and all(np.shape(point) == (program.n_columns,) for point in raw.pool),
     }
     for part, right in fits.items():
         if not right:
             value = repr(getattr(raw, part))[:80]
             raise SolverError(
-                f"{name} gave {part} of {value} for {program.name!r}; see fairlp.Raw for what it is to be"
+                f"{name} gave {part} of {value} for {program.name!r}; see fairlp.Raw for what it "
+                "is to be"
             )
     raw.pool = [np.asarray(point, dtype=float) for point in raw.pool]
     return raw
@@ -609,7 +656,9 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
         sense="min",
         c=scaling.costs(factor * program.c),
         offset=0.0,
-        A=type(program.A)((data.copy(), program.A.indices, program.A.indptr), shape=program.A.shape),
+        A=type(program.A)(
+            (data.copy(), program.A.indices, program.A.indptr), shape=program.A.shape
+        ),
         row_lower=scaling.row_bounds(program.row_lower),
         row_upper=scaling.row_bounds(program.row_upper),
         col_lower=low,
@@ -636,15 +685,21 @@ def installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-#: What HiGHS is asked for with integers, by whatever tool: "optimal" to 1e-4, its default, is not optimal, and 1e-6 is
-#: no whole number beside a big M.
-HIGHS_WITH_INTEGERS = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_feasibility_tolerance": SOLVER_TIGHTEST}
+#: What HiGHS is asked for with integers, by whatever tool: "optimal" to 1e-4, its default, is not
+#: optimal, and 1e-6 is no whole number beside a big M.
+HIGHS_WITH_INTEGERS = {
+    "mip_rel_gap": 0.0,
+    "mip_abs_gap": 0.0,
+    "mip_feasibility_tolerance": SOLVER_TIGHTEST,
+}
 
 
 def refuse_iterations(name: str, options: Options) -> None:
     """Refuse a limit of iterations for a program with integers, where it would be one of each linear program."""
     if options.iteration_limit is not None:
-        raise UnsupportedError(f"{name}: iteration_limit is for linear programs; with integers give node_limit")
+        raise UnsupportedError(
+            f"{name}: iteration_limit is for linear programs; with integers give node_limit"
+        )
 
 
 def each_row(program: Program) -> Iterator[tuple[list[int], list[float], float, float]]:
@@ -657,7 +712,11 @@ def each_row(program: Program) -> Iterator[tuple[list[int], list[float], float, 
 
 def given(options: Options, **names: str) -> dict[str, Any]:
     """Return the options that were given (not None), under a solver's own names."""
-    return {own: getattr(options, ours) for ours, own in names.items() if getattr(options, ours) is not None}
+    return {
+        own: getattr(options, ours)
+        for ours, own in names.items()
+        if getattr(options, ours) is not None
+    }
 
 
 def _with(values: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarray:

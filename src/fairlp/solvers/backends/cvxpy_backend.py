@@ -13,7 +13,15 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedError, first_line, nearest, require_known
+from ...errors import (
+    ModelError,
+    SolverError,
+    UnknownNameError,
+    UnsupportedError,
+    first_line,
+    nearest,
+    require_known,
+)
 from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program, free_name
@@ -38,8 +46,13 @@ class Built:
         used = {variable.id for variable in self.problem.variables()}
         if any(variable.value is None for variable in self.variables if variable.id in used):
             return None
-        values = [np.zeros(variable.shape) if variable.value is None else variable.value for variable in self.variables]
-        return np.concatenate([np.zeros(0), *(np.asarray(value, dtype=float).reshape(-1) for value in values)])
+        values = [
+            np.zeros(variable.shape) if variable.value is None else variable.value
+            for variable in self.variables
+        ]
+        return np.concatenate(
+            [np.zeros(0), *(np.asarray(value, dtype=float).reshape(-1) for value in values)]
+        )
 
     def minimisation_duals(self) -> np.ndarray | None:
         """Return ∂objective/∂rhs of every row, for the minimisation that CVXPY solves."""
@@ -61,7 +74,8 @@ _STEP = 1 / 16
 class Numbers:
     """A program's entries, lower and upper sides of rows, costs and constant, one after the other, in parameters.
 
-    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) for each of CVXPY's parameters.
+    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) for each of CVXPY's
+    parameters.
     """
 
     rest: np.ndarray
@@ -70,7 +84,9 @@ class Numbers:
     @staticmethod
     def of(program: Program) -> np.ndarray:
         """Return the numbers of a program."""
-        return np.concatenate([program.A.data, program.row_lower, program.row_upper, program.c, [program.offset]])
+        return np.concatenate(
+            [program.A.data, program.row_lower, program.row_upper, program.c, [program.offset]]
+        )
 
     def at(self, positions: np.ndarray) -> Any:
         """Return some of the numbers: an array, or an expression in parameters."""
@@ -84,15 +100,20 @@ class Numbers:
 
     def changing(self, entries: int) -> np.ndarray:
         """Return which of the entries of the matrix depend on a parameter."""
-        return np.unique(np.concatenate([np.zeros(0, int), *(part[:entries].nonzero()[0] for _, part in self.parts)]))
+        return np.unique(
+            np.concatenate(
+                [np.zeros(0, int), *(part[:entries].nonzero()[0] for _, part in self.parts)]
+            )
+        )
 
 
 def lower(model: Model, parameters: Sequence[str] = ()) -> Any:
     """Return a CVXPY problem, logarithms and powers included.
 
-    A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector of the elements
-    that exist, in order. Constraints come one for each block and side, in the order of the model; go on with
-    ``problem.constraints + [...]``. After solving, :meth:`Model.read_back` gives a Solution.
+    A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector
+    of the elements that exist, in order. Constraints come one for each block and side, in the order
+    of the model; go on with ``problem.constraints + [...]``. After solving, :meth:`Model.read_back`
+    gives a Solution.
     """
     if not parameters:
         return build(model.compile()).problem
@@ -104,11 +125,14 @@ def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
     import cvxpy as cp
 
     for name in names:
-        require_known(name, model.parameters, f"model {model.name!r} has no parameter {name!r}", ModelError)
+        require_known(
+            name, model.parameters, f"model {model.name!r} has no parameter {name!r}", ModelError
+        )
     before = {name: model.parameters[name].values.copy() for name in names}
     # an element that is 0 would leave entries out
     start = {
-        name: np.where(values, values, _STEP * (abs(values).max(initial=0) or 1)) for name, values in before.items()
+        name: np.where(values, values, _STEP * (abs(values).max(initial=0) or 1))
+        for name, values in before.items()
     }
     parts, taken = [], np.zeros(0, dtype=int)
     try:
@@ -122,7 +146,9 @@ def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
             if np.isin(at, taken).any():
                 raise _not_linear(name)
             parameter = cp.Parameter(before[name].shape, name=name, value=before[name])
-            parts.append((parameter, sp.csr_array((slope, (at, element)), (len(base), parameter.size))))
+            parts.append(
+                (parameter, sp.csr_array((slope, (at, element)), (len(base), parameter.size)))
+            )
             rest[at] -= slope * start[name].reshape(-1)[element]
             taken = np.append(taken, at)
     finally:
@@ -131,10 +157,13 @@ def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
     return program, Numbers(rest, parts)
 
 
-def _slopes(model: Model, name: str, start: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _slopes(
+    model: Model, name: str, start: np.ndarray, base: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which numbers depend on a parameter, on which element each, and how steeply.
 
-    Of a program for each bit of k + 1, element k is moved in those whose bit is 1: which of them move a number tells k.
+    Of a program for each bit of k + 1, element k is moved in those whose bit is 1: which of them
+    move a number tells k.
     """
     step, order = _STEP * abs(start), np.arange(1, start.size + 1).reshape(start.shape)
 
@@ -167,8 +196,10 @@ def _slopes(model: Model, name: str, start: np.ndarray, base: np.ndarray) -> tup
 
 def _not_linear(name: str) -> UnsupportedError:
     return UnsupportedError(
-        f"parameter {name!r} cannot be one of CVXPY's: expected that each number of the program is linear in one "
-        "element of one of the parameters asked for, and an objective without logarithms, powers and squares"
+        f"parameter {name!r} cannot be one of CVXPY's: expected that each number of the program is "
+        "linear in one "
+        "element of one of the parameters asked for, and an objective without logarithms, powers "
+        "and squares"
     )
 
 
@@ -178,7 +209,9 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
 
     numbers = numbers or Numbers(Numbers.of(program))
     variables = [_variable(cp, block, program) for block in program.columns]
-    flat = [cp.vec(variable, order="C") if variable.ndim > 1 else variable for variable in variables]
+    flat = [
+        cp.vec(variable, order="C") if variable.ndim > 1 else variable for variable in variables
+    ]
     built = Built(None, variables, program.n_rows)
     entries = program.A.nnz
     changing, data = numbers.changing(entries), numbers.rest[:entries].copy()
@@ -187,11 +220,18 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
     columns = program.A.tocoo(copy=False).col
     for block in program.rows:
         activity = _times(matrix[block.slice], program, flat)
-        here = changing[(program.A.indices[changing] >= block.start) & (program.A.indices[changing] < block.stop)]
+        here = changing[
+            (program.A.indices[changing] >= block.start)
+            & (program.A.indices[changing] < block.stop)
+        ]
         if len(here):
             rows = program.A.indices[here] - block.start
-            into = sp.csr_array((np.ones(len(here)), (rows, np.arange(len(here)))), (len(block), len(here)))
-            activity = activity + into @ cp.multiply(numbers.at(here), cp.hstack(flat)[columns[here]])
+            into = sp.csr_array(
+                (np.ones(len(here)), (rows, np.arange(len(here)))), (len(block), len(here))
+            )
+            activity = activity + into @ cp.multiply(
+                numbers.at(here), cp.hstack(flat)[columns[here]]
+            )
         activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
         built.rows += _rows(program, block, activity, numbers)
     constraints = [constraint for constraint, _, _ in built.rows]
@@ -223,14 +263,24 @@ def read_back(model: Model, problem: Any) -> Solution:
     import cvxpy as cp
 
     by_name = problem.var_dict
-    missing = [block.name for block in program.columns if block.name not in by_name and _is_used(program, block)]
+    missing = [
+        block.name
+        for block in program.columns
+        if block.name not in by_name and _is_used(program, block)
+    ]
     if missing:
-        raise ModelError(f"the CVXPY problem has no variable {missing[0]!r}; make it with model.to_cvxpy()")
-    variables = [by_name.get(block.name, _variable(cp, block, program)) for block in program.columns]
+        raise ModelError(
+            f"the CVXPY problem has no variable {missing[0]!r}; make it with model.to_cvxpy()"
+        )
+    variables = [
+        by_name.get(block.name, _variable(cp, block, program)) for block in program.columns
+    ]
     built = Built(problem, variables, program.n_rows)
     places = [(at, side) for block in program.rows for _, at, side in _sides(program, block)]
     own = problem.constraints[: len(places)]
-    built.rows = [(constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)]
+    built.rows = [
+        (constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)
+    ]
     x = built.point()
     duals = built.minimisation_duals() if x is not None and not program.is_mip else None
     if duals is not None:
@@ -238,13 +288,18 @@ def read_back(model: Model, problem: Any) -> Solution:
     reduced = reduced_costs(program, x, duals) if x is not None and duals is not None else None
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     # what the problem holds may have been changed: an optimum of it need not be one of the model
-    return checked(solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced), Options())
+    return checked(
+        solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced),
+        Options(),
+    )
 
 
 def _is_used(program: Program, block: Block) -> bool:
     """Whether CVXPY has heard of a variable: a problem has those of its constraints and its objective only."""
     entries = program.A.indptr[block.stop] > program.A.indptr[block.start]
-    bounds = np.isfinite(program.col_lower[block.slice]) | np.isfinite(program.col_upper[block.slice])
+    bounds = np.isfinite(program.col_lower[block.slice]) | np.isfinite(
+        program.col_upper[block.slice]
+    )
     in_logs = program.logs is not None and program.logs.A.tocsc()[:, block.slice].nnz > 0
     return bool(entries or bounds.any() or program.c[block.slice].any() or in_logs)
 
@@ -277,7 +332,9 @@ def _concave(cp: Any, logs: LogTerms, program: Program, flat: list[Any]) -> Any:
         elif alpha == -1:
             parts.append(logs.weights[some] / 2 @ cp.square(inner))
         else:  # the exact exponent, where CVXPY would take a fraction near it
-            parts.append(logs.weights[some] / (1 - alpha) @ cp.power(inner, 1 - alpha, approx=False))
+            parts.append(
+                logs.weights[some] / (1 - alpha) @ cp.power(inner, 1 - alpha, approx=False)
+            )
     return sum(parts[1:], parts[0])
 
 
@@ -297,14 +354,20 @@ def _sides(program: Program, block: Block) -> list[tuple[np.ndarray, np.ndarray,
     lower, upper = program.row_lower[block.slice], program.row_upper[block.slice]
     equal = lower == upper
     sides = []
-    for there, side in ((equal, 0), (np.isfinite(lower) & ~equal, 1), (np.isfinite(upper) & ~equal, -1)):
+    for there, side in (
+        (equal, 0),
+        (np.isfinite(lower) & ~equal, 1),
+        (np.isfinite(upper) & ~equal, -1),
+    ):
         at = np.flatnonzero(there)
         if at.size:
             sides.append((at, block.start + at, side))
     return sides
 
 
-def _rows(program: Program, block: Block, activity: Any, numbers: Numbers) -> list[tuple[Any, np.ndarray, int]]:
+def _rows(
+    program: Program, block: Block, activity: Any, numbers: Numbers
+) -> list[tuple[Any, np.ndarray, int]]:
     found = []
     for at, rows, side in _sides(program, block):
         part = activity if len(at) == len(block) else activity[at]
@@ -327,16 +390,18 @@ def _bounds(program: Program, block: Block, variable: Any) -> list[Any]:
 
 # A problem that somebody else wrote.
 
-#: Whose form is asked for: the solver of CVXPY that is always there and takes linear cones and integers, nothing else.
+#: Whose form is asked for: the solver of CVXPY that is always there and takes linear cones and
+#: integers, nothing else.
 _FORM = "SCIPY"
 
 
 def read(problem: Any, levels: Any) -> tuple[Program, tuple[Any, np.ndarray, Block], Any]:
     """Return a problem's feasible points as a Program, its affine levels (slopes, constants, block), and a way back.
 
-    The problem's objective plays no part. The way back writes a point into the variables' ``.value``, as CVXPY's own
-    solvers do. Every variable and level is read off as ``read[k] == …`` in one more variable, so that nothing has to be
-    known of what CVXPY makes of a matrix, an attribute or an absolute value.
+    The problem's objective plays no part. The way back writes a point into the variables'
+    ``.value``, as CVXPY's own solvers do. Every variable and level is read off as ``read[k] == …``
+    in one more variable, so that nothing has to be known of what CVXPY makes of a matrix, an
+    attribute or an absolute value.
     """
     import cvxpy as cp
 
@@ -350,10 +415,16 @@ def read(problem: Any, levels: Any) -> tuple[Program, tuple[Any, np.ndarray, Blo
     find = cp.Minimize(np.arange(1, read.size + 1) @ read)
     data = _canonical(cp, cp.Problem(find, [*problem.constraints, read == cp.hstack(flat)]))
     if data is None:
-        wrong = (one for one in problem.constraints if _canonical(cp, cp.Problem(cp.Minimize(0), [one])) is None)
+        wrong = (
+            one
+            for one in problem.constraints
+            if _canonical(cp, cp.Problem(cp.Minimize(0), [one])) is None
+        )
         raise ModelError(
-            f"constraint {next(wrong, 'of the problem')} is not linear (of cones, a leximin here takes linear ones "
-            "only); write it with linear expressions, abs, max or the norms 1 and inf, or bound it by tangents"
+            f"constraint {next(wrong, 'of the problem')} is not linear (of cones, a leximin here "
+            "takes linear ones "
+            "only); write it with linear expressions, abs, max or the norms 1 and inf, or bound it "
+            "by tangents"
         )
 
     def save(x: np.ndarray) -> None:
@@ -383,12 +454,14 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     for label, one in given.items():
         if not isinstance(one, cp.Expression):
             raise ModelError(
-                f"level {label!r} is {type(one).__name__}; levels of a CVXPY problem are its expressions: one, a list "
+                f"level {label!r} is {type(one).__name__}; levels of a CVXPY problem are its "
+                "expressions: one, a list "
                 "of them, or a dict by label"
             )
         if not one.is_affine() or one.is_complex():
             raise ModelError(
-                f"level {label!r} is not affine: {one}; a concave one can be a variable v of its own with v <= {one} "
+                f"level {label!r} is not affine: {one}; a concave one can be a variable v of its "
+                f"own with v <= {one} "
                 "among the constraints (where that is linear), and v as the level"
             )
     count = sum(one.size for one in given.values())
@@ -406,15 +479,22 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
 def _refuse_unreadable(problem: Any, variables: Sequence[Any]) -> None:
     for one in variables:
         if one.is_complex():
-            raise ModelError(f"variable {one.name()!r} is complex; write its parts as two real variables")
+            raise ModelError(
+                f"variable {one.name()!r} is complex; write its parts as two real variables"
+            )
         if one.attributes["PSD"] or one.attributes["NSD"]:
-            raise ModelError(f"variable {one.name()!r} is semidefinite; a leximin here takes linear constraints only")
+            raise ModelError(
+                f"variable {one.name()!r} is semidefinite; a leximin here takes linear constraints "
+                "only"
+            )
     for one in problem.parameters():
         if one.value is None:
             raise ModelError(f"parameter {one.name()!r} has no value; set its .value first")
 
 
-def _levels(data: dict[str, Any], variables: Sequence[Any], levels: int) -> tuple[Program, sp.csc_array, np.ndarray]:
+def _levels(
+    data: dict[str, Any], variables: Sequence[Any], levels: int
+) -> tuple[Program, sp.csc_array, np.ndarray]:
     """Return the program of the form A·x = b, G·x ≤ h, and its levels: the last that are read off."""
     cost, b = data["c"], data["b"]
     others = np.flatnonzero(cost == 0)
@@ -423,7 +503,9 @@ def _levels(data: dict[str, Any], variables: Sequence[Any], levels: int) -> tupl
     at = A[:, reads].tocoo()
     own, size = np.empty(len(reads), dtype=np.intp), np.empty(len(reads))
     own[at.col], size[at.col] = at.row, at.data  # the row that says what each is
-    expression = sp.diags_array(-1.0 / size) @ (A @ sp.diags_array((cost == 0).astype(float))).tocsr()[own]
+    expression = (
+        sp.diags_array(-1.0 / size) @ (A @ sp.diags_array((cost == 0).astype(float))).tocsr()[own]
+    )
     expression = sp.csr_array(expression)
     expression.eliminate_zeros()
     constant = b[own] / size
@@ -448,14 +530,18 @@ def _same_column(expression: Any, constant: np.ndarray) -> np.ndarray:
     return column
 
 
-def _program_of(data: dict[str, Any], order: np.ndarray, rows: np.ndarray, variables: Sequence[Any]) -> Program:
+def _program_of(
+    data: dict[str, Any], order: np.ndarray, rows: np.ndarray, variables: Sequence[Any]
+) -> Program:
     """Return the form's columns in that order, with its rows and the names of the variables."""
     size = len(data["c"])
     G, h = (sp.csc_array((0, size)), np.zeros(0)) if data["G"] is None else (data["G"], data["h"])
     matrix = sp.csc_array(sp.vstack([sp.csr_array(data["A"])[rows], G]).tocsc()[:, order])
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    binary, whole = (np.asarray(data[kind], dtype=np.intp) for kind in ("bool_vars_idx", "int_vars_idx"))
+    binary, whole = (
+        np.asarray(data[kind], dtype=np.intp) for kind in ("bool_vars_idx", "int_vars_idx")
+    )
     lower, upper = (
         np.full(size, none) if data.get(key) is None else np.array(data[key], dtype=float)
         for key, none in (("lower_bounds", -np.inf), ("upper_bounds", np.inf))
@@ -476,7 +562,10 @@ def _program_of(data: dict[str, Any], order: np.ndarray, rows: np.ndarray, varia
         col_lower=lower[order],
         col_upper=upper[order],
         integrality=integrality[order],
-        rows=tuple(Block(name, (("row", pd.RangeIndex(stop - start)),), start, stop) for name, start, stop in blocks),
+        rows=tuple(
+            Block(name, (("row", pd.RangeIndex(stop - start)),), start, stop)
+            for name, start, stop in blocks
+        ),
         columns=_blocks_of(variables, len(order)),
     )
 
@@ -490,7 +579,11 @@ def _blocks_of(variables: Sequence[Any], size: int) -> tuple[Block, ...]:
         blocks.append(Block(unused(one.name(), blocks), axes, start, start + one.size))
         start += one.size
     if start < size:
-        blocks.append(Block(unused("auxiliary", blocks), (("column", pd.RangeIndex(size - start)),), start, size))
+        blocks.append(
+            Block(
+                unused("auxiliary", blocks), (("column", pd.RangeIndex(size - start)),), start, size
+            )
+        )
     return tuple(blocks)
 
 
@@ -509,9 +602,9 @@ _LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
-    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is content with little in
-    small rows, needs the tightest. A ``coarse`` one is given many iterations. ``settings`` are for all programs,
-    ``with_integers`` for integer programs.
+    It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is
+    content with little in small rows, needs the tightest. A ``coarse`` one is given many
+    iterations. ``settings`` are for all programs, ``with_integers`` for integer programs.
     """
 
     package: str
@@ -570,11 +663,15 @@ KNOWN: dict[str, CvxpySolver] = {
         },
         coarse=True,
         tolerance=SOLVER_TIGHTEST,
-        # by the clock, its default, rho changes so often that linear programs may never end, and no two runs are alike
+        # by the clock, its default, rho changes so often that linear programs may never end, and no
+        # two runs are alike
         settings={"adaptive_rho_interval": 100, "adaptive_rho_tolerance": 10.0},
     ),
     "PIQP": CvxpySolver(
-        "piqp", _LP | {_SQUARE}, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"
+        "piqp",
+        _LP | {_SQUARE},
+        {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"},
+        extra="piqp",
     ),
     "HIGHS": CvxpySolver(
         "highspy",
@@ -609,8 +706,12 @@ KNOWN: dict[str, CvxpySolver] = {
         with_integers={"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": FEASIBILITY},
     ),
     "MOSEK": CvxpySolver("mosek", _BOTH | {_LOG, _POWER, _SQUARE}, {}),
-    "COPT": CvxpySolver("coptpy", _BOTH | {_LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}),
-    "XPRESS": CvxpySolver("xpress", _BOTH | {_SQUARE}, {"time_limit": "maxtime", "threads": "threads"}),
+    "COPT": CvxpySolver(
+        "coptpy", _BOTH | {_LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}
+    ),
+    "XPRESS": CvxpySolver(
+        "xpress", _BOTH | {_SQUARE}, {"time_limit": "maxtime", "threads": "threads"}
+    ),
     "CPLEX": CvxpySolver("cplex", _BOTH | {_SQUARE}, {}),
 }
 
@@ -628,10 +729,13 @@ class Cvxpy(BaseBackend):
         self.aborts_at_exit = self.solver == "HIGHS"
         if self.solver in ("GLOP", "PDLP"):
             raise UnknownNameError(
-                f"{name} cannot run beside highspy in one process; use solver='ortools:{self.solver}' instead"
+                f"{name} cannot run beside highspy in one process; use "
+                f"solver='ortools:{self.solver}' instead"
             )
         if self.solver == "SCIP":
-            raise UnknownNameError("CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead")
+            raise UnknownNameError(
+                "CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead"
+            )
         self.known = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.known.capabilities
         self.honours = frozenset({*self.known.options, "verbose", "extra"})
@@ -639,7 +743,9 @@ class Cvxpy(BaseBackend):
             self.accuracy = CONFORMANCE
         if self.known.with_integers:
             self.integrality_tolerance = FEASIBILITY
-        if installed("cvxpy") and not installed(self.known.package):  # what is still to be installed
+        if installed("cvxpy") and not installed(
+            self.known.package
+        ):  # what is still to be installed
             package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
             self.install = f"pip install {package}"
 
@@ -664,7 +770,9 @@ class Cvxpy(BaseBackend):
         names, tolerance = self.known.options, self.known.tolerance
         tolerances = options.tolerances(tolerance, tolerance)
         named = dict(zip(("primal_tolerance", "dual_tolerance"), tolerances, strict=True))
-        settings = {names[ours]: value for ours, value in named.items() if ours in names} | dict(self.known.settings)
+        settings = {names[ours]: value for ours, value in named.items() if ours in names} | dict(
+            self.known.settings
+        )
         settings |= given(options, **names)
         if self.solver == "CLARABEL":
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
@@ -682,11 +790,17 @@ class Cvxpy(BaseBackend):
                 built.problem.solve(solver=self.solver, verbose=options.verbose, **settings)
         except cp.error.SolverError as error:
             words = str(error).lower()
-            why = Termination.TIME_LIMIT if "time" in words and "limit" in words else Termination.UNKNOWN
+            why = (
+                Termination.TIME_LIMIT
+                if "time" in words and "limit" in words
+                else Termination.UNKNOWN
+            )
             return Raw(why, first_line(error), seconds=perf_counter() - begin)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             if options.extra:
-                raise UnsupportedError(f"{self.name} refused extra={dict(options.extra)!r}: {error}") from error
+                raise UnsupportedError(
+                    f"{self.name} refused extra={dict(options.extra)!r}: {error}"
+                ) from error
             raise SolverError(f"{self.name} failed: {error}") from error
         limit = Termination.NODE_LIMIT if program.is_mip else Termination.ITERATION_LIMIT
         limit = limit if options.time_limit is None else Termination.TIME_LIMIT
@@ -695,7 +809,10 @@ class Cvxpy(BaseBackend):
     def _raw(self, built: Any, seconds: float, limit: Termination, options: Options) -> Raw:
         limited = options.time_limit is not None or options.iteration_limit is not None
         status, stats = str(built.problem.status), built.problem.solver_stats
-        at_limit = {"user_limit": limit, "optimal_inaccurate": limit if limited else Termination.UNKNOWN}
+        at_limit = {
+            "user_limit": limit,
+            "optimal_inaccurate": limit if limited else Termination.UNKNOWN,
+        }
         termination = (_TERMINATION | at_limit).get(status, Termination.UNKNOWN)
         own = getattr(stats, "solve_time", None)
         raw = Raw(termination, status, seconds=float(own) if own else seconds, method=self.solver)
@@ -703,7 +820,11 @@ class Cvxpy(BaseBackend):
             raw.iterations = {self.solver.lower(): int(stats.num_iters)}
         if status in ("optimal", "optimal_inaccurate", "user_limit"):
             raw.x = built.point()
-        if raw.termination is Termination.OPTIMAL and Capability.DUALS in self.capabilities and raw.x is not None:
+        if (
+            raw.termination is Termination.OPTIMAL
+            and Capability.DUALS in self.capabilities
+            and raw.x is not None
+        ):
             raw.row_duals = built.minimisation_duals()
         if raw.x is not None:
             raw.bound = _bound(stats.extra_stats)
@@ -715,7 +836,9 @@ class Cvxpy(BaseBackend):
 
         if self.solver not in cp.installed_solvers():
             names = sorted({*KNOWN, *cp.installed_solvers()})
-            raise UnknownNameError(f"CVXPY has no solver {self.solver!r}; {nearest(self.solver, names)}")
+            raise UnknownNameError(
+                f"CVXPY has no solver {self.solver!r}; {nearest(self.solver, names)}"
+            )
         return CvxpySolver("cvxpy", _LP, {})
 
 

@@ -1,8 +1,9 @@
 """Why a model has no answer, in its own labels: which constraints contradict each other, and by how much.
 
-Infeasible: an irreducible set of rows, bounds and integer variables in conflict, by a deletion filter on any back end,
-and the smallest relaxation that would make the whole model feasible (an elastic program: the sum of relative violations
-is minimised). Unbounded: a direction in which the objective grows without end.
+Infeasible: an irreducible set of rows, bounds and integer variables in conflict, by a deletion
+filter on any back end, and the smallest relaxation that would make the whole model feasible (an
+elastic program: the sum of relative violations is minimised). Unbounded: a direction in which the
+objective grows without end.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import farkas, finite_size, largest_of, proves_infeasible, proves_unbounded
+from ...models.programs.certificate import (
+    farkas,
+    finite_size,
+    largest_of,
+    proves_infeasible,
+    proves_unbounded,
+)
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import (
     HOPELESS,
@@ -32,13 +39,15 @@ from ...models.programs.solution import (
 from ...tolerances import VERIFIED
 from .highs import Highs
 
-#: Seconds that it may take to find that no whole numbers fit, and how much longer each question of the deletion filter:
-#: without the bounds of an integer it may have no end.
+#: Seconds that it may take to find that no whole numbers fit, and how much longer each question of
+#: the deletion filter: without the bounds of an integer it may have no end.
 _PATIENCE, _TIMES = 5.0, 10.0
 _COLUMNS = ["kind", "requires", "in_conflict", "relax_by"]
 
 
-def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
+def explain(
+    program: Program, *, solver: str = "highs", weights: Mapping[str, float] | None = None
+) -> pd.DataFrame:
     """Return why a program has no optimum, as a table in its own names.
 
     Parameters
@@ -47,18 +56,19 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
     solver : str
         Back end; with integers HiGHS, where it has none.
     weights : mapping, optional
-        Name of a constraint or variable → what it costs to relax it, relatively; 1 where nothing is said, and infinite
-        where nothing may give way.
+        Name of a constraint or variable → what it costs to relax it, relatively; 1 where nothing is
+        said, and infinite where nothing may give way.
 
     Returns
     -------
     DataFrame
-        Infeasible: indexed by the name of the constraint or variable, with ``kind`` ("constraint", "bound" or
-        "integer"), ``requires`` (what it says), ``in_conflict`` (part of an irreducible set that contradicts itself:
-        without any one of them the others can hold, as far as that was decided in time) and ``relax_by`` (how much to
-        give way, so that the whole becomes feasible). That a variable is at least 0, and no more, goes without saying.
-        Unbounded: indexed by variable, with ``direction`` and ``objective`` (growth of the objective for each unit).
-        Empty when there is an optimum.
+        Infeasible: indexed by the name of the constraint or variable, with ``kind`` ("constraint",
+        "bound" or "integer"), ``requires`` (what it says), ``in_conflict`` (part of an irreducible
+        set that contradicts itself: without any one of them the others can hold, as far as that was
+        decided in time) and ``relax_by`` (how much to give way, so that the whole becomes
+        feasible). That a variable is at least 0, and no more, goes without saying. Unbounded:
+        indexed by variable, with ``direction`` and ``objective`` (growth of the objective for each
+        unit). Empty when there is an optimum.
 
     Raises
     ------
@@ -69,12 +79,14 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
     ModelError
         For a weight below 0.
     NoSolutionError
-        When no relaxation is possible with infinite weights; of logarithms and powers that have no optimum over a
-        feasible region.
+        When no relaxation is possible with infinite weights; of logarithms and powers that have no
+        optimum over a feasible region.
     """
     for name, weight in (weights or {}).items():
         if not weight >= 0:
-            raise ModelError(f"the weight of {name!r} is {weight}; expected a number from 0 on, or infinite")
+            raise ModelError(
+                f"the weight of {name!r} is {weight}; expected a number from 0 on, or infinite"
+            )
         if name not in {block.name for block in (*program.rows, *program.columns)}:
             program.row_block(name)  # raises, with the nearest names
     whole = solver if Capability.MILP in find_backend(solver).capabilities else "highs"
@@ -84,7 +96,9 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
         conflict = _conflict(relaxed, solver, found)
         return _infeasible(program, whole if program.is_mip else solver, conflict, weights or {})
     if not found.status.is_optimal:
-        raise SolverError(f"{solver} cannot tell whether {program.name!r} is feasible: {found.status}")
+        raise SolverError(
+            f"{solver} cannot tell whether {program.name!r} is feasible: {found.status}"
+        )
     begin = perf_counter()
     without = _infeasible_by(program, whole) if program.is_mip else None
     if without is not None:
@@ -97,8 +111,12 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
 
 def _infeasible_by(program: Program, solver: str, seconds: float = _PATIENCE) -> Solution | None:
     """Return the answer that no point satisfies a program, None where that was not decided in time."""
-    limited = program.is_mip and "time_limit" in getattr(find_backend(solver), "honours", ("time_limit",))
-    found = solve(_without_objective(program), solver, Options(time_limit=seconds if limited else None))
+    limited = program.is_mip and "time_limit" in getattr(
+        find_backend(solver), "honours", ("time_limit",)
+    )
+    found = solve(
+        _without_objective(program), solver, Options(time_limit=seconds if limited else None)
+    )
     return found if found.status.termination is Termination.INFEASIBLE else None
 
 
@@ -107,11 +125,14 @@ def _without_objective(program: Program) -> Program:
     return program.replace(c=np.zeros(program.n_columns), logs=None)
 
 
-def _conflict(program: Program, solver: str, found: Solution, seconds: float = _PATIENCE) -> np.ndarray:
+def _conflict(
+    program: Program, solver: str, found: Solution, seconds: float = _PATIENCE
+) -> np.ndarray:
     """Return which rows, bounds of columns and integers are left when nothing can be left out, as one mask.
 
-    Blocks are left out as long as nothing fits, then halves of blocks; what cannot be decided in time stays. Of an
-    answer with row multipliers only those rows and bounds stay that they need. Bounds of 0 are not asked about.
+    Blocks are left out as long as nothing fits, then halves of blocks; what cannot be decided in
+    time stays. Of an answer with row multipliers only those rows and bounds stay that they need.
+    Bounds of 0 are not asked about.
     """
     m, n = program.n_rows, program.n_columns
     plain = _plain(program)
@@ -126,7 +147,9 @@ def _conflict(program: Program, solver: str, found: Solution, seconds: float = _
         return gone
 
     gone = needed(found, gone)
-    waiting = [m + k * n + np.arange(block.start, block.stop) for k in (0, 1) for block in program.columns]
+    waiting = [
+        m + k * n + np.arange(block.start, block.stop) for k in (0, 1) for block in program.columns
+    ]
     waiting += [np.arange(block.start, block.stop) for block in program.rows]
     asked = ~np.concatenate([np.zeros(m, dtype=bool), plain, np.zeros(n, dtype=bool)])
     while waiting:
@@ -170,9 +193,10 @@ def _without(program: Program, gone: np.ndarray) -> Program:
 def settled(solution: Solution, options: Options) -> Solution:
     """Return an answer with what proves that there is no optimum, found by HiGHS in the program as it is written.
 
-    "Infeasible" stands with row multipliers (Farkas), "unbounded" with a feasible point and a direction in which the
-    objective improves without end. What nothing proves is "infeasible or unbounded", what a feasible point refutes is
-    unknown. That no whole numbers fit is the solver's word.
+    "Infeasible" stands with row multipliers (Farkas), "unbounded" with a feasible point and a
+    direction in which the objective improves without end. What nothing proves is "infeasible or
+    unbounded", what a feasible point refutes is unknown. That no whole numbers fit is the solver's
+    word.
 
     Parameters
     ----------
@@ -187,18 +211,31 @@ def settled(solution: Solution, options: Options) -> Solution:
         known = solution.row_ray is not None or said.termination not in HOPELESS
         return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
     if solution.row_ray is not None and proves_infeasible(program, solution.row_ray):
-        return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray)
+        return _ended(
+            solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray
+        )
     relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
     found = _answer(_without_objective(relaxed), ask)
-    multipliers = next((ray for ray in _multipliers(relaxed, found, ask) if proves_infeasible(relaxed, ray)), None)
+    multipliers = next(
+        (ray for ray in _multipliers(relaxed, found, ask) if proves_infeasible(relaxed, ray)), None
+    )
     if multipliers is not None:
-        return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
+        return _ended(
+            solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers
+        )
     direction = _direction(relaxed, ask)
     x = solution.x
     if x is None and not program.is_mip:
         x = found.checked().x
-    elif x is None and (direction is not None or (said.termination in HOPELESS and not _looked_twice(solution))):
-        x = Highs().solve(_without_objective(program), Options(time_limit=options.time_limit)).checked().x
+    elif x is None and (
+        direction is not None or (said.termination in HOPELESS and not _looked_twice(solution))
+    ):
+        x = (
+            Highs()
+            .solve(_without_objective(program), Options(time_limit=options.time_limit))
+            .checked()
+            .x
+        )
     if direction is not None and x is not None:
         words = "proved by a point and a direction"
         return _ended(solution, Termination.UNBOUNDED, words, x=x, column_ray=direction)
@@ -228,8 +265,8 @@ def _answer(program: Program, options: Options) -> Solution:
 def _multipliers(program: Program, solution: Solution, options: Options) -> Iterator[np.ndarray]:
     """Yield row multipliers that may prove a linear program infeasible, of which ``solution`` is the simplex's answer.
 
-    Where simplex settles nothing, the prices of the cheapest relaxation prove it: that program has an optimum, which
-    interior points find, too.
+    Where simplex settles nothing, the prices of the cheapest relaxation prove it: that program has
+    an optimum, which interior points find, too.
     """
     if solution.row_ray is not None:
         yield solution.row_ray
@@ -255,10 +292,14 @@ def _ended(solution: Solution, termination: Termination, words: str, **parts: An
     """Return the answer that a program has no optimum, and why."""
     there = Point.NONE if parts.get("x") is None else Point.FEASIBLE
     status = Status(termination, there, Point.NONE, f"{solution.status.message}; {words}")
-    return replace(solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **parts})
+    return replace(
+        solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **parts}
+    )
 
 
-def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Mapping[str, float]) -> pd.DataFrame:
+def _infeasible(
+    program: Program, solver: str, conflict: np.ndarray, weights: Mapping[str, float]
+) -> pd.DataFrame:
     """Return the table of a conflict of rows, bounds and integers (a mask), and of the cheapest relaxation."""
     m, n = program.n_rows, program.n_columns
     rows, columns, whole = conflict[:m], conflict[m : m + n], conflict[m + n :]
@@ -276,7 +317,9 @@ def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Ma
     for kind, blocks, lower, upper, taking_part, amount in sides:
         names = [name for block in blocks for name in block.names()]
         for at in np.flatnonzero(taking_part | (amount > 0)):
-            requires = "whole" if lower is None or upper is None else _requires(lower[at], upper[at])
+            requires = (
+                "whole" if lower is None or upper is None else _requires(lower[at], upper[at])
+            )
             entries.append((names[at], kind, requires, bool(taking_part[at]), float(amount[at])))
     frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
     return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
@@ -289,7 +332,9 @@ def _requires(lower: float, upper: float) -> str:
     return ", ".join([*parts, *([f"≤ {upper:.6g}"] if np.isfinite(upper) else [])]) or "free"
 
 
-def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapping[str, float]) -> np.ndarray:
+def _relaxation(
+    program: Program, bounds: np.ndarray, solver: str, weights: Mapping[str, float]
+) -> np.ndarray:
     """Return how much each row, and each bound in ``bounds``, gives way in the cheapest relaxation."""
     n, m = program.n_columns, program.n_rows
     elastic, size = _elastic(program, bounds, weights)
@@ -302,10 +347,13 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapp
     return give
 
 
-def _elastic(program: Program, bounds: np.ndarray, weights: Mapping[str, float]) -> tuple[Program, np.ndarray]:
+def _elastic(
+    program: Program, bounds: np.ndarray, weights: Mapping[str, float]
+) -> tuple[Program, np.ndarray]:
     """Return the program whose rows, and bounds of the columns in ``bounds``, give way at a cost, and their sizes.
 
-    Minimise Σ weight·(up + down)/size over slacks, size being the row's right-hand side or largest coefficient.
+    Minimise Σ weight·(up + down)/size over slacks, size being the row's right-hand side or largest
+    coefficient.
     """
     from scipy.sparse import block_array, csc_array, eye_array
 
@@ -318,7 +366,10 @@ def _elastic(program: Program, bounds: np.ndarray, weights: Mapping[str, float])
     largest = largest_of(abs(program.A.data), program.A.indices, m)
     size = np.maximum(np.concatenate([largest, np.ones(len(at))]), finite_size(low, high))
     size[size == 0] = 1.0
-    each = [np.full(len(block), weights.get(block.name, 1.0)) for block in (*program.rows, *program.columns)]
+    each = [
+        np.full(len(block), weights.get(block.name, 1.0))
+        for block in (*program.rows, *program.columns)
+    ]
     weight = np.concatenate([np.zeros(0), *each])[np.concatenate([np.arange(m), m + at])]
     rigid = np.isinf(weight)
     cost, most = np.where(rigid, 0.0, weight) / size, np.where(rigid, 0.0, np.inf)
@@ -334,7 +385,9 @@ def _elastic(program: Program, bounds: np.ndarray, weights: Mapping[str, float])
         A=matrix,
         row_lower=low,
         row_upper=high,
-        col_lower=np.concatenate([np.where(bounds, -np.inf, program.col_lower), np.zeros(2 * total)]),
+        col_lower=np.concatenate(
+            [np.where(bounds, -np.inf, program.col_lower), np.zeros(2 * total)]
+        ),
         col_upper=np.concatenate([np.where(bounds, np.inf, program.col_upper), most, most]),
         integrality=np.append(program.integrality, np.zeros(2 * total, dtype=np.uint8)),
         rows=(Block("row", axis, 0, total),),

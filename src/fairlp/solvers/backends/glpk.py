@@ -24,7 +24,9 @@ class Glpk(BaseBackend):
     capabilities = frozenset({Capability.LP, Capability.MILP, Capability.DUALS})
     package = "swiglpk"
     install = 'pip install "fairlp[glpk]"'
-    honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "mip_gap"})
+    honours = frozenset(
+        {"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "mip_gap"}
+    )
     methods = ("simplex", "interior")
     integrality_tolerance = FEASIBILITY
 
@@ -47,7 +49,9 @@ class Glpk(BaseBackend):
         try:
             if options.method == "interior":
                 if program.is_mip:
-                    raise UnsupportedError(f"{self.name}: the interior point has no integer variables")
+                    raise UnsupportedError(
+                        f"{self.name}: the interior point has no integer variables"
+                    )
                 raw = _interior(glp, problem, program, options)
             else:
                 raw = self._simplex(glp, problem, program, options)
@@ -63,7 +67,9 @@ class Glpk(BaseBackend):
         glp.glp_scale_prob(problem, glp.GLP_SF_AUTO)
         glp.glp_adv_basis(problem, 0)
         left, code = _milliseconds(options), glp.GLP_ETMLIM
-        while code == glp.GLP_ETMLIM and left > 0 and not self._stopped:  # it goes on from its last basis
+        while (
+            code == glp.GLP_ETMLIM and left > 0 and not self._stopped
+        ):  # it goes on from its last basis
             settings.tm_lim = min(left, _SLICE)
             left -= settings.tm_lim
             code = glp.glp_simplex(problem, settings)
@@ -77,7 +83,9 @@ class Glpk(BaseBackend):
         if code == glp.GLP_ETMLIM:
             termination = Termination.TIME_LIMIT
         elif code != 0:
-            raise SolverError(f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log")
+            raise SolverError(
+                f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log"
+            )
         optimal = termination is Termination.OPTIMAL
         if program.is_mip and optimal:
             return self._branch(glp, problem, program, options)
@@ -144,18 +152,28 @@ def _load(glp: Any, program: Program) -> Any:
         glp.glp_add_rows(problem, program.n_rows)
     if program.n_columns:
         glp.glp_add_cols(problem, program.n_columns)
-    for row, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True), 1):
+    for row, (low, high) in enumerate(
+        zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True), 1
+    ):
         glp.glp_set_row_bnds(problem, row, *_bounds(glp, low, high))
     costs, whole = program.c.tolist(), program.integrality.tolist()
-    for column, (low, high) in enumerate(zip(program.col_lower.tolist(), program.col_upper.tolist(), strict=True), 1):
+    for column, (low, high) in enumerate(
+        zip(program.col_lower.tolist(), program.col_upper.tolist(), strict=True), 1
+    ):
         glp.glp_set_col_bnds(problem, column, *_bounds(glp, low, high))
         glp.glp_set_obj_coef(problem, column, costs[column - 1])
         if whole[column - 1]:
             glp.glp_set_col_kind(problem, column, glp.GLP_IV)
     entries = program.A.tocoo()
     size = entries.nnz
-    rows, columns, values = glp.intArray(size + 1), glp.intArray(size + 1), glp.doubleArray(size + 1)
-    triples = zip((entries.row + 1).tolist(), (entries.col + 1).tolist(), entries.data.tolist(), strict=True)
+    rows, columns, values = (
+        glp.intArray(size + 1),
+        glp.intArray(size + 1),
+        glp.doubleArray(size + 1),
+    )
+    triples = zip(
+        (entries.row + 1).tolist(), (entries.col + 1).tolist(), entries.data.tolist(), strict=True
+    )
     for place, (row, column, value) in enumerate(triples, 1):
         rows[place], columns[place], values[place] = row, column, value
     glp.glp_load_matrix(problem, size, rows, columns, values)

@@ -57,7 +57,9 @@ def lower(model: Model) -> Any:
     """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense, under its own names."""
     program = model.compile()
     if program.logs is not None:
-        raise UnsupportedError(f"HiGHS has no logarithms and no powers; {program.name!r} has some in its objective")
+        raise UnsupportedError(
+            f"HiGHS has no logarithms and no powers; {program.name!r} has some in its objective"
+        )
     highs = configured(Options(), "choose")
     ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
@@ -85,7 +87,9 @@ def read_back(model: Model, highs: Any) -> Solution:
         x = duals = reduced = None
     words = highs.modelStatusToString(raw)
     # what the object holds may have been changed: an optimum of it need not be one of the model
-    return backends.checked(solution_at(program, termination, words, "highs", x, duals, reduced), Options())
+    return backends.checked(
+        solution_at(program, termination, words, "highs", x, duals, reduced), Options()
+    )
 
 
 # Bases of HiGHS: statuses of columns and rows, and masks of those that are basic.
@@ -98,20 +102,26 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
     """
     options = Options(method="simplex", extra={"simplex_strategy": _PRIMAL, "presolve": "off"})
     session = HighsSession(Highs(), program, options, series=False)
-    columns = _statuses(x, np.maximum(abs(x), reach_of(program)), program.col_lower, program.col_upper)
+    columns = _statuses(
+        x, np.maximum(abs(x), reach_of(program)), program.col_lower, program.col_upper
+    )
     activity, size = program.A @ x, abs(program.A) @ np.maximum(abs(x), reach_of(program))
     session.start_at((columns, _statuses(activity, size, program.row_lower, program.row_upper)))
     return session.solve()
 
 
-def _statuses(values: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+def _statuses(
+    values: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray:
     """Return HiGHS's numbers: at the lower bound, at the upper one, or basic where a value is at neither."""
     import highspy
 
     status = highspy.HighsBasisStatus
     near = VERIFIED * size
     at_lower, at_upper = values - lower <= near, upper - values <= near
-    return np.where(at_lower, int(status.kLower), np.where(at_upper, int(status.kUpper), int(status.kBasic)))
+    return np.where(
+        at_lower, int(status.kLower), np.where(at_upper, int(status.kUpper), int(status.kBasic))
+    )
 
 
 def _set_basis(highs: Any, columns: list[Any], rows: list[Any]) -> None:
@@ -154,7 +164,9 @@ def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
     if not basis.valid:
         return None
     basic = highspy.HighsBasisStatus.kBasic
-    columns, rows = ([one == basic for one in part] for part in (basis.col_status, basis.row_status))
+    columns, rows = (
+        [one == basic for one in part] for part in (basis.col_status, basis.row_status)
+    )
     return np.array(columns), np.array(rows)
 
 
@@ -170,16 +182,17 @@ _OPTIONS = {
 _ITERATIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit")
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}
-#: ``auto``, by nonzeros (benchmarks/solvers.py): from here on interior point with crossover beats simplex in a single
-#: solve; in a series of solves, where simplex starts from the last basis, only from the second number on; and HiPO,
-#: where its package is installed and the coefficients are of much the same size, from the third.
+#: ``auto``, by nonzeros (benchmarks/solvers.py): from here on interior point with crossover beats
+#: simplex in a single solve; in a series of solves, where simplex starts from the last basis, only
+#: from the second number on; and HiPO, where its package is installed and the coefficients are of
+#: much the same size, from the third.
 INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 500_000
 _NARROW = 100.0
 #: Seconds, and times the longest solve so far, that another attempt may take.
 _PATIENCE, _TIMES = 2.0, 5.0
-#: Steps after which none will help (HiGHS has no limits of its own). An interior point may stand still for ever where
-#: coefficients lie orders of magnitude apart, and PDLP (1.16) goes round. Programs of any size take some 20 to 100
-#: steps of the one, and up to some 100,000 of the other.
+#: Steps after which none will help (HiGHS has no limits of its own). An interior point may stand
+#: still for ever where coefficients lie orders of magnitude apart, and PDLP (1.16) goes round.
+#: Programs of any size take some 20 to 100 steps of the one, and up to some 100,000 of the other.
 _MOST_STEPS = {"ipm_iteration_limit": 1_000, "pdlp_iteration_limit": 1_000_000}
 #: Linear programs of so few nonzeros have ended before anybody could interrupt them.
 _QUICK = 1_000
@@ -187,7 +200,8 @@ _QUICK = 1_000
 _DUAL, _PRIMAL = 1, 4
 #: Both bring a library of the same name, so that the second of them cannot be loaded.
 _BESIDE_ORTOOLS = (
-    "highspy cannot be loaded in a process that has imported ortools; use solver='scipy', which has its own HiGHS, "
+    "highspy cannot be loaded in a process that has imported ortools; use solver='scipy', which "
+    "has its own HiGHS, "
     "or leave OR-tools to fairlp (solver='ortools:GLOP' runs it in another process)"
 )
 #: What HiGHS says where it has found no point.
@@ -223,7 +237,9 @@ class Highs:
         """Return whether highspy is installed (and its HiPO extension, for ``hipo``)."""
         if not installed("highspy"):
             return False, f"highspy is not installed; {self.install}"
-        if "highspy" not in sys.modules and any(name.startswith("ortools.") for name in sys.modules):
+        if "highspy" not in sys.modules and any(
+            name.startswith("ortools.") for name in sys.modules
+        ):
             return False, _BESIDE_ORTOOLS
         if _wrong_version():
             return False, _wrong_version()
@@ -244,14 +260,19 @@ class Highs:
             session.restart(other_method=True)
             again = session.solve()
             solution = solution if again.status.termination is Termination.UNKNOWN else again
-        if program.is_mip and options.primal_tolerance is None and solution.status.termination in _NOTHING:
+        if (
+            program.is_mip
+            and options.primal_tolerance is None
+            and solution.status.termination in _NOTHING
+        ):
             return self._with_more_room(program, options, solution)
         return solution
 
     def _with_more_room(self, program: Program, options: Options, solution: Solution) -> Solution:
         """Return an answer at the loosest tolerance that is certified all the same; else the one that there is none.
 
-        With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls that infeasible.
+        With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls
+        that infeasible.
         """
         left = options.time_limit
         if left is not None:
@@ -269,10 +290,13 @@ class Highs:
     def choose(self, program: Program, options: Options, series: bool = False) -> str:
         """Return the algorithm for a program: the one asked for, or by size (for one solve, or a series of them)."""
         if options.device is not None:
-            raise UnsupportedError(f"{self.name} cannot honour the option 'device'; it computes on the processor")
+            raise UnsupportedError(
+                f"{self.name} cannot honour the option 'device'; it computes on the processor"
+            )
         if "auto" not in (self.method, options.method) and self.method != options.method:
             raise UnsupportedError(
-                f"{self.name} is HiGHS with method {self.method!r}, and method={options.method!r} was asked; "
+                f"{self.name} is HiGHS with method {self.method!r}, and method={options.method!r} "
+                "was asked; "
                 f"use solver='highs' with method={options.method!r}"
             )
         asked = options.method if options.method != "auto" else self.method
@@ -304,15 +328,19 @@ class HighsSession(ProgramSession):
     _raised: BaseException | None = None
     _changed = False
 
-    def __init__(self, backend: Highs, program: Program, options: Options, series: bool = True) -> None:
+    def __init__(
+        self, backend: Highs, program: Program, options: Options, series: bool = True
+    ) -> None:
         if program.logs is not None:
             raise UnsupportedError(
-                f"{backend.name} solves linear programs; the objective of {program.name!r} has logarithms or powers "
+                f"{backend.name} solves linear programs; the objective of {program.name!r} has "
+                "logarithms or powers "
                 f"(it can: {', '.join(sorted(c.value for c in backend.capabilities))})"
             )
         if program.is_mip and Capability.MILP not in backend.capabilities:
             raise UnsupportedError(
-                f"{backend.name} solves linear programs, and {program.name!r} has integers; use 'highs'"
+                f"{backend.name} solves linear programs, and {program.name!r} has integers; use "
+                "'highs'"
             )
         there, reason = backend.available()
         if not there:
@@ -354,7 +382,10 @@ class HighsSession(ProgramSession):
             into.user_interrupt = stopped.is_set()
 
         checked(self._highs.setCallback(ask, None), "setCallback")
-        checked(self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackIpmInterrupt), "startCallback")
+        checked(
+            self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackIpmInterrupt),
+            "startCallback",
+        )
 
     def _stop(self) -> None:
         """Tell HiGHS to stop, from another thread."""
@@ -371,7 +402,8 @@ class HighsSession(ProgramSession):
             checked(self._highs.setSolution(len(at), at, values), "setSolution")
         elif basis is None:
             raise UnsupportedError(
-                f"{program.name!r} has no integers: it starts from the basis of a Solution by simplex, and "
+                f"{program.name!r} has no integers: it starts from the basis of a Solution by "
+                "simplex, and "
                 f"{start if isinstance(start, Solution) else type(start).__name__} has none"
             )
         else:
@@ -383,7 +415,11 @@ class HighsSession(ProgramSession):
 
         kind = highspy.cb.HighsCallbackType
         logs = (kind.kCallbackMipLogging, kind.kCallbackMipImprovingSolution)
-        breaks = (kind.kCallbackMipInterrupt, kind.kCallbackSimplexInterrupt, kind.kCallbackIpmInterrupt)
+        breaks = (
+            kind.kCallbackMipInterrupt,
+            kind.kCallbackSimplexInterrupt,
+            kind.kCallbackIpmInterrupt,
+        )
         told = {int(one) for one in (*logs, *breaks[1:])}
         ended, stopped = False, self._stopped
 
@@ -391,11 +427,22 @@ class HighsSession(ProgramSession):
             nonlocal ended
             try:
                 if int(which) in told and not ended:
-                    values = (out.mip_primal_bound, out.mip_dual_bound) if self.program.is_mip else (None, None)
+                    values = (
+                        (out.mip_primal_bound, out.mip_dual_bound)
+                        if self.program.is_mip
+                        else (None, None)
+                    )
                     found = [bound_of(self.program, value, self.scaling) for value in values]
                     best, bound = (np.nan if value is None else value for value in found)
                     steps = max(out.simplex_iteration_count, out.ipm_iteration_count, 0)
-                    ended = progress(Progress(out.running_time, best, bound, max(out.mip_node_count, 0), steps)) is True
+                    ended = (
+                        progress(
+                            Progress(
+                                out.running_time, best, bound, max(out.mip_node_count, 0), steps
+                            )
+                        )
+                        is True
+                    )
             except BaseException as error:
                 self._raised, ended = error, True
             if (ended or stopped.is_set()) and into is not None:
@@ -409,7 +456,9 @@ class HighsSession(ProgramSession):
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and what is loaded of it."""
         super().apply(change)
-        if self.program.is_mip:  # what is loaded depends on all bounds, and there is no basis to keep
+        if (
+            self.program.is_mip
+        ):  # what is loaded depends on all bounds, and there is no basis to keep
             self._changed = True
             return
         highs, scaling = self._highs, self.scaling
@@ -421,12 +470,18 @@ class HighsSession(ProgramSession):
                 checked(highs.changeCoeff(row, column, value), "changeCoeff")
         if change.columns is not None:
             at = change.columns[0]
-            low, high = (scaling.column_bounds(ends[at], at) for ends in self.program.whole_bounds())
-            checked(highs.changeColsBounds(len(at), at.astype(np.int32), low, high), "changeColsBounds")
+            low, high = (
+                scaling.column_bounds(ends[at], at) for ends in self.program.whole_bounds()
+            )
+            checked(
+                highs.changeColsBounds(len(at), at.astype(np.int32), low, high), "changeColsBounds"
+            )
         if change.rows is not None:
             at, *bounds = change.rows
             low, high = (scaling.row_bounds(bound, at) for bound in bounds)
-            checked(highs.changeRowsBounds(len(at), at.astype(np.int32), low, high), "changeRowsBounds")
+            checked(
+                highs.changeRowsBounds(len(at), at.astype(np.int32), low, high), "changeRowsBounds"
+            )
         if change.costs is not None:
             everything = np.arange(len(change.costs), dtype=np.int32)
             costs = scaling.costs(self._sign * change.costs)
@@ -440,8 +495,13 @@ class HighsSession(ProgramSession):
         _set(self._highs, "solver", METHODS[method])
         self._loaded = method
         if self.options.time_limit is None and (other_method or self._longest):
-            # an answer to a program that a method failed on may never come: HiGHS counts from the first solve
-            _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _TIMES * self._longest)
+            # an answer to a program that a method failed on may never come: HiGHS counts from the
+            # first solve
+            _set(
+                self._highs,
+                "time_limit",
+                self._highs.getRunTime() + _PATIENCE + _TIMES * self._longest,
+            )
         self._load()
 
     def _load(self) -> None:
@@ -466,7 +526,10 @@ class HighsSession(ProgramSession):
         """Let the next solve begin with columns and rows of these statuses; what is no basis is mended."""
         import highspy
 
-        _set_basis(self._highs, *([highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses))
+        _set_basis(
+            self._highs,
+            *([highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses),
+        )
 
     @alone
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -480,7 +543,8 @@ class HighsSession(ProgramSession):
             checked(self._highs.clearModel(), "clearModel")
             self._load()
         if self._solved and self._loaded != "simplex" and not self.program.is_mip:
-            # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
+            # a basis is there after crossover: simplex goes on from it, the other methods would
+            # start afresh
             _set(self._highs, "solver", "simplex")
         if "simplex_strategy" not in self.options.extra:
             _set(self._highs, "simplex_strategy", _PRIMAL if self._starts_feasible() else _DUAL)
@@ -536,7 +600,8 @@ def _wrong_version() -> str:
     if version.split(".")[:2] != list(_WRONG_WITH_INTEGERS):
         return ""
     return (
-        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= 4.5, z integer: 15, "
+        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= "
+        "4.5, z integer: 15, "
         'where the optimum is 9); pip install "highspy!=1.14.*"'
     )
 
@@ -594,22 +659,36 @@ def configured(options: Options, solver: str) -> Any:
         "dual_feasibility_tolerance": dual,
         "ipm_optimality_tolerance": min(primal, dual),
         **HIGHS_WITH_INTEGERS,
-        # tighter than its own final check, which would otherwise refuse an optimum in the last digit
+        # tighter than its own final check, which would otherwise refuse an optimum in the last
+        # digit
         "mip_feasibility_tolerance": max(primal / 10, SOLVER_TIGHTEST),
     }
     if options.log_file is not None:
         Path(options.log_file).touch()  # HiGHS says nothing of a file that it cannot write
-        settings |= {"log_file": str(options.log_file), "output_flag": True, "log_to_console": options.verbose}
+        settings |= {
+            "log_file": str(options.log_file),
+            "output_flag": True,
+            "log_to_console": options.verbose,
+        }
     settings |= given(options, **_OPTIONS)
     if options.iteration_limit is not None:
         settings |= dict.fromkeys(_ITERATIONS, options.iteration_limit)
-    for name, value in {**settings, "mip_improving_solution_save": bool(options.pool), **options.extra}.items():
+    for name, value in {
+        **settings,
+        "mip_improving_solution_save": bool(options.pool),
+        **options.extra,
+    }.items():
         _set(highs, name, value)
     return highs
 
 
 def pass_model(
-    highs: Any, program: Program, scaling: Scaling, data: np.ndarray, sign: float, maximize: bool = False
+    highs: Any,
+    program: Program,
+    scaling: Scaling,
+    data: np.ndarray,
+    sign: float,
+    maximize: bool = False,
 ) -> None:
     """Give HiGHS a program in scaled numbers, times ``sign``."""
     import highspy
@@ -634,7 +713,10 @@ def pass_model(
         program.integrality.astype(np.int32),
     )
     if status != highspy.HighsStatus.kOk and not (low > high).any():  # which it finds infeasible
-        raise SolverError(f"HiGHS refused the model {program.name!r} ({status}); solve with verbose=True to see why")
+        raise SolverError(
+            f"HiGHS refused the model {program.name!r} ({status}); solve with verbose=True to see "
+            "why"
+        )
 
 
 def checked(status: Any, what: str) -> None:
@@ -645,7 +727,9 @@ def checked(status: Any, what: str) -> None:
 
 def _set(highs: Any, name: str, value: Any) -> None:
     if "kOk" not in str(highs.setOptionValue(name, value)):
-        raise UnsupportedError(f"HiGHS refused the option {name} = {value!r}; see the list of options in its manual")
+        raise UnsupportedError(
+            f"HiGHS refused the option {name} = {value!r}; see the list of options in its manual"
+        )
 
 
 def _with_threads(highs: Any) -> Any:
@@ -666,7 +750,9 @@ def _read(session: HighsSession) -> dict[str, Any]:
     termination = terminations(highspy).get(raw, Termination.UNKNOWN)
     optimal = termination is Termination.OPTIMAL
     empty = raw == kind.kModelEmpty
-    feasible = optimal or (solution.value_valid and info.primal_solution_status == 2)  # 2: kSolutionStatusFeasible
+    feasible = optimal or (
+        solution.value_valid and info.primal_solution_status == 2
+    )  # 2: kSolutionStatusFeasible
     x = row_duals = column_duals = None
     dual = Point.NONE
     if feasible:
@@ -674,11 +760,21 @@ def _read(session: HighsSession) -> dict[str, Any]:
         at = np.zeros(session.program.n_columns) if empty else np.array(solution.col_value)
         x = values_of(session.program, scaling, at)
     if feasible and (solution.dual_valid or empty) and not session.program.is_mip:
-        dual = Point.OPTIMAL if optimal else Point.FEASIBLE if info.dual_solution_status == 2 else Point.NONE
+        dual = (
+            Point.OPTIMAL
+            if optimal
+            else Point.FEASIBLE
+            if info.dual_solution_status == 2
+            else Point.NONE
+        )
     if dual is not Point.NONE:
         rows, columns = session.program.n_rows, session.program.n_columns
-        row_duals = np.zeros(rows) if empty else sign * scaling.row_duals(np.array(solution.row_dual))
-        column_duals = np.zeros(columns) if empty else sign * scaling.column_duals(np.array(solution.col_dual))
+        row_duals = (
+            np.zeros(rows) if empty else sign * scaling.row_duals(np.array(solution.row_dual))
+        )
+        column_duals = (
+            np.zeros(columns) if empty else sign * scaling.column_duals(np.array(solution.col_dual))
+        )
     iterations = {
         "simplex": info.simplex_iteration_count,
         "ipm": info.ipm_iteration_count,
@@ -703,10 +799,16 @@ def _read(session: HighsSession) -> dict[str, Any]:
     }
 
 
-def _bound(session: HighsSession, info: Any, solution: Any, termination: Termination) -> float | None:
+def _bound(
+    session: HighsSession, info: Any, solution: Any, termination: Termination
+) -> float | None:
     """Return the bound that branch and bound leaves, or that the duals prove of a linear program that was stopped."""
     if session.program.is_mip:
-        return None if termination in _NOTHING else bound_of(session.program, info.mip_dual_bound, session.scaling)
+        return (
+            None
+            if termination in _NOTHING
+            else bound_of(session.program, info.mip_dual_bound, session.scaling)
+        )
     if termination not in LIMITS or not solution.dual_valid:
         return None
     duals = session._sign * session.scaling.row_duals(np.array(solution.row_dual))
@@ -724,7 +826,9 @@ def _ray(session: HighsSession, highs: Any) -> np.ndarray | None:
     """Return row multipliers that prove infeasibility, if HiGHS has some that do."""
     if session.program.is_mip:
         return None
-    _set(highs, "solver", "simplex")  # a ray is of a basis: asked of an interior point, HiGHS may look for one for ever
+    _set(
+        highs, "solver", "simplex"
+    )  # a ray is of a basis: asked of an interior point, HiGHS may look for one for ever
     status, there, ray = highs.getDualRay()
     _set(highs, "solver", METHODS[session._loaded])
     if "kOk" not in str(status) or not there:

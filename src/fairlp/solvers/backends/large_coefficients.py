@@ -1,7 +1,8 @@
 """Integers with a large coefficient (a big M): made as small as the rows need, and doubted where that is not known.
 
-Solvers take a number within their tolerance of a whole one for whole. Beside a large M that is no small matter:
-x <= M·b holds at x = 1 and b = 1/M. So they are given coefficients that are no larger than their rows need.
+Solvers take a number within their tolerance of a whole one for whole. Beside a large M that is no
+small matter: x <= M·b holds at x = 1 and b = 1/M. So they are given coefficients that are no larger
+than their rows need.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class _Rows:
     end : ndarray
         The bound of an entry's column at which a·x is largest, infinite where there is none.
     needed, unit : ndarray
-        How large a coefficient of an integer needs to be in each row, at most; and the unit of the row.
+        How large a coefficient of an integer needs to be in each row, at most; and the unit of the
+        row.
     """
 
     row: np.ndarray
@@ -60,14 +62,20 @@ class _Rows:
 def with_small_coefficients(program: Program) -> Program:
     """Return an integer program with the same points, in which no integer's coefficient is much larger than needed.
 
-    A row a·x <= r whose largest activity by the bounds is r + d needs no coefficient of an integer beyond d: a step of
-    that integer away from its end makes the row hold already (Savelsbergh 1994).
+    A row a·x <= r whose largest activity by the bounds is r + d needs no coefficient of an integer
+    beyond d: a step of that integer away from its end makes the row hold already (Savelsbergh
+    1994).
     """
     if not program.is_mip:
         return program
     rows = _rows_of(program)
     row, entries = rows.row, rows.entries
-    large = rows.whole & rows.single[row] & np.isfinite(rows.needed[row]) & (abs(entries) > rows.needed[row])
+    large = (
+        rows.whole
+        & rows.single[row]
+        & np.isfinite(rows.needed[row])
+        & (abs(entries) > rows.needed[row])
+    )
     if not large.any():
         return program
     place = row[large]
@@ -89,7 +97,8 @@ def with_small_coefficients(program: Program) -> Program:
 def within_objective(program: Program, x: np.ndarray) -> Program | None:
     """Return the program with the bounds of all points that are as good as ``x``, where these make a large M smaller.
 
-    None where they do not, or where no coefficient is large. Twice the room that the objective leaves is given.
+    None where they do not, or where no coefficient is large. Twice the room that the objective
+    leaves is given.
     """
     largest = _largest(with_small_coefficients(program))
     if largest * NOISE < 1.0 or program.logs is not None:
@@ -116,9 +125,10 @@ def within_objective(program: Program, x: np.ndarray) -> Program | None:
 def doubt(program: Program, tolerance: float) -> str:
     """Return why a solver's word about an integer program is not to be trusted; empty where it is.
 
-    A coefficient of an integer is so large that the solver's tolerance times it is 1 in the unit of its row, and
-    neither bounds nor rows without such a coefficient say that the row needs less. Or integers of one row have
-    coefficients so far apart that the smallest is within the tolerance of the largest.
+    A coefficient of an integer is so large that the solver's tolerance times it is 1 in the unit of
+    its row, and neither bounds nor rows without such a coefficient say that the row needs less. Or
+    integers of one row have coefficients so far apart that the smallest is within the tolerance of
+    the largest.
 
     Parameters
     ----------
@@ -134,7 +144,8 @@ def doubt(program: Program, tolerance: float) -> str:
         large = np.zeros(program.n_rows, dtype=bool)
         large[rows.row[beyond]] = True
         others = program.replace(
-            row_lower=np.where(large, -np.inf, program.row_lower), row_upper=np.where(large, np.inf, program.row_upper)
+            row_lower=np.where(large, -np.inf, program.row_lower),
+            row_upper=np.where(large, np.inf, program.row_upper),
         )
         needed = _rows_of(program, _bounds_with_reach(others)).needed
         beyond &= ~np.isfinite(needed)[rows.row]
@@ -144,15 +155,19 @@ def doubt(program: Program, tolerance: float) -> str:
     entry = int(np.where(beyond | apart, sizes, 0.0).argmax())
     row, column = program.row_names[rows.row[entry]], program.column_names[rows.column[entry]]
     return (
-        f"{column} has a coefficient of {program.A.data[entry]:.3g} in {row}, beyond what a solver's tolerance of "
-        f"{tolerance:g} can bear; give the other variables of that row bounds, or a smaller coefficient"
+        f"{column} has a coefficient of {program.A.data[entry]:.3g} in {row}, beyond what a "
+        "solver's tolerance of "
+        f"{tolerance:g} can bear; give the other variables of that row bounds, or a smaller "
+        "coefficient"
     )
 
 
 def _largest(program: Program) -> float:
     """Return the largest coefficient of an integer in the unit of its row."""
     rows = _rows_of(program)
-    return float((np.where(rows.whole, abs(rows.entries), 0.0) / rows.unit[rows.row]).max(initial=0.0))
+    return float(
+        (np.where(rows.whole, abs(rows.entries), 0.0) / rows.unit[rows.row]).max(initial=0.0)
+    )
 
 
 def _bounds_with_reach(program: Program) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,8 @@ from ...models.programs.solution import Capability, Options, Termination
 from ...tolerances import ACCEPTED, CONFORMANCE, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 
-# The process that OR-tools runs in: started when first needed, kept for the next program, ended with ours.
+# The process that OR-tools runs in: started when first needed, kept for the next program, ended
+# with ours.
 
 _WORKER = Path(__file__).with_name("ortools_worker.py")
 
@@ -58,7 +59,9 @@ class Process:
             line = answers.readline()
         except BrokenPipeError:
             line = ""
-        except BaseException:  # interrupted: its answer must not be taken for that of the next program
+        except (
+            BaseException
+        ):  # interrupted: its answer must not be taken for that of the next program
             self.end()
             raise
         finally:
@@ -160,12 +163,17 @@ class OrTools(BaseBackend):
                 col_upper=program.col_upper,
             )
             begin = perf_counter()
-            # a deadline for the process too: a solver that ignores its limit must not hang the caller
+            # a deadline for the process too: a solver that ignores its limit must not hang the
+            # caller
             limit = None if options.time_limit is None else 2 * options.time_limit + 60
             try:
                 wrong = ask(source, target, options.verbose, limit)
             except TimeoutError:
-                return Raw(Termination.TIME_LIMIT, "the process was stopped", seconds=perf_counter() - begin)
+                return Raw(
+                    Termination.TIME_LIMIT,
+                    "the process was stopped",
+                    seconds=perf_counter() - begin,
+                )
             if wrong is not None:
                 raise SolverError(f"{self.name} failed in its process ({wrong})")
             with np.load(target, allow_pickle=False) as answer:
@@ -173,7 +181,9 @@ class OrTools(BaseBackend):
         status = str(found["status"])
         termination = _TERMINATION.get(status, Termination.UNKNOWN)
         if termination is Termination.UNKNOWN and options.time_limit is not None:
-            termination = Termination.TIME_LIMIT  # a limit is reported only as "feasible" or "not solved"
+            termination = (
+                Termination.TIME_LIMIT
+            )  # a limit is reported only as "feasible" or "not solved"
         return Raw(
             termination,
             str(found["message"]),
@@ -188,10 +198,15 @@ class OrTools(BaseBackend):
         if self.algorithm == "PDLP":
             primal, dual = options.tolerances(ACCEPTED, ACCEPTED)
             tight = min(primal, dual)
-            lines = [f"termination_criteria {{ eps_optimal_absolute: {tight!r} eps_optimal_relative: {tight!r} }}"]
+            lines = [
+                f"termination_criteria {{ eps_optimal_absolute: {tight!r} eps_optimal_relative: {tight!r} }}"
+            ]
             if options.threads is not None:
                 lines.append(f"num_threads: {options.threads}")
         else:
             primal, dual = options.tolerances()
-            lines = [f"primal_feasibility_tolerance: {primal!r}", f"dual_feasibility_tolerance: {dual!r}"]
+            lines = [
+                f"primal_feasibility_tolerance: {primal!r}",
+                f"dual_feasibility_tolerance: {dual!r}",
+            ]
         return " ".join(lines + [f"{name}: {value}" for name, value in options.extra.items()])

@@ -1,8 +1,8 @@
 """Runs OR-tools in a process of its own, a program after another: ``python ortools_worker.py``.
 
-OR-tools and highspy bring two copies of HiGHS that cannot be loaded into one process, so this file imports nothing of
-fairlp and is started as a script. It reads lines ``["in.npz", "out.npz"]``, and answers each by a line: ``null``, or
-what went wrong.
+OR-tools and highspy bring two copies of HiGHS that cannot be loaded into one process, so this file
+imports nothing of fairlp and is started as a script. It reads lines ``["in.npz", "out.npz"]``, and
+answers each by a line: ``null``, or what went wrong.
 """
 
 from __future__ import annotations
@@ -41,7 +41,12 @@ def solve(source: str, target: str) -> None:
     matrix = csr_matrix((given["data"], given["indices"], given["indptr"]), shape=shape)
     model = model_builder.Model()
     model.helper.fill_model_from_sparse_data(
-        given["col_lower"], given["col_upper"], given["c"], given["row_lower"], given["row_upper"], matrix
+        given["col_lower"],
+        given["col_upper"],
+        given["c"],
+        given["row_lower"],
+        given["row_upper"],
+        matrix,
     )
     solver = model_builder.Solver(str(given["algorithm"]))
     solver.enable_output(bool(given["verbose"]))
@@ -51,10 +56,17 @@ def solve(source: str, target: str) -> None:
     begin = perf_counter()
     status = solver.solve(model)
     seconds = perf_counter() - begin
-    out = {"status": np.array(status.name), "message": np.array(solver.status_string or status.name)}
+    out = {
+        "status": np.array(status.name),
+        "message": np.array(solver.status_string or status.name),
+    }
     if status.name in ("OPTIMAL", "FEASIBLE"):
-        out["x"] = np.array([solver.value(variable) for variable in model.get_variables()], dtype=float)
-        out["row_duals"] = np.array([solver.dual_value(row) for row in model.get_linear_constraints()], dtype=float)
+        out["x"] = np.array(
+            [solver.value(variable) for variable in model.get_variables()], dtype=float
+        )
+        out["row_duals"] = np.array(
+            [solver.dual_value(row) for row in model.get_linear_constraints()], dtype=float
+        )
     out["seconds"] = np.array(seconds)
     np.savez(target, **out)  # type: ignore[arg-type]
 

@@ -40,7 +40,14 @@ from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program, free_name
-from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
+from ...models.programs.solution import (
+    LIMITS,
+    Capability,
+    Options,
+    Solution,
+    Termination,
+    solution_at,
+)
 from ...tolerances import FEASIBILITY
 from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, each_row, given, installed, reduced_costs
 
@@ -56,9 +63,10 @@ _SET, _COLUMNS, _ROWS = "index", "variable", "constraint"
 def lower(model: Model) -> Any:
     """Return a Pyomo model that a person can go on working with.
 
-    Indices become ordered Sets (of the labels), parameters Params, variables Vars (over the elements that exist),
-    constraints Constraints and the objective ``objective``; what has a name that is taken gets an underscore. Built
-    element by element: O(nonzeros) in Python, as Pyomo works; for large models solve with the default back end instead.
+    Indices become ordered Sets (of the labels), parameters Params, variables Vars (over the
+    elements that exist), constraints Constraints and the objective ``objective``; what has a name
+    that is taken gets an underscore. Built element by element: O(nonzeros) in Python, as Pyomo
+    works; for large models solve with the default back end instead.
     """
     import pyomo.environ as pyo
 
@@ -71,10 +79,17 @@ def lower(model: Model) -> Any:
         return component
 
     for index in model.indices:
-        add(_SET, index.symbol, _set(pyo, [_key((index,), (k,)) for k in range(len(index))], f"index {index.symbol!r}"))
+        add(
+            _SET,
+            index.symbol,
+            _set(pyo, [_key((index,), (k,)) for k in range(len(index))], f"index {index.symbol!r}"),
+        )
     for name, parameter in model.parameters.items():
         add("parameter", name, _parameter(pyo, built, parameter))
-    variables = {name: add(_COLUMNS, name, _variable(pyo, built, one)) for name, one in model.variables.items()}
+    variables = {
+        name: add(_COLUMNS, name, _variable(pyo, built, one))
+        for name, one in model.variables.items()
+    }
     build = _Builder(pyo, variables)
     for name, row in model.constraints.items():
         add(_ROWS, name, _constraint(pyo, build, row))
@@ -87,19 +102,25 @@ def lower(model: Model) -> Any:
 def read_back(model: Model, built: Any) -> Solution:
     """Return the Solution of a solved Pyomo model that :func:`lower` made.
 
-    Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where duals prove it. They
-    come from the Suffix ``dual``, where the user declared one before solving:
-    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point, but for
-    those in no row and no cost, which do not reach a solver.
+    Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where
+    duals prove it. They come from the Suffix ``dual``, where the user declared one before solving:
+    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution
+    without a point, but for those in no row and no cost, which do not reach a solver.
     """
     program = model.compile()
     x = np.full(program.n_columns, np.nan)
     for block in program.columns:
         component = _component(built, _COLUMNS, block.name)
         if component is None:
-            raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
-        x[block.slice] = [np.nan if one.value is None else one.value for one in _members(component, block)]
-    x = np.where(np.isnan(x) & _unused(program), np.clip(0.0, program.col_lower, program.col_upper), x)
+            raise ModelError(
+                f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()"
+            )
+        x[block.slice] = [
+            np.nan if one.value is None else one.value for one in _members(component, block)
+        ]
+    x = np.where(
+        np.isnan(x) & _unused(program), np.clip(0.0, program.col_lower, program.col_upper), x
+    )
     found = None if np.isnan(x).any() else x
     duals = reduced = None
     suffix = built.component("dual")
@@ -108,10 +129,13 @@ def read_back(model: Model, built: Any) -> Solution:
         for block in program.rows:
             rows = _members(_component(built, _ROWS, block.name), block)
             duals[block.slice] = [suffix.get(row, 0.0) for row in rows]
-        # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
+        # some interfaces report duals of the minimisation also for a maximum: the objective's
+        # growth tells which
         duals = _oriented(program, found, duals)
         reduced = reduced_costs(program, found, duals)
-    read = solution_at(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
+    read = solution_at(
+        program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced
+    )
     return read.checked()
 
 
@@ -159,7 +183,9 @@ class _Builder:
                 own = self.places(node, at)
                 if isinstance(node.base, Parameter):
                     return float(node.base.values[own])
-                return self.element(node.base, dict(zip(symbols_of(node.base.indices), own, strict=True)))
+                return self.element(
+                    node.base, dict(zip(symbols_of(node.base.indices), own, strict=True))
+                )
             case Parameter() | Data():
                 return float(node.values[tuple(at[index.symbol] for index in node.indices)])
             case Variable():
@@ -179,14 +205,23 @@ class _Builder:
                 return self(node.argument, at) ** node.exponent
             case Along():
                 start, stop = node.matrix.indptr[at[node.to.symbol] :][:2]
-                entries = zip(node.matrix.indices[start:stop].tolist(), node.matrix.data[start:stop], strict=True)
+                entries = zip(
+                    node.matrix.indices[start:stop].tolist(),
+                    node.matrix.data[start:stop],
+                    strict=True,
+                )
                 rest = {symbol: place for symbol, place in at.items() if symbol != node.to.symbol}
-                mapped = (value * self(node.body, {**rest, node.index.symbol: k}) for k, value in entries)
+                mapped = (
+                    value * self(node.body, {**rest, node.index.symbol: k}) for k, value in entries
+                )
                 return self.sum(mapped)
             case SumOver():
                 places = itertools.product(*(range(len(index)) for index in node.over))
                 symbols = symbols_of(node.over)
-                parts = (self(node.body, {**at, **dict(zip(symbols, place, strict=True))}) for place in places)
+                parts = (
+                    self(node.body, {**at, **dict(zip(symbols, place, strict=True))})
+                    for place in places
+                )
                 return self.sum(parts)
         raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
 
@@ -228,11 +263,14 @@ def _set(pyo: Any, keys: list[Any], of: str) -> Any:
     if len(set(keys)) < len(keys):
         twice = next(key for k, key in enumerate(keys) if key in keys[:k])
         raise ModelError(
-            f"{of} has two elements that Pyomo would both call {twice!r}, since it writes tuples out; give labels that "
+            f"{of} has two elements that Pyomo would both call {twice!r}, since it writes tuples "
+            "out; give labels that "
             "differ when they are written one behind the other"
         )
     lengths = {len(_flat(key)) for key in keys}
-    return pyo.Set(initialize=keys, ordered=True, dimen=None if len(lengths) > 1 else max(lengths, default=1))
+    return pyo.Set(
+        initialize=keys, ordered=True, dimen=None if len(lengths) > 1 else max(lengths, default=1)
+    )
 
 
 def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
@@ -250,14 +288,20 @@ def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
         return pyo.Param(initialize=float(parameter.values), doc=parameter.doc)
     places = np.ndindex(parameter.values.shape)
     values = {_key(parameter.indices, place): float(parameter.values[place]) for place in places}
-    return pyo.Param(*_sets(pyo, built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc)
+    return pyo.Param(
+        *_sets(pyo, built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc
+    )
 
 
 def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     domain = pyo.Integers if variable.integer else pyo.Reals
     positions = np.arange(variable.size) if variable.positions is None else variable.positions
     places = np.unravel_index(positions, variable.shape) if variable.indices else ()
-    keys = [_key(variable.indices, place) for place in zip(*places, strict=True)] if variable.indices else [None]
+    keys = (
+        [_key(variable.indices, place) for place in zip(*places, strict=True)]
+        if variable.indices
+        else [None]
+    )
     bounds = {
         key: tuple(None if np.isinf(bound) else float(bound) for bound in pair)
         for key, pair in zip(keys, zip(variable.lower, variable.upper, strict=True), strict=True)
@@ -287,10 +331,15 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
             return ranged(at)
         left, right = build(relation.left, at), build(relation.right, at)
         if hasattr(right, "is_expression_type"):
-            # written as left − right with bounds: Pyomo would turn the row round, and with it the sign of its dual
-            low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[relation.comparison]
+            # written as left − right with bounds: Pyomo would turn the row round, and with it the
+            # sign of its dual
+            low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[
+                relation.comparison
+            ]
             return (low, left - right, high)
-        found = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[relation.comparison](left, right)
+        found = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[relation.comparison](
+            left, right
+        )
         if hasattr(left, "is_expression_type"):
             return found
         return pyo.Constraint.Feasible if found else pyo.Constraint.Infeasible
@@ -300,7 +349,10 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     positions = np.arange(row.full_size) if row.positions is None else row.positions
     symbols = symbols_of(row.over)
     places = zip(*np.unravel_index(positions, shape_of(row.over)), strict=True)
-    bindings = [(_key(row.over, place), dict(zip(symbols, map(int, place), strict=True))) for place in places]
+    bindings = [
+        (_key(row.over, place), dict(zip(symbols, map(int, place), strict=True)))
+        for place in places
+    ]
     keys = _set(pyo, [key for key, _ in bindings], f"constraint {row.name!r}")
     at = dict(bindings)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
@@ -312,9 +364,10 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
 def read(model: Any, levels: Any) -> tuple[Program, Any, Any]:
     """Return a model's feasible points as a Program, what its levels are, and a way back.
 
-    Levels are the name of rows … ≥ w·t of a model that maximises t, names of single ones, or (slopes, constants,
-    block) of linear expressions; with expressions the model's objective plays no part. The way back writes a point
-    into the variables that are not fixed, as Pyomo's own solvers do.
+    Levels are the name of rows … ≥ w·t of a model that maximises t, names of single ones, or
+    (slopes, constants, block) of linear expressions; with expressions the model's objective plays
+    no part. The way back writes a point into the variables that are not fixed, as Pyomo's own
+    solvers do.
     """
     import pyomo.environ as pyo
 
@@ -346,8 +399,10 @@ def _named_component(model: Any, given: Any) -> Any:
     found = model.find_component(given)
     if found is None:
         raise ModelError(
-            f"Pyomo model {model.name!r} has no component {given!r} to be levels; give the name of a constraint "
-            "… >= w*t where the model maximises t, or linear expressions: an Expression, a list of them, or a dict"
+            f"Pyomo model {model.name!r} has no component {given!r} to be levels; give the name of "
+            "a constraint "
+            "… >= w*t where the model maximises t, or linear expressions: an Expression, a list of "
+            "them, or a dict"
         )
     return found
 
@@ -370,7 +425,9 @@ def _labelled(levels: Any) -> dict[Any, Any]:
 def _refuse_unreadable(pyo: Any, model: Any) -> None:
     """Raise where the model is not constructed, or has something active that is neither bounds nor constraints."""
     if not model.is_constructed():
-        raise ModelError(f"Pyomo model {model.name!r} has no data yet; give what its create_instance() returns")
+        raise ModelError(
+            f"Pyomo model {model.name!r} has no data yet; give what its create_instance() returns"
+        )
     known = {
         pyo.Var, pyo.Param, pyo.Set, pyo.RangeSet, pyo.Expression, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Suffix,
         pyo.BuildAction, pyo.BuildCheck,
@@ -379,8 +436,10 @@ def _refuse_unreadable(pyo: Any, model: Any) -> None:
         for component in block.component_objects(active=True, descend_into=False):
             if component.ctype not in known:
                 raise ModelError(
-                    f"{component.name!r} of Pyomo model {model.name!r} is a {component.ctype.__name__}, which is no "
-                    "linear constraint; reformulate it by a transformation of Pyomo's, or deactivate it"
+                    f"{component.name!r} of Pyomo model {model.name!r} is a "
+                    f"{component.ctype.__name__}, which is no "
+                    "linear constraint; reformulate it by a transformation of Pyomo's, or "
+                    "deactivate it"
                 )
 
 
@@ -403,9 +462,13 @@ class _Columns:
         try:
             form = generate_standard_repn(expression, quadratic=False)
         except (ValueError, TypeError, AttributeError) as error:
-            raise ModelError(f"{what} cannot be read ({error}); expected a linear expression of Pyomo's") from None
+            raise ModelError(
+                f"{what} cannot be read ({error}); expected a linear expression of Pyomo's"
+            ) from None
         if not form.is_linear():
-            raise ModelError(f"{what} is not linear: {expression}; a leximin needs linear levels and constraints")
+            raise ModelError(
+                f"{what} is not linear: {expression}; a leximin needs linear levels and constraints"
+            )
         if any(id(one) not in self.place for one in form.linear_vars):
             raise ModelError(f"{what} has a variable of another model: {expression}")
         terms = zip(form.linear_vars, form.linear_coefs, strict=True)
@@ -426,7 +489,8 @@ class _Columns:
         active = list(model.component_data_objects(pyo.Objective, active=True))
         if len(active) != 1:
             raise ModelError(
-                f"Pyomo model {model.name!r} has {len(active)} active objectives; constraints … >= w*t as levels need "
+                f"Pyomo model {model.name!r} has {len(active)} active objectives; constraints … >= "
+                "w*t as levels need "
                 "one, that maximises t (or give linear expressions as levels)"
             )
         terms, _ = self.linear(active[0].expr, f"objective {active[0].name!r}")
@@ -449,9 +513,15 @@ def _program(pyo: Any, model: Any, columns: _Columns, with_objective: bool) -> P
     row_lower, row_upper = _column_bounds(ends)
     fixed = [one.fixed and one.value is not None for one in columns.variables]
     col_lower, col_upper = _column_bounds(
-        [(one.value, one.value) if still else one.bounds for one, still in zip(columns.variables, fixed, strict=True)]
+        [
+            (one.value, one.value) if still else one.bounds
+            for one, still in zip(columns.variables, fixed, strict=True)
+        ]
     )
-    whole = [not still and not one.is_continuous() for one, still in zip(columns.variables, fixed, strict=True)]
+    whole = [
+        not still and not one.is_continuous()
+        for one, still in zip(columns.variables, fixed, strict=True)
+    ]
     sense: Literal["min", "max"]
     cost, sense = columns.cost(pyo, model) if with_objective else (np.zeros(len(fixed)), "max")
     return Program(
@@ -517,7 +587,9 @@ KNOWN: dict[str, PyomoSolver] = {
             ("mip_gap", "mip_rel_gap"),
             ("node_limit", "mip_max_nodes"),
         ),
-        settings=dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), FEASIBILITY),
+        settings=dict.fromkeys(
+            ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), FEASIBILITY
+        ),
         with_integers=HIGHS_WITH_INTEGERS,
     ),
     "glpk": PyomoSolver("glpk", "glpsol"),
@@ -527,7 +599,12 @@ KNOWN: dict[str, PyomoSolver] = {
         "gurobi",
         "gurobi_cl",
         "gurobipy",
-        options=(("threads", "Threads"), ("seed", "Seed"), ("mip_gap", "MIPGap"), ("node_limit", "NodeLimit")),
+        options=(
+            ("threads", "Threads"),
+            ("seed", "Seed"),
+            ("mip_gap", "MIPGap"),
+            ("node_limit", "NodeLimit"),
+        ),
         with_integers={"MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": FEASIBILITY},
     ),
     "cplex": PyomoSolver("cplex", "cplex", options=(("threads", "threads"),)),
@@ -555,15 +632,20 @@ class Pyomo(BaseBackend):
             self.integrality_tolerance = FEASIBILITY
         self.aborts_at_exit = self.solver == "highs"
         self._highs: Any = None
-        self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
-        if installed("pyomo") and not self._is_there():  # what is still to be installed; an executable is by no pip
+        self.honours = frozenset(
+            {"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)}
+        )
+        if (
+            installed("pyomo") and not self._is_there()
+        ):  # what is still to be installed; an executable is by no pip
             self.install = f"pip install {self.known.package}" if self.known.package else ""
 
     def _is_there(self) -> bool:
         """Whether the solver has its executable or package."""
         known = self.known
         return bool(
-            (known.executable and shutil.which(known.executable)) or (known.package and installed(known.package))
+            (known.executable and shutil.which(known.executable))
+            or (known.package and installed(known.package))
         )
 
     def available(self) -> tuple[bool, str]:
@@ -578,7 +660,8 @@ class Pyomo(BaseBackend):
         missing = " or ".join(filter(None, [executable, package]))
         return (
             False,
-            f"Pyomo needs {missing} for {self.solver}; install {self.solver} (with its licence, if it has one)",
+            f"Pyomo needs {missing} for {self.solver}; install {self.solver} (with its licence, if "
+            "it has one)",
         )
 
     def version(self) -> str:
@@ -591,7 +674,12 @@ class Pyomo(BaseBackend):
 
         model, variables, rows = _build(pyo, program)
         integers = self.known.with_integers if program.is_mip else {}
-        settings = {**self.known.settings, **integers, **given(options, **dict(self.known.options)), **options.extra}
+        settings = {
+            **self.known.settings,
+            **integers,
+            **given(options, **dict(self.known.options)),
+            **options.extra,
+        }
         begin = perf_counter()
         logger = logging.getLogger("pyomo")
         level = logger.level
@@ -604,7 +692,9 @@ class Pyomo(BaseBackend):
                 return _with_highs(self._highs, model, variables, rows, program, options, settings)
             solver = pyo.SolverFactory(self.known.factory)
             solver.options.update(settings)
-            limit: dict[str, float] = {} if options.time_limit is None else {"timelimit": options.time_limit}
+            limit: dict[str, float] = (
+                {} if options.time_limit is None else {"timelimit": options.time_limit}
+            )
             if self.solver == "glpk":
                 limit = {name: max(1, math.ceil(value)) for name, value in limit.items()}
             results = solver.solve(model, tee=options.verbose, load_solutions=False, **limit)
@@ -621,18 +711,35 @@ class Pyomo(BaseBackend):
             loaded.setOptionValue("time_limit", 0.0)
 
     def _read(
-        self, model: Any, results: Any, variables: list[Any], rows: list[Any], program: Program, seconds: float
+        self,
+        model: Any,
+        results: Any,
+        variables: list[Any],
+        rows: list[Any],
+        program: Program,
+        seconds: float,
     ) -> Raw:
         """Return the answer of an executable."""
         condition = str(results.solver.termination_condition)
         termination = _termination(condition, program)
-        raw = Raw(termination, f"{results.solver.status}, {condition}", seconds=seconds, method=self.solver)
-        if program.is_mip and isinstance(bound := getattr(results.problem, "lower_bound", None), float):
+        raw = Raw(
+            termination,
+            f"{results.solver.status}, {condition}",
+            seconds=seconds,
+            method=self.solver,
+        )
+        if program.is_mip and isinstance(
+            bound := getattr(results.problem, "lower_bound", None), float
+        ):
             raw.bound = bound
         if len(results.solution) > 0 and termination in (Termination.OPTIMAL, *LIMITS):
             model.solutions.load_from(results)
             raw.x = _values(program, variables)
-            if termination is Termination.OPTIMAL and not program.is_mip and Capability.DUALS in self.capabilities:
+            if (
+                termination is Termination.OPTIMAL
+                and not program.is_mip
+                and Capability.DUALS in self.capabilities
+            ):
                 duals = [0.0 if row is None else model.dual.get(row, 0.0) for row in rows]
                 raw.row_duals = np.array(duals, dtype=float)
         return raw
@@ -654,7 +761,9 @@ _TERMINATION = {
 def _termination(condition: str, program: Program) -> Termination:
     """Return why a solver stopped; Pyomo takes a limit of nodes for one of iterations."""
     found = _TERMINATION.get(condition, Termination.UNKNOWN)
-    return Termination.NODE_LIMIT if found is Termination.ITERATION_LIMIT and program.is_mip else found
+    return (
+        Termination.NODE_LIMIT if found is Termination.ITERATION_LIMIT and program.is_mip else found
+    )
 
 
 def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
@@ -666,7 +775,9 @@ def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
     model.x = pyo.Var(columns)
     variables = [model.x[j] for j in columns]
     ends = _bounds(program.col_lower), _bounds(program.col_upper)
-    for variable, low, high, whole in zip(variables, *ends, program.integrality.tolist(), strict=True):
+    for variable, low, high, whole in zip(
+        variables, *ends, program.integrality.tolist(), strict=True
+    ):
         variable.setlb(low)
         variable.setub(high)
         if whole:
@@ -683,10 +794,14 @@ def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
                 model.never = pyo.Var(bounds=(0, 0))
                 model.rows.add(model.never == 1)
         else:
-            body = LinearExpression(constant=0, linear_coefs=values, linear_vars=[variables[j] for j in places])
+            body = LinearExpression(
+                constant=0, linear_coefs=values, linear_vars=[variables[j] for j in places]
+            )
             rows.append(model.rows.add((least, body, most) if least != most else (body == least)))
     costs = [(value, variables[j]) for j, value in enumerate(program.c.tolist()) if value]
-    body = LinearExpression(constant=0, linear_coefs=[c for c, _ in costs], linear_vars=[v for _, v in costs])
+    body = LinearExpression(
+        constant=0, linear_coefs=[c for c, _ in costs], linear_vars=[v for _, v in costs]
+    )
     model.objective = pyo.Objective(expr=body if costs else 0.0, sense=pyo.minimize)
     if not program.is_mip:
         model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
@@ -729,12 +844,17 @@ def _with_highs(
         raw.x = _values(program, variables)
         if termination is Termination.OPTIMAL and not program.is_mip:
             duals = results.solution_loader.get_duals([row for row in rows if row is not None])
-            raw.row_duals = np.array([0.0 if row is None else duals[row] for row in rows], dtype=float)
+            raw.row_duals = np.array(
+                [0.0 if row is None else duals[row] for row in rows], dtype=float
+            )
     return raw
 
 
 def _values(program: Program, variables: list[Any]) -> np.ndarray:
     """Return the loaded values; a variable that no row and no cost mentions does not reach the solver."""
     anywhere = np.clip(0.0, program.col_lower, program.col_upper)
-    values = [anywhere[j] if variable.value is None else variable.value for j, variable in enumerate(variables)]
+    values = [
+        anywhere[j] if variable.value is None else variable.value
+        for j, variable in enumerate(variables)
+    ]
     return np.array(values, dtype=float)

@@ -1,11 +1,12 @@
 """Equilibration by powers of two: exact, and undone exactly.
 
-Solvers measure feasibility in absolute numbers and drop tiny coefficients. A cluster given in bytes or in petabytes
-must come out the same, so every back end that works with absolute tolerances gets numbers of about 1.
+Solvers measure feasibility in absolute numbers and drop tiny coefficients. A cluster given in bytes
+or in petabytes must come out the same, so every back end that works with absolute tolerances gets
+numbers of about 1.
 
-Integer programs keep their columns: beside a big M, a column divided by its root is below a solver's tolerance. Their
-rows and costs are multiplied by what brings 1 between the smallest and the largest of their numbers, and stay as they
-are written where 1 is between them already.
+Integer programs keep their columns: beside a big M, a column divided by its root is below a
+solver's tolerance. Their rows and costs are multiplied by what brings 1 between the smallest and
+the largest of their numbers, and stay as they are written where 1 is between them already.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Scaling:
         """Return bounds of rows as the solver is to see them."""
         return bounds * (self.rows[rows] * self.rhs)
 
-    def column_bounds(self, bounds: np.ndarray, columns: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def column_bounds(
+        self, bounds: np.ndarray, columns: np.ndarray | slice = slice(None)
+    ) -> np.ndarray:
         """Return bounds of columns as the solver is to see them."""
         return bounds * (self.rhs / self.columns[columns])
 
@@ -68,7 +71,9 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     """
     A = program.A
     bound = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
-    magnitude = np.where(bound[A.indices], abs(A.data), 0.0)  # a row without sides is nobody's measure
+    magnitude = np.where(
+        bound[A.indices], abs(A.data), 0.0
+    )  # a row without sides is nobody's measure
     bounds = finite_size(program.row_lower, program.row_upper)
     bounds = bounds * (largest_of(magnitude, A.indices, program.n_rows) > 0)
     rows, columns, rhs = np.ones(program.n_rows), np.ones(program.n_columns), 1.0
@@ -82,7 +87,8 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         data = A.data * scaling.rows[row_of]
         _refuse_extremes(program, scaling, data, row_of, column_of)
         return scaling, data
-    # geometric mean of smallest and largest entry of each line: what keeps entries away from both 0 and infinity
+    # geometric mean of smallest and largest entry of each line: what keeps entries away from both 0
+    # and infinity
     for _ in range(_PASSES):
         rows = 1.0 / _middle(magnitude * columns[column_of], row_of, program.n_rows)
         columns = 1.0 / _middle(magnitude * rows[row_of], column_of, program.n_columns)
@@ -139,9 +145,13 @@ def _refuse_extremes(
 ) -> None:
     tiny = np.flatnonzero((abs(data) <= SMALLEST_COEFFICIENT) & (data != 0))
     if tiny.size:
-        row, column = _name(program.row_names, row_of[tiny[0]]), _name(program.column_names, column_of[tiny[0]])
+        row, column = (
+            _name(program.row_names, row_of[tiny[0]]),
+            _name(program.column_names, column_of[tiny[0]]),
+        )
         raise UnsupportedError(
-            f"{tiny.size} coefficients of {program.name!r} are too small beside the others of their row and column for "
+            f"{tiny.size} coefficients of {program.name!r} are too small beside the others of "
+            "their row and column for "
             f"floating-point solvers (first: {column} in {row}, {program.A.data[tiny[0]]:.3g}); "
             "set demands that do not matter to 0, or choose units nearer to each other"
         )
@@ -154,6 +164,7 @@ def _refuse_extremes(
             if huge.size:
                 name = _name(getattr(program, f"{what}_names"), huge[0])
                 raise UnsupportedError(
-                    f"the bound of {what} {name} of {program.name!r} is too large beside the others; use infinity for "
+                    f"the bound of {what} {name} of {program.name!r} is too large beside the "
+                    "others; use infinity for "
                     "'no bound', or other units"
                 )

@@ -42,7 +42,17 @@ class Scip(BaseBackend):
     package = "pyscipopt"
     install = 'pip install "fairlp[scip]"'
     integrality_tolerance = ACCEPTED
-    honours = frozenset({*_PARAMETERS, "primal_tolerance", "dual_tolerance", "verbose", "log_file", "start", "extra"})
+    honours = frozenset(
+        {
+            *_PARAMETERS,
+            "primal_tolerance",
+            "dual_tolerance",
+            "verbose",
+            "log_file",
+            "start",
+            "extra",
+        }
+    )
 
     def __init__(self, name: str = "scip") -> None:
         self.name = name
@@ -69,12 +79,25 @@ class Scip(BaseBackend):
         model.optimizeNogil()
         seconds = perf_counter() - begin
         status = model.getStatus()
-        raw = Raw(_TERMINATION.get(status, Termination.UNKNOWN), status, seconds=seconds, method="branch and cut")
-        if model.getNSols() > 0 and raw.termination not in (Termination.UNBOUNDED, Termination.INFEASIBLE):
+        raw = Raw(
+            _TERMINATION.get(status, Termination.UNKNOWN),
+            status,
+            seconds=seconds,
+            method="branch and cut",
+        )
+        if model.getNSols() > 0 and raw.termination not in (
+            Termination.UNBOUNDED,
+            Termination.INFEASIBLE,
+        ):
             some = model.getSols()[: max(options.pool or 1, 1)]
-            points = [np.array([model.getSolVal(one, variable) for variable in variables]) for one in some]
+            points = [
+                np.array([model.getSolVal(one, variable) for variable in variables]) for one in some
+            ]
             raw.x, raw.pool = points[0], points if options.pool else ()
-        if program.is_mip and raw.termination not in (Termination.UNBOUNDED, Termination.INFEASIBLE):
+        if program.is_mip and raw.termination not in (
+            Termination.UNBOUNDED,
+            Termination.INFEASIBLE,
+        ):
             raw.bound = model.getDualbound()
         return raw
 
@@ -116,7 +139,9 @@ def _load(model: Any, program: Program) -> list[Any]:
             if low > 0 or high < 0:  # an empty row that cannot hold
                 model.addCons(model.addVar(lb=0, ub=0) == 1)
             continue
-        body = quicksum(value * variables[place] for place, value in zip(places, values, strict=True))
+        body = quicksum(
+            value * variables[place] for place, value in zip(places, values, strict=True)
+        )
         if low == high:
             model.addCons(body == low)
         elif not (math.isinf(low) or math.isinf(high)):

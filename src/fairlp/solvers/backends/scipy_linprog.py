@@ -39,7 +39,9 @@ class Scipy(BaseBackend):
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise with ``linprog``, or with ``milp`` where variables are integer."""
         if program.is_mip:
-            limits = given(options, time_limit="time_limit", mip_gap="mip_rel_gap", node_limit="node_limit")
+            limits = given(
+                options, time_limit="time_limit", mip_gap="mip_rel_gap", node_limit="node_limit"
+            )
             refuse_iterations(self.name, options)
         else:
             limits = given(options, time_limit="time_limit", iteration_limit="maxiter")
@@ -68,7 +70,11 @@ def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Ra
         b_eq=low[equal] if len(equal) else None,
         bounds=np.column_stack([program.col_lower, program.col_upper]),
         method=method,
-        options={"primal_feasibility_tolerance": primal, "dual_feasibility_tolerance": dual, **settings},
+        options={
+            "primal_feasibility_tolerance": primal,
+            "dual_feasibility_tolerance": dual,
+            **settings,
+        },
     )
     raw = Raw(_termination(answer), answer.message, seconds=perf_counter() - begin, method=method)
     if answer.status == 0:
@@ -90,7 +96,9 @@ def _milp(program: Program, settings: dict[str, Any]) -> Raw:
         program.c,
         integrality=program.integrality,
         bounds=Bounds(program.col_lower, program.col_upper),
-        constraints=LinearConstraint(program.A, program.row_lower, program.row_upper) if program.n_rows else None,
+        constraints=LinearConstraint(program.A, program.row_lower, program.row_upper)
+        if program.n_rows
+        else None,
         options={"mip_rel_gap": 0.0, **settings},
     )
     x = None if answer.x is None else np.asarray(answer.x, dtype=float)

@@ -1,10 +1,11 @@
 """A weighted sum of logarithms and powers on any LP solver: linear programs with tangents, and a certified gap.
 
-Each argument z of a term is cut into segments: on segment s, the term is replaced from above by its tangent at a point
-p_s, so that z = Σ_s u_s with 0 ≤ u_s ≤ (length of segment s) and the objective grows by u_s·p_s^(−α): u_s/p_s for a
-logarithm. The linear program bounds the true optimum from above, its point gives a value from below. The grid of
-tangents is then drawn around the point sixteen times finer (or wider again, where the point lies at its edge), until
-the two meet. Each program is solved afresh, because its segments need other scales than the last one's.
+Each argument z of a term is cut into segments: on segment s, the term is replaced from above by its
+tangent at a point p_s, so that z = Σ_s u_s with 0 ≤ u_s ≤ (length of segment s) and the objective
+grows by u_s·p_s^(−α): u_s/p_s for a logarithm. The linear program bounds the true optimum from
+above, its point gives a value from below. The grid of tangents is then drawn around the point
+sixteen times finer (or wider again, where the point lies at its edge), until the two meet. Each
+program is solved afresh, because its segments need other scales than the last one's.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ...models.programs.solution import Backend, Options, Solution, Termination,
 from ...tolerances import ACCEPTED, CONVEX_POINT, FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .base import reduced_costs, sign
 
-#: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
-#: grid, in logarithms.
+#: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and
+#: widest half-width of the grid, in logarithms.
 _POINTS, _MOST, _WIDEST = 32, 80, 12.0
 #: Grids are never finer than the solvers' own tolerance.
 _FINEST = SOLVER_TIGHTEST
@@ -42,7 +43,9 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
     logs = program.logs
     assert logs is not None
     if program.is_mip:
-        raise UnsupportedError(f"{program.name!r}: tangents of logarithms are for continuous variables")
+        raise UnsupportedError(
+            f"{program.name!r}: tangents of logarithms are for continuous variables"
+        )
     begin = perf_counter()
     first = _positive_point(backend, program, options)
     if isinstance(first, Solution):
@@ -51,7 +54,9 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
     widest = _WIDEST / np.maximum(logs.alpha, 1.0)
     center, width = np.log(first), widest
     spent, best, bound, scale = 0.0, -np.inf, np.inf, 1.0
-    found: list[tuple[float, float, Solution]] = []  # error of the optimality conditions, value, answer
+    found: list[
+        tuple[float, float, Solution]
+    ] = []  # error of the optimality conditions, value, answer
     for step in range(1, _MOST + 1):
         if options.time_limit is not None and perf_counter() - begin >= options.time_limit:
             return _stopped(program, backend, _best(found), Termination.TIME_LIMIT, spent, step)
@@ -67,7 +72,9 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         if not solution.status.is_optimal or solution.x is None:
             if found and bound - best <= VERIFIED * scale:
                 break  # the last digits are beyond the solver
-            return _stopped(program, backend, _best(found), solution.status.termination, spent, step)
+            return _stopped(
+                program, backend, _best(found), solution.status.termination, spent, step
+            )
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
         z = logs.arguments(x)
@@ -106,15 +113,23 @@ def _last_digits(
     programs: int,
 ) -> Solution:
     """Return the answer of the least error where the gap did not quite close; raise when none is good enough."""
-    good = [entry for entry in found if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONVEX_POINT]
+    good = [
+        entry
+        for entry in found
+        if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONVEX_POINT
+    ]
     if good:
         return min(good, key=lambda entry: entry[0])[2]
     words = "what some terms are worth is below the tolerance of the solver"
     if found:
         error = min(error for error, _, _ in found)
-        words = f"a relative gap of {(bound - best) / scale:.1e} and optimality conditions off by {error:.1e}"
+        words = (
+            f"a relative gap of {(bound - best) / scale:.1e} and optimality conditions off by "
+            f"{error:.1e}"
+        )
     raise NotConvergedError(
-        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs: {words}; use a back end with "
+        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs: {words}; "
+        "use a back end with "
         "logarithms and powers (solver='interior-point' or 'cvxpy:CLARABEL')"
     )
 
@@ -136,11 +151,15 @@ def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]
     kinks = grid[:, :-1] * _meeting(np.diff(np.log(grid), axis=1), logs.alpha[:, None])
     ends = np.column_stack([np.zeros(len(grid)), kinks, np.full(len(grid), np.inf)])
     lengths = np.diff(ends, axis=1).reshape(-1)
-    costs = np.concatenate([program.c, (logs.weights[:, None] * grid ** -logs.alpha[:, None]).reshape(-1)])
+    costs = np.concatenate(
+        [program.c, (logs.weights[:, None] * grid ** -logs.alpha[:, None]).reshape(-1)]
+    )
     count, size = len(grid), len(lengths)
     of = np.repeat(np.arange(count), _POINTS)  # the logarithm that a segment belongs to
     segments = csc_array((-np.ones(size), of, np.arange(size + 1)), shape=(count, size))
-    return kinks, _extended(program, logs.A, segments, -logs.constant, costs, lengths, program.sense)
+    return kinks, _extended(
+        program, logs.A, segments, -logs.constant, costs, lengths, program.sense
+    )
 
 
 def _meeting(steps: np.ndarray, alpha: np.ndarray) -> np.ndarray:
@@ -162,11 +181,20 @@ def _positive_point(backend: Backend, program: Program, options: Options) -> np.
 
     logs = program.logs
     assert logs is not None
-    size = np.asarray(abs(logs.A).max(axis=1).todense() if logs.A.nnz else np.zeros(len(logs.weights))).reshape(-1)
+    size = np.asarray(
+        abs(logs.A).max(axis=1).todense() if logs.A.nnz else np.zeros(len(logs.weights))
+    ).reshape(-1)
     size = np.where(size > 0, size, 1.0)
     costs = np.r_[np.zeros(program.n_columns), 1.0]
     auxiliary = _extended(
-        program, logs.A, csc_array(-size[:, None]), -logs.constant, costs, np.ones(1), "max", equal=False
+        program,
+        logs.A,
+        csc_array(-size[:, None]),
+        -logs.constant,
+        costs,
+        np.ones(1),
+        "max",
+        equal=False,
     )
     solution = backend.solve(auxiliary, options)
     if not solution.status.is_optimal or solution.x is None:
@@ -205,13 +233,24 @@ def _extended(
         col_lower=np.concatenate([program.col_lower, np.zeros(new)]),
         col_upper=np.concatenate([program.col_upper, upper]),
         integrality=np.concatenate([program.integrality, np.zeros(new, dtype=np.uint8)]),
-        rows=(*program.rows, Block("argument", (("k", pd.RangeIndex(count)),), n_rows, n_rows + count)),
-        columns=(*program.columns, Block("segment", (("s", pd.RangeIndex(new)),), n_columns, n_columns + new)),
+        rows=(
+            *program.rows,
+            Block("argument", (("k", pd.RangeIndex(count)),), n_rows, n_rows + count),
+        ),
+        columns=(
+            *program.columns,
+            Block("segment", (("s", pd.RangeIndex(new)),), n_columns, n_columns + new),
+        ),
     )
 
 
 def _final(
-    program: Program, backend: Backend, x: np.ndarray, duals: np.ndarray | None, seconds: float, programs: int
+    program: Program,
+    backend: Backend,
+    x: np.ndarray,
+    duals: np.ndarray | None,
+    seconds: float,
+    programs: int,
 ) -> Solution:
     return solution_at(
         program,
@@ -228,7 +267,12 @@ def _final(
 
 
 def _stopped(
-    program: Program, backend: Backend, last: Solution | None, why: Termination, seconds: float, programs: int
+    program: Program,
+    backend: Backend,
+    last: Solution | None,
+    why: Termination,
+    seconds: float,
+    programs: int,
 ) -> Solution:
     """Return what there is when the series ends early: the best feasible point, never called optimal."""
     x = None if last is None else last.x
@@ -237,4 +281,14 @@ def _stopped(
     if why is Termination.OPTIMAL or (bounded and why is Termination.UNBOUNDED):
         why = Termination.UNKNOWN
     message = f"stopped after {programs} linear programs with tangents: {why.value}"
-    return solution_at(program, why, message, backend.name, x, None, None, times={"solve": seconds}, method="tangents")
+    return solution_at(
+        program,
+        why,
+        message,
+        backend.name,
+        x,
+        None,
+        None,
+        times={"solve": seconds},
+        method="tangents",
+    )

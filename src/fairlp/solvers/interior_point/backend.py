@@ -1,12 +1,14 @@
 """The interior-point method as a back end: programs of users who share servers; HiGHS solves all others.
 
-Sifting. A vertex uses at most as many pairs as there are users and resources of servers; an interior point uses all.
-From 150,000 pairs on, where everybody demands everything and may run everywhere (so that one round decides), the method
-stops at a rough point of all pairs. It goes on with the fifth of the users of every server that are of least cost above
-worth, and from a better point with the twentieth, at a fraction of the cost. Both are left alone where few pairs have
-too little of what is given out. The prices of the end bound the level of all pairs, each user's value lowered to its
-lowest cost. Pairs that are worth more than they cost come in, the worst of every server, until that bound is as tight
-as any optimum's. 1,000 × 1,000 takes less than half of the time so.
+Sifting. A vertex uses at most as many pairs as there are users and resources of servers; an
+interior point uses all. From 150,000 pairs on, where everybody demands everything and may run
+everywhere (so that one round decides), the method stops at a rough point of all pairs. It goes on
+with the fifth of the users of every server that are of least cost above worth, and from a better
+point with the twentieth, at a fraction of the cost. Both are left alone where few pairs have too
+little of what is given out. The prices of the end bound the level of all pairs, each user's value
+lowered to its lowest cost. Pairs that are worth more than they cost come in, the worst of every
+server, until that bound is as tight as any optimum's. 1,000 × 1,000 takes less than half of the
+time so.
 """
 
 from __future__ import annotations
@@ -44,14 +46,16 @@ from .pricing import PricingSession
 from .region import Region, places
 from .structure import Structure
 
-# Sifting (Bixby et al., 1992): where there are very many pairs, the optimum of few of them, proved for all.
+# Sifting (Bixby et al., 1992): where there are very many pairs, the optimum of few of them, proved
+# for all.
 
-#: From so many pairs on it is quicker. The parts of the users that every server keeps, at least so many for each
-#: resource, and the servers that every user keeps; the part of what is given out that they must have at least; how
-#: often pairs come in, at most.
+#: From so many pairs on it is quicker. The parts of the users that every server keeps, at least so
+#: many for each resource, and the servers that every user keeps; the part of what is given out that
+#: they must have at least; how often pairs come in, at most.
 MANY, _PARTS, _LEAST, _SERVERS, _COVERED, _ROUNDS = 150_000, (0.2, 0.05), 16, 4, 0.7, 4
-#: A start on few pairs: what values that are above their lowest cost become, as a part of it; how often tasks are
-#: brought to what users had and servers gave out, by a factor of at most so much; t, as a part of the smallest level.
+#: A start on few pairs: what values that are above their lowest cost become, as a part of it; how
+#: often tasks are brought to what users had and servers gave out, by a factor of at most so much;
+#: t, as a part of the smallest level.
 _BELOW, _BALANCED, _MORE, _NEAR = 0.99, 4, 4.0, 0.95
 
 
@@ -74,7 +78,9 @@ def sifted(problem: Problem, deadline: float, threads: int) -> method.FinalPoint
         return method.solve(problem, deadline, threads, point.at)
 
 
-def _sifted(problem: Problem, point: method.FinalPoint, deadline: float, threads: int) -> method.FinalPoint | None:
+def _sifted(
+    problem: Problem, point: method.FinalPoint, deadline: float, threads: int
+) -> method.FinalPoint | None:
     """Go on from a point of all pairs with fewer and fewer of them."""
     region, kept, at, steps = problem.region, problem.region.there, point.at, point.iterations
     for part, within in zip(_PARTS, (*INTERIOR_EARLY[1:], 0.0), strict=True):
@@ -91,7 +97,9 @@ def _sifted(problem: Problem, point: method.FinalPoint, deadline: float, threads
                 break
             gap = _missing(problem, at)
             if gap <= method.NEARLY * SETTLED:
-                return method.FinalPoint(replace(at, z=np.maximum(at.z, 0.0)), max(found.error, gap), steps)
+                return method.FinalPoint(
+                    replace(at, z=np.maximum(at.z, 0.0)), max(found.error, gap), steps
+                )
             above = np.where(kept, np.inf, at.z / region.costs(at.p))
             kept = kept | (_least(above, max(each // 3, 1)) & (above < 0))
     raise NotConvergedError(f"pairs came in for {_ROUNDS} rounds and more")
@@ -111,7 +119,10 @@ def _restricted(problem: Problem, kept: np.ndarray) -> Problem:
     if user is None:
         raise NotConvergedError("most pairs came in")
     there = np.take_along_axis(kept, user, axis=1)
-    return Problem(Region(whole.demands, whole.capacities, None if there.all() else there, user=user), problem.rows)
+    return Problem(
+        Region(whole.demands, whole.capacities, None if there.all() else there, user=user),
+        problem.rows,
+    )
 
 
 def _all_pairs(problem: Problem, part: Region, at: Step) -> Step:
@@ -119,13 +130,16 @@ def _all_pairs(problem: Problem, part: Region, at: Step) -> Step:
     assert part.user is not None
     x = np.zeros(problem.region.shape[:2])
     np.put_along_axis(x, part.user, np.where(part.there, at.x, 0.0), axis=1)
-    return replace(at, x=x, z=problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v)))
+    return replace(
+        at, x=x, z=problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v))
+    )
 
 
 def _start(problem: Problem, at: Step, few: Problem) -> Step:
     """Return a point on few pairs where users have what they have at a point of all, as far as servers allow it.
 
-    Users' values are lowered to what their pairs cost, and pairs that were not used are as central as the others.
+    Users' values are lowered to what their pairs cost, and pairs that were not used are as central
+    as the others.
     """
     part, rows, total = few.region, few.rows, problem.region.totals(at.x)
     assert part.user is not None
@@ -151,7 +165,9 @@ def _lowered(problem: Problem, dear: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the parts of users' values by which they are above the lowest costs."""
     worth = problem.by_user(-problem.rows.sign * v)
     lower = np.maximum(-problem.region.lowest(dear), 0.0)
-    parts: np.ndarray = np.minimum(np.divide(lower, worth, out=np.ones_like(worth), where=worth > 0), 1.0)
+    parts: np.ndarray = np.minimum(
+        np.divide(lower, worth, out=np.ones_like(worth), where=worth > 0), 1.0
+    )
     return parts
 
 
@@ -161,9 +177,11 @@ def _missing(problem: Problem, at: Step) -> float:
     return float(max(1.0 - problem.rows.slope @ (at.v * kept), 0.0))
 
 
-# The last digits of a concave optimum: Newton's method on the columns in use and the rows that are full.
+# The last digits of a concave optimum: Newton's method on the columns in use and the rows that are
+# full.
 
-#: A point that is not sharpened is taken where its gap is less by this factor: its rows hold less exactly.
+#: A point that is not sharpened is taken where its gap is less by this factor: its rows hold less
+#: exactly.
 _LESS_SHARP = 10.0
 #: More unknowns than that are left as they are: least squares cost their cube.
 MOST_UNKNOWNS = 600
@@ -177,8 +195,8 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
     Parameters
     ----------
     program : Program
-        A maximum of logarithms and powers of columns of their own, all at least 0, with rows ``≤`` only; others are
-        left as they are.
+        A maximum of logarithms and powers of columns of their own, all at least 0, with rows ``≤``
+        only; others are left as they are.
     x, duals : ndarray
         Near the optimum; duals ∂objective/∂right-hand side.
     """
@@ -193,11 +211,15 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
     if found is None:
         return x, duals
     before, after = certify(program, x, duals), certify(program, *found)
-    better = after.is_optimal and max(after.gap or 0.0, after.dual_residual or 0.0) <= (before.gap or 0.0)
+    better = after.is_optimal and max(after.gap or 0.0, after.dual_residual or 0.0) <= (
+        before.gap or 0.0
+    )
     return found if better else (x, duals)
 
 
-def _newton(system: _System, x: np.ndarray, duals: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def _newton(
+    system: _System, x: np.ndarray, duals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return point and duals by Newton's method; None where all is clear, or nothing was found."""
     prices = system.with_limits(x, duals)
     told = system.told(x, prices)
@@ -212,11 +234,17 @@ def _newton(system: _System, x: np.ndarray, duals: np.ndarray) -> tuple[np.ndarr
 def _suits(program: Program, logs: LogTerms) -> bool:
     """Whether it is a maximum of increasing functions of columns of their own, with nothing but upper bounds."""
     plain = program.sense == "max" and not program.c.any() and not logs.constant.any()
-    own = len(np.unique(logs.A.indices)) == logs.A.nnz and (logs.A.data > 0).all() and (logs.weights > 0).all()
+    own = (
+        len(np.unique(logs.A.indices)) == logs.A.nnz
+        and (logs.A.data > 0).all()
+        and (logs.weights > 0).all()
+    )
     bounds = not program.col_lower.any() and not np.isfinite(program.row_lower).any()
     # nobody runs where something is lacking: those columns are fixed at 0, or not there
     lacking = program.A[np.flatnonzero(program.row_upper <= 0)]
-    return bool(plain and own and bounds and not lacking[:, np.flatnonzero(program.col_upper > 0)].nnz)
+    return bool(
+        plain and own and bounds and not lacking[:, np.flatnonzero(program.col_upper > 0)].nnz
+    )
 
 
 @dataclass(frozen=True)
@@ -257,7 +285,8 @@ class _System:
     def told(self, x: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return which columns are in use and which rows are full, by a point nearby; None where all is clear.
 
-        A column is in use when it is more of its user than it loses; a row is full when its price exceeds its slack.
+        A column is in use when it is more of its user than it loses; a row is full when its price
+        exceeds its slack.
         """
         units = self.units(x)
         part, loss = x[self.kept] / units.column, abs((self.A.T @ prices) / units.gradient - 1.0)
@@ -283,14 +312,21 @@ class _System:
                 return None
             units = self.units(at)
             gradient, unit, price = units.gradient[used], units.column[used], units.price[full]
-            off = np.concatenate([(rows.T @ costs[full]) / gradient - 1.0, 1.0 - rows @ at[columns] / self.bound[full]])
+            off = np.concatenate(
+                [
+                    (rows.T @ costs[full]) / gradient - 1.0,
+                    1.0 - rows @ at[columns] / self.bound[full],
+                ]
+            )
             error = float(abs(off).max(initial=0.0))
             if error >= best / 2:
                 break
             best = error
             across = -(rows * price[:, None]).T / gradient[:, None]
             down = rows * unit / self.bound[full][:, None]
-            matrix = np.block([[self._curved(at, used, units), across], [down, np.zeros((len(full), len(full)))]])
+            matrix = np.block(
+                [[self._curved(at, used, units), across], [down, np.zeros((len(full), len(full)))]]
+            )
             step = lstsq(matrix, off, cond=SETTLED, lapack_driver="gelsy", check_finite=False)[0]
             at[columns] += unit * step[: len(used)]
             costs[full] += price * step[len(used) :]
@@ -301,14 +337,18 @@ class _System:
         z = self.logs.arguments(x)
         scaled = self.L[:, used].toarray() * units.column[used]
         curvature = -self.logs.alpha * self.logs.slopes(z) / z
-        changes: np.ndarray = (scaled.T * curvature) @ scaled / (units.gradient * units.column)[used][:, None]
+        changes: np.ndarray = (
+            (scaled.T * curvature) @ scaled / (units.gradient * units.column)[used][:, None]
+        )
         return changes
 
 
-#: A price is clear when it is that many times the largest that somebody who can be raised could have.
+#: A price is clear when it is that many times the largest that somebody who can be raised could
+#: have.
 _CLEAR = 100.0
-#: In a series, terms of the next program are so near that its optimum is found from the last one's: α differs by this
-#: factor at most (measured: ``benchmarks/frontier.py --series``; by more, the start fails now and then).
+#: In a series, terms of the next program are so near that its optimum is found from the last one's:
+#: α differs by this factor at most (measured: ``benchmarks/frontier.py --series``; by more, the
+#: start fails now and then).
 _APART = 1.75
 
 
@@ -352,20 +392,34 @@ class InteriorPoint(BaseBackend):
                 if self.vertex and program.logs is None and solution.status.is_optimal:
                     ended = on_columns(program, options, solution).solve()
                     iterations = {**solution.iterations, **ended.iterations}
-                    solution = replace(ended, solver=self.name, iterations=iterations, method="interior point, vertex")
+                    solution = replace(
+                        ended,
+                        solver=self.name,
+                        iterations=iterations,
+                        method="interior point, vertex",
+                    )
                 return solution, None if point is None else (structure, point)
             except NotConvergedError as error:
                 reason = str(error)
-        left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
+        left = (
+            None
+            if options.time_limit is None
+            else max(options.time_limit - (perf_counter() - begin), 0.0)
+        )
         try:
             solution = solve_on(Highs(), program, replace(options, time_limit=left, device=None))
         except NotConvergedError as error:
             words = (
-                "nor did HiGHS with tangents; try solver='cvxpy:CLARABEL', or weights and powers that are less apart"
+                "nor did HiGHS with tangents; try solver='cvxpy:CLARABEL', or weights and powers "
+                "that are less apart"
             )
-            raise NotConvergedError(f"{self.name} did not solve {program.name!r}: {reason}, {words}") from error
+            raise NotConvergedError(
+                f"{self.name} did not solve {program.name!r}: {reason}, {words}"
+            ) from error
         status = replace(solution.status, message=f"{solution.status.message} (by HiGHS: {reason})")
-        return replace(solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}"), None
+        return replace(
+            solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}"
+        ), None
 
     def session(self, program: Program, options: Options) -> InteriorPointSession:
         """Load a program for a series of solves."""
@@ -378,14 +432,18 @@ class InteriorPoint(BaseBackend):
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
         series = None if structure.problem.has_level else _SERIES.get()
-        point = solve_near(structure, near if series is None else series.near(structure), deadline, options)
+        point = solve_near(
+            structure, near if series is None else series.near(structure), deadline, options
+        )
         if series is not None and point is not None:
             series.keep(structure, point)
         solved = perf_counter()
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
             words = f"a time limit of {options.time_limit:g} s was reached"
-            none = solution_at(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
+            none = solution_at(
+                program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds
+            )
             return none, None
         solution, certificate = self.answer(structure, point.at, point, seconds)
         return solution, replace(point, gap=certificate.gap or 0.0)
@@ -410,13 +468,16 @@ class InteriorPoint(BaseBackend):
             method="interior point",
         )
         certificate = solution.verify()
-        # on a face the prices of earlier rounds carry their gaps over: the rounds measure what that does to levels
+        # on a face the prices of earlier rounds carry their gaps over: the rounds measure what that
+        # does to levels
         on_face = structure.problem.face is not None
         proved = certificate.is_within(INTERIOR_ROUGH) if on_face else certificate.is_optimal
         carried = on_face and (certificate.objective_gap or 0.0) > INTERIOR_ROUGH
         rough = point.error > ACCEPTED and (certificate.gap or 0.0) > ACCEPTED
         if not proved or carried or rough:
-            raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
+            raise NotConvergedError(
+                f"the interior-point method's answer is not proved: {certificate}"
+            )
         return solution, certificate
 
 
@@ -452,7 +513,11 @@ class Series:
     def keep(self, structure: Structure, point: method.FinalPoint) -> None:
         """Keep the point on the way, for the next program."""
         early, self.alpha = point.early, _steepest(structure)
-        self.last = None if early is None else Near(replace(point, at=early, early=None), structure.level_unit)
+        self.last = (
+            None
+            if early is None
+            else Near(replace(point, at=early, early=None), structure.level_unit)
+        )
 
 
 def _steepest(structure: Structure) -> float:
@@ -474,12 +539,16 @@ def in_series() -> Iterator[None]:
         _SERIES.reset(token)
 
 
-def solve_near(structure: Structure, near: Near | None, deadline: float, options: Options) -> method.FinalPoint | None:
+def solve_near(
+    structure: Structure, near: Near | None, deadline: float, options: Options
+) -> method.FinalPoint | None:
     """Return the optimum, found from a point near it where there is one and that leads there."""
     start = None if near is None else near.of(structure)
     if start is not None:
         with suppress(NotConvergedError):
-            point = method.solve(structure.problem, deadline, options.threads or 1, start.at, device=options.device)
+            point = method.solve(
+                structure.problem, deadline, options.threads or 1, start.at, device=options.device
+            )
             if point is None or point.error <= method.NEARLY * SETTLED:
                 return point
     if options.device is None and suits(structure.problem):
@@ -491,9 +560,9 @@ def solve_near(structure: Structure, near: Near | None, deadline: float, options
 class InteriorPointSession(ProgramSession):
     """A series of solves: by interior points while those tell all that a leximin asks, then on the columns that matter.
 
-    Where somebody can still be raised, another round follows: on the optimal face of this one (:mod:`.face`) where the
-    interior optimum tells clearly what that is. Elsewhere it depends on the last digits: a vertex is found, and the
-    rounds go on from there.
+    Where somebody can still be raised, another round follows: on the optimal face of this one
+    (:mod:`.face`) where the interior optimum tells clearly what that is. Elsewhere it depends on
+    the last digits: a vertex is found, and the rounds go on from there.
     """
 
     backend: InteriorPoint
@@ -502,7 +571,9 @@ class InteriorPointSession(ProgramSession):
         super().__init__(backend, program, options)
         self.last: Solution | None = None
         self.part: PricingSession | None = None
-        self.ended: tuple[Structure, Step, Step] | None = None  # the last point, inside and sharpened
+        self.ended: tuple[Structure, Step, Step] | None = (
+            None  # the last point, inside and sharpened
+        )
         self.decided: Decided | None = None
         self.tried: Near | None = None
         self.near: Near | None = None
@@ -549,11 +620,19 @@ class InteriorPointSession(ProgramSession):
             if found is not None and found[0].objective is not None:
                 return found[0].objective
         self.tried = None
-        structure = Structure.of(self.program) if self.decided is None else on_face(self.program, self.decided)
+        structure = (
+            Structure.of(self.program)
+            if self.decided is None
+            else on_face(self.program, self.decided)
+        )
         if structure is None or not structure.problem.has_level:
             return None
         start = None if self.near is None else self.near.of(structure)
-        at, threads, device = None if start is None else start.at, self.options.threads or 1, self.options.device
+        at, threads, device = (
+            None if start is None else start.at,
+            self.options.threads or 1,
+            self.options.device,
+        )
         try:
             point = method.solve(structure.problem, self._deadline(), threads, at, gap, device)
         except NotConvergedError:
@@ -595,10 +674,16 @@ class InteriorPointSession(ProgramSession):
 
     def _deadline(self) -> float:
         """Return the clock's time at which a solve that begins now has to end."""
-        return np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
+        return (
+            np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
+        )
 
     def _on_face(
-        self, program: Program, decided: Decided, tried: Near | None = None, near: Near | None = None
+        self,
+        program: Program,
+        decided: Decided,
+        tried: Near | None = None,
+        near: Near | None = None,
     ) -> tuple[Solution, tuple[Structure, Step, Step]] | None:
         """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()
@@ -608,7 +693,11 @@ class InteriorPointSession(ProgramSession):
         try:
             if tried is None:
                 point = solve_near(structure, near, self._deadline(), self.options)
-                point = None if point is None else replace(point, sharp=sharpened(structure.problem, point.at))
+                point = (
+                    None
+                    if point is None
+                    else replace(point, sharp=sharpened(structure.problem, point.at))
+                )
             else:
                 point = tried.of(structure)
             if point is None:
@@ -630,7 +719,9 @@ class InteriorPointSession(ProgramSession):
             if at is None or whole is None:
                 continue
             try:
-                solution, certificate = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
+                solution, certificate = self.backend.answer(
+                    structure, whole, point, {"solve": perf_counter() - begin}
+                )
             except NotConvergedError as error:
                 reason = error
                 continue
@@ -645,14 +736,17 @@ class InteriorPointSession(ProgramSession):
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:
     """Return a session that begins at an interior optimum and ends at vertices."""
     highs = Highs()
-    return PricingSession(highs, program, replace(options, threads=None, device=None).tightened(highs), near)
+    return PricingSession(
+        highs, program, replace(options, threads=None, device=None).tightened(highs), near
+    )
 
 
 def _prices_all(solution: Solution, gap: float) -> bool:
     """Whether every row with the level has so clear a price that nobody in it can be raised by ``AGREEMENT``.
 
-    All products are gap / terms at an interior point, so that the price of a row that can be raised by that fraction of
-    the level is at most gap / (terms · AGREEMENT), when the prices, per unit of the level, sum to 1.
+    All products are gap / terms at an interior point, so that the price of a row that can be raised
+    by that fraction of the level is at most gap / (terms · AGREEMENT), when the prices, per unit of
+    the level, sum to 1.
     """
     program = solution.program
     level = np.flatnonzero(program.c)

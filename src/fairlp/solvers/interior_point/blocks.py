@@ -4,9 +4,9 @@
     −Σ_i φ[i,n]·d[n]·dp[i] + G[n]·dq[n] − g[n]·dt     = r[n]      G[n] = Σ_i ρ²[i,n]·θ[i,n] + (users' own part)
     Σ_n g[n]·dq[n] + e·dt                             = w
 
-with θ = x/z and φ = ρ·θ. Servers are eliminated, or users where they are more; a dense matrix of the others is left. It
-loses digits to cancellation near the optimum, so what it gives only begins the answer, and is refined with the
-equations themselves, which are never formed.
+with θ = x/z and φ = ρ·θ. Servers are eliminated, or users where they are more; a dense matrix of
+the others is left. It loses digits to cancellation near the optimum, so what it gives only begins
+the answer, and is refined with the equations themselves, which are never formed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from .region import Array, Region, add_blocks, add_diagonal, cholesky, dot, fact
 
 #: Refinements of one solution, at most.
 _REFINEMENTS = 4
-#: Costs in multiplications of a large matrix product: of adding one number to an element of a matrix, and of one
-#: element of a small product beside its own multiplications. At most so many elements are added one by one.
+#: Costs in multiplications of a large matrix product: of adding one number to an element of a
+#: matrix, and of one element of a small product beside its own multiplications. At most so many
+#: elements are added one by one.
 _ADD, _SMALL, _MOST = 300, 80, 2**25
 
 Step = tuple[Array, Array, float]
@@ -98,7 +99,9 @@ class _Eliminated:
     def __init__(self, region: Region, theta: Array, own: Array) -> None:
         self.region = region
         self.coupling = theta if region.contribution is None else theta * region.contribution
-        squared = self.coupling if region.contribution is None else self.coupling * region.contribution
+        squared = (
+            self.coupling if region.contribution is None else self.coupling * region.contribution
+        )
         self.diagonal = region.sums(squared) + own
 
     def towards_users(self, prices: Array) -> Array:
@@ -199,7 +202,11 @@ def _squared(region: Region, rows: np.ndarray) -> np.ndarray:
 def _blocks(region: Region, theta: Array, slack_ratio: Array) -> Array:
     """Return M[i] for every server; shape (K, R, R)."""
     xp, resources = region.xp, region.shape[2]
-    sums = theta @ region.squares if region.user is None else np.einsum("kw,kwr->kr", theta, region.products)
+    sums = (
+        theta @ region.squares
+        if region.user is None
+        else np.einsum("kw,kwr->kr", theta, region.products)
+    )
     blocks = xp.reshape(xp.take(sums, region.triangle, axis=1), (-1, resources, resources))
     each = xp.eye(resources, dtype=xp.float64, device=blocks.device)
     return blocks + slack_ratio[:, :, None] * each

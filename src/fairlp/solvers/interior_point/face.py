@@ -1,24 +1,27 @@
 """The rounds of a leximin after the first: each is solved on the optimal face of the round before.
 
-A pair is a user on a server where it may run; its reduced cost z is what a task costs there at the prices, less what it
-is worth. The row of a user says that its tasks X are at least a·t + b; its room u is how much they are above that, its
-value v the dual. A row grows while a > 0: its user still rises with the level t.
+A pair is a user on a server where it may run; its reduced cost z is what a task costs there at the
+prices, less what it is worth. The row of a user says that its tasks X are at least a·t + b; its
+room u is how much they are above that, its value v the dual. A row grows while a > 0: its user
+still rises with the level t.
 
-**What a round decides.** At an interior optimum exactly one of two numbers whose product is 0 there (x·z, s·p, u·v) is
-positive (Goldman and Tucker). So in every optimum a pair of positive reduced cost is not used, a resource with a price
-is used up, and a user with a value has just its level. The next round leaves such pairs out, and holds such capacities
-and rows with equality; the last point lies inside. Which of the two numbers is 0 is clear by many orders of magnitude
-as a rule; where it is not, nothing is decided. The next round is tried before a round counts as decided
+**What a round decides.** At an interior optimum exactly one of two numbers whose product is 0 there
+(x·z, s·p, u·v) is positive (Goldman and Tucker). So in every optimum a pair of positive reduced
+cost is not used, a resource with a price is used up, and a user with a value has just its level.
+The next round leaves such pairs out, and holds such capacities and rows with equality; the last
+point lies inside. Which of the two numbers is 0 is clear by many orders of magnitude as a rule;
+where it is not, nothing is decided. The next round is tried before a round counts as decided
 (``InteriorPointSession.leaves_open``), and what the trial finds is the answer of that next round.
 
-**Sharpening.** The method ends at a gap of ``SETTLED``, and prices of later rounds multiply that, by millions where
-many levels hang on each other. So the optimum is first moved onto its face (:func:`sharpened`), where only the rounding
-of sums is left.
+**Sharpening.** The method ends at a gap of ``SETTLED``, and prices of later rounds multiply that,
+by millions where many levels hang on each other. So the optimum is first moved onto its face
+(:func:`sharpened`), where only the rounding of sums is left.
 
-**Proof.** The dual of a row that holds with equality may be negative. To prove a round for its whole program, multiples
-of the duals of earlier rounds are added, from the last to the first, as small as make all signs right. They prove their
-own rounds, so that they add no more to the bound than their gaps. The sum is certified, its gap relative to t alone:
-what the users who stopped have may be a thousand times that.
+**Proof.** The dual of a row that holds with equality may be negative. To prove a round for its
+whole program, multiples of the duals of earlier rounds are added, from the last to the first, as
+small as make all signs right. They prove their own rounds, so that they add no more to the bound
+than their gaps. The sum is certified, its gap relative to t alone: what the users who stopped have
+may be a thousand times that.
 """
 
 from __future__ import annotations
@@ -33,10 +36,12 @@ from ...tolerances import AGREEMENT, NOISE
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .structure import Structure
 
-#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other: of pairs and
-#: capacities (a wrong one shows in the next round's certificate), and of users (who stop for good).
+#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
+#: of pairs and capacities (a wrong one shows in the next round's certificate), and of users (who
+#: stop for good).
 _CLEAR_PLACE, _CLEAR_USER = 10.0, 1e3
-#: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks do.
+#: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks
+#: do.
 _STILL, _MOVES = 2.0**-60, 2.0**-30
 #: Duals of earlier rounds are added in this multiple of what is needed.
 _AMPLE = 1.01
@@ -99,8 +104,9 @@ class Decided:
 def sharpened(problem: Problem, at: Step) -> Step | None:
     """Return an interior optimum moved onto its optimal face, where rows and reduced costs hold to the last digit.
 
-    Of two numbers whose product is to be 0, the smaller, relative to its size, becomes 0. The gap falls to the rounding
-    of sums. None where the equations cannot be factored, or users have several rows.
+    Of two numbers whose product is to be 0, the smaller, relative to its size, becomes 0. The gap
+    falls to the rounding of sums. None where the equations cannot be factored, or users have
+    several rows.
     """
     from threadpoolctl import threadpool_limits
 
@@ -117,25 +123,33 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
         p, values = np.where(full, at.p, 0.0), problem.by_user(at.v)
         worth = np.maximum(region.dearest(abs(p)), abs(values))
         part = at.x / region.at_pairs(total)
-        kept = region.there & (region.priced(p, values) <= _CLEAR_PLACE * part * region.at_pairs(worth))
+        kept = region.there & (
+            region.priced(p, values) <= _CLEAR_PLACE * part * region.at_pairs(worth)
+        )
         try:
             return _projected(problem, replace(at, p=p), kept, full, equal)
         except NotConvergedError:
             return None
 
 
-def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, equal: np.ndarray) -> Step:
+def _projected(
+    problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, equal: np.ndarray
+) -> Step:
     """Return the point of a face nearest to an optimum: on these pairs, with what is full and equal so exactly.
 
-    Two projections with one Cholesky factor: of tasks, which move in proportion to their size, so that positive ones
-    stay positive; and of prices, so that reduced costs of pairs in use are 0.
+    Two projections with one Cholesky factor: of tasks, which move in proportion to their size, so
+    that positive ones stay positive; and of prices, so that reduced costs of pairs in use are 0.
     """
     region, rows, before = problem.region, problem.rows, problem.face
     x, each = np.where(kept, at.x, 0.0), np.ones_like(equal)
     nothing = Products(np.zeros_like(x), np.zeros_like(at.s), np.zeros_like(at.u))
-    iterate = Iterate(Problem(replace(region, allowed=kept), rows, Face(full, each, at.x, at.s)), at)
+    iterate = Iterate(
+        Problem(replace(region, allowed=kept), rows, Face(full, each, at.x, at.s)), at
+    )
     still, left = _STILL + nothing.sp, np.where(full, 0.0, 1.0)
-    iterate.at = Step(np.where(kept, at.x, ABSENT), left, nothing.uv, _MOVES + nothing.xz, still, each + 0.0)
+    iterate.at = Step(
+        np.where(kept, at.x, ABSENT), left, nothing.uv, _MOVES + nothing.xz, still, each + 0.0
+    )
     iterate.factor()
     room = np.where(equal, 0.0, at.u)
     iterate.short, iterate.norm = np.where(full, region.capacities - region.given(x), 0.0), 0.0
@@ -143,10 +157,15 @@ def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, e
     step = iterate.direction(nothing, 0.0, residuals=True)
     x, t = np.maximum(x + np.where(kept, step.x, 0.0), 0.0), at.t + step.t
     costs = np.where(kept, region.priced(at.p, problem.by_user(at.v)), 0.0)
-    iterate.short, iterate.off, iterate.norm = nothing.sp, nothing.uv, 1.0 - float(rows.slope @ at.v)
+    iterate.short, iterate.off, iterate.norm = (
+        nothing.sp,
+        nothing.uv,
+        1.0 - float(rows.slope @ at.v),
+    )
     step = iterate.direction(replace(nothing, xz=-costs * iterate.at.x), 0.0, residuals=True)
     p, v = at.p + np.where(full, step.p, 0.0), at.v + step.v
-    # a user with a price pays for every pair that it uses: its value is of the size of its costs, or it is rounding
+    # a user with a price pays for every pair that it uses: its value is of the size of its costs,
+    # or it is rounding
     dearest = region.dearest(abs(p))[rows.user]
     v = np.where((dearest > 0) & (abs(v) > NOISE * dearest), v, 0.0)
     free = (False, False) if before is None else (before.full, before.equal)
@@ -186,17 +205,21 @@ def _one_floor_each(rows: UserRows, users: int) -> bool:
     return len(np.unique(rows.user)) == len(rows.user) == users and not (rows.sign > 0).any()
 
 
-def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.ndarray, np.ndarray] | None:
+def _whole(
+    structure: Structure, at: Step, before: Decided | None
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return duals of capacities and rows for the round's whole program; None where no multiple of others is enough.
 
-    Those of the face may be negative where it holds with equality. From the last round to the first, the duals of the
-    round are added in the smallest multiple that makes the signs right where it decided something.
+    Those of the face may be negative where it holds with equality. From the last round to the
+    first, the duals of the round are added in the smallest multiple that makes the signs right
+    where it decided something.
     """
     problem, region = structure.problem, structure.problem.region
     prices, values = at.p, at.v
     for layer in reversed(before.layers if before is not None else ()):
         costs, theirs = (
-            region.priced(p, problem.by_user(v)) for p, v in ((prices, values), (layer.prices, layer.values))
+            region.priced(p, problem.by_user(v))
+            for p, v in ((prices, values), (layer.prices, layer.values))
         )
         needed = 0.0
         for own, earlier, where in (
@@ -209,7 +232,10 @@ def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.n
                 if (earlier[low] <= 0).any():
                     return None
                 needed = max(needed, float((-own[low] / earlier[low]).max()))
-        prices, values = prices + _AMPLE * needed * layer.prices, values + _AMPLE * needed * layer.values
+        prices, values = (
+            prices + _AMPLE * needed * layer.prices,
+            values + _AMPLE * needed * layer.values,
+        )
     # earlier prices of those who still grow were small, but not nothing
     worth = float(problem.rows.slope @ values)
     return (np.maximum(prices, 0.0) / worth, values / worth) if worth > 0 else None

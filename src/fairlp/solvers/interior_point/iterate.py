@@ -5,9 +5,10 @@
     at the optimum   z[i,n] = d[n]·p[i] − ρ[i,n]·q[n] ≥ 0,   q[n] = −Σ_j σ[j]·v[j],   Σ_j a[j]·v[j] = 1,
                      x·z = s·p = u·v = 0
 
-A row j of user n[j] is a lower bound on X (σ = −1) or an upper one (σ = 1; then a = 0). With logarithms, maximise
-Σ e[j]·log X[n[j]] over the rows that have a weight e: there u is X itself, and u·v = e takes the place of u·v = 0.
-With powers, of slope e·X^(−α), it is u^α·v = e, solved in logarithms: α·log u + log v = log e.
+A row j of user n[j] is a lower bound on X (σ = −1) or an upper one (σ = 1; then a = 0). With
+logarithms, maximise Σ e[j]·log X[n[j]] over the rows that have a weight e: there u is X itself, and
+u·v = e takes the place of u·v = 0. With powers, of slope e·X^(−α), it is u^α·v = e, solved in
+logarithms: α·log u + log v = log e.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from .region import Array, Grouped, Region, dot, namespace, numbers
 
 #: Errors of a step's equations matter beyond this part of a slack, or of what it is to be.
 _MATTERS = 0.01
-#: How much of every server (or of an upper bound) is given out at the start; the part of its lowest price that a user
-#: has as its value; the part of the smallest X/a that t begins with.
+#: How much of every server (or of an upper bound) is given out at the start; the part of its lowest
+#: price that a user has as its value; the part of the smallest X/a that t begins with.
 _GIVEN, _VALUE, _LEVEL = 0.9, 0.5, 0.5
-#: From a point of other terms, prices are such that what is worth most beside its costs costs more by this factor.
+#: From a point of other terms, prices are such that what is worth most beside its costs costs more
+#: by this factor.
 _COVERED = 1.01
 #: With logarithms, costs at the start exceed values by this factor.
 _DEAR = 2.0
-#: What free prices cost beside their equations: small beside anything that matters, large beside rounding.
+#: What free prices cost beside their equations: small beside anything that matters, large beside
+#: rounding.
 _PROXIMAL = 2.0**-40
 #: x of a pair that does not exist: nothing, and yet something to divide by.
 ABSENT = 2.0**-600
@@ -126,7 +129,9 @@ class Step:
     def add(self, other: Step, primal: float, dual: float) -> Step:
         """Return self + other times a weight for primal (x, s, u, t) and one for dual variables (z, p, v)."""
         weights = {f.name: dual if f.name in "zpv" else primal for f in fields(Step)}
-        return Step(**{name: getattr(self, name) + w * getattr(other, name) for name, w in weights.items()})
+        return Step(
+            **{name: getattr(self, name) + w * getattr(other, name) for name, w in weights.items()}
+        )
 
 
 @dataclass
@@ -184,7 +189,13 @@ class Iterate:
 
     def measure(self) -> None:
         """Compute residuals, the mean product and the gap here (all relative)."""
-        problem, at, region, rows, xp = self.problem, self.at, self.problem.region, self.problem.rows, self.xp
+        problem, at, region, rows, xp = (
+            self.problem,
+            self.at,
+            self.problem.region,
+            self.problem.rows,
+            self.xp,
+        )
         total = problem.of_users(region.totals(at.x))
         self.short = region.capacities - region.given(at.x) - at.s
         self.off = rows.sign * (rows.bound + rows.slope * at.t - total) - at.u
@@ -193,12 +204,16 @@ class Iterate:
         self.mean = products / self.terms
         if problem.has_level:
             dual = dot(region.capacities, at.p) + dot(rows.sign * rows.bound, at.v)
-            self.gap = abs(dual - at.t) / abs(dual) if dual else np.inf  # nobody can be raised: HiGHS tells
+            self.gap = (
+                abs(dual - at.t) / abs(dual) if dual else np.inf
+            )  # nobody can be raised: HiGHS tells
         else:  # at the optimum everything given out is worth Σ e, or Σ e·u^(1−α)
             worth = self.worth(at.u)
             aside = float(xp.max(xp.where(self.barrier, 0.0, abs(at.u * at.v - worth))))
             self.gap = max(products, aside) / float(xp.sum(worth))
-            if self.has_powers:  # what is worth next to nothing is to be right, too, where floats can tell
+            if (
+                self.has_powers
+            ):  # what is worth next to nothing is to be right, too, where floats can tell
                 apart = xp.where(self.curved, abs(self.missing(at) / (at.u * at.v)), 0.0)
                 self.gap = max(self.gap, ACCEPTED * min(float(xp.max(apart)), 1.0) ** 0.5)
         costs = region.priced(at.p, self.values(at))
@@ -231,19 +246,30 @@ class Iterate:
         if self.problem.has_level:
             border = self.pull / self.stiff
             corner = dot(rows.slope * self.ratio, rows.slope - self.problem.of_users(border))
-        self.normal = NormalEquations(region, self.theta, self.slack_ratio, 1.0 / self.stiff, border, max(corner, 0.0))
+        self.normal = NormalEquations(
+            region, self.theta, self.slack_ratio, 1.0 / self.stiff, border, max(corner, 0.0)
+        )
 
     def direction(self, products: Products, aim: float, residuals: bool = False) -> Step:
         """Return the Newton step that changes the products so and, if asked, takes the residuals of the rows away.
 
-        ``aim`` is the size that products are to have, which tells how exact the step must be: errors matter beyond a
-        part of a slack, or of what it is to be.
+        ``aim`` is the size that products are to have, which tells how exact the step must be:
+        errors matter beyond a part of a slack, or of what it is to be.
         """
-        at, region, rows, face, xp = self.at, self.problem.region, self.problem.rows, self.problem.face, self.xp
+        at, region, rows, face, xp = (
+            self.at,
+            self.problem.region,
+            self.problem.rows,
+            self.problem.face,
+            self.xp,
+        )
         by_user, of_users = self.problem.by_user, self.problem.of_users
         short, off, norm = (self.short, self.off, self.norm) if residuals else (0.0, 0.0, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            slack, excess = (_MATTERS * xp.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
+            slack, excess = (
+                _MATTERS * xp.maximum(own, aim / price)
+                for own, price in ((at.s, at.p), (at.u, at.v))
+            )
             of_slack, of_price = products.sp / at.p, products.uv / at.u
             back = products.uv / (rows.alpha * at.v)
         if face is not None:
@@ -272,7 +298,8 @@ class Iterate:
         if region.allowed is not None:
             cost = xp.where(region.allowed, cost, 0.0)
         x = start - self.theta * cost
-        # the rows hold exactly, whatever the equations left, unless that would put a small slack off; costs always do
+        # the rows hold exactly, whatever the equations left, unless that would put a small slack
+        # off; costs always do
         s = _exactly(short - region.given(x), of_slack - self.slack_ratio * prices, slack)
         u = rows.sign * (rows.slope * level - of_users(region.totals(x))) + off
         v = of_price - self.ratio * u
@@ -313,7 +340,8 @@ def _start_priced(problem: Problem, near: Step) -> Step:
     unit = dot(worth, own) / dot(xp.where(terms, near.v, 0.0), own)
     v = xp.where(terms, worth, unit * near.v)
     lowest, above = region.lowest(region.costs(near.p)), rows.sign > 0
-    # who has a limit is worth no more beyond it than it costs; the prices cover what the others are worth
+    # who has a limit is worth no more beyond it than it costs; the prices cover what the others are
+    # worth
     beyond = problem.by_user(-rows.sign * v) - unit * lowest
     v = xp.where(above, v + xp.maximum(problem.of_users(beyond), 0.0), v)
     values = problem.by_user(-rows.sign * v)

@@ -3,21 +3,23 @@
 What makes it stable:
 
 * A feasible start. Everyone gets an equal part of every server, prices are uniform: all rows but lower bounds hold.
-  In a series of programs of terms (``fairlp.frontier``) it is a point of the last one, with prices raised to what
-  tasks are worth now: a half of the iterations (efficiency-and-fairness.md).
+  In a series of programs of terms (``fairlp.frontier``) it is a point of the last one, with prices
+  raised to what tasks are worth now: a half of the iterations (efficiency-and-fairness.md).
 * Rows stay exact. s and u follow from x, and z from p and q, whatever the equations left over; only where that would
-  put a tiny slack off is it taken from its product instead, and a projection brings the row right again.
+  put a tiny slack off is it taken from its product instead, and a projection brings the row right
+  again.
 * Refinement with the unformed equations. S loses digits to cancellation near the optimum. It only begins the answer;
-  errors are computed from the two rows above and solved for again, until they do not matter for any slack.
+  errors are computed from the two rows above and solved for again, until they do not matter for any
+  slack.
 * Units make every resource's total, every user's largest demand and the largest possible level 1.
 * Correctors. Mehrotra's second-order term and two of Gondzio's centrality correctors, each weighted (Colombo and
-  Gondzio) for the longest step; a short step stays away from the boundary: 14–22 iterations up to 500 × 500, 23–25 at
-  1000 × 1000, some 44 at 900 × 12,583.
+  Gondzio) for the longest step; a short step stays away from the boundary: 14–22 iterations up to
+  500 × 500, 23–25 at 1000 × 1000, some 44 at 900 × 12,583.
 
-It ends at a relative gap and residuals of ``SETTLED``, or within a hundred times that where rounding is in the
-way. What complementarity says is 0 becomes 0, overuse by rounding is taken off, and residuals and gap are computed
-afresh from the Program. Only a proved answer is returned; otherwise HiGHS solves the program, and
-``Solution.method`` and the status say so.
+It ends at a relative gap and residuals of ``SETTLED``, or within a hundred times that where
+rounding is in the way. What complementarity says is 0 becomes 0, overuse by rounding is taken off,
+and residuals and gap are computed afresh from the Program. Only a proved answer is returned;
+otherwise HiGHS solves the program, and ``Solution.method`` and the status say so.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .region import Array, Region, clip, least
 
-# Devices that the interior-point method can compute on, the way of a problem there, and of its point back.
+# Devices that the interior-point method can compute on, the way of a problem there, and of its
+# point back.
 
 #: Names of devices, of each kind.
 _EXAMPLES = ("cpu", "cuda", "cuda:1", "torch:cpu", "cupy")
@@ -76,8 +79,9 @@ def home(name: str | None) -> Home | None:
     Parameters
     ----------
     name : str or None
-        None and "cpu": NumPy; "cuda" or "cuda:1": that GPU, by PyTorch, or else by CuPy; "torch:cpu", "torch:cuda:1":
-        any device of PyTorch's that has double precision; "cupy": CuPy's current GPU.
+        None and "cpu": NumPy; "cuda" or "cuda:1": that GPU, by PyTorch, or else by CuPy;
+        "torch:cpu", "torch:cuda:1": any device of PyTorch's that has double precision; "cupy":
+        CuPy's current GPU.
 
     Raises
     ------
@@ -95,7 +99,9 @@ def home(name: str | None) -> Home | None:
         "cupy": {"cupy": None},
     }
     if kind not in choices:
-        raise UnknownNameError(f"no device {name!r}; expected one of {', '.join(map(repr, _EXAMPLES))}")
+        raise UnknownNameError(
+            f"no device {name!r}; expected one of {', '.join(map(repr, _EXAMPLES))}"
+        )
     libraries = choices[kind]
     for library, device in libraries.items():
         try:
@@ -108,17 +114,21 @@ def home(name: str | None) -> Home | None:
         except Exception as error:  # whatever comes from somebody else's driver
             words = str(error).partition("\n")[0]
             raise SolverNotAvailableError(
-                f"device {name!r}: {library} cannot use it here ({type(error).__name__}: {words}); {_INSTALL}"
+                f"device {name!r}: {library} cannot use it here ({type(error).__name__}: {words}); "
+                f"{_INSTALL}"
             ) from error
         return Home(xp, device)
     missing = " or ".join(libraries)
-    raise SolverNotAvailableError(f"device {name!r} needs {missing} and array-api-compat; {_INSTALL}")
+    raise SolverNotAvailableError(
+        f"device {name!r} needs {missing} and array-api-compat; {_INSTALL}"
+    )
 
 
 class Moved:
     """A problem on a device.
 
-    Where its pairs have places, they are spread out to servers × users there, and brought together on the way back.
+    Where its pairs have places, they are spread out to servers × users there, and brought together
+    on the way back.
     """
 
     def __init__(self, problem: Problem, there: Home) -> None:
@@ -136,7 +146,9 @@ class Moved:
 
     def back(self, step: Step) -> Step:
         """Return a point of the device's in NumPy."""
-        arrays = {f.name: self.home.back(getattr(step, f.name)) for f in fields(Step) if f.name != "t"}
+        arrays = {
+            f.name: self.home.back(getattr(step, f.name)) for f in fields(Step) if f.name != "t"
+        }
         if self.user is not None:
             arrays |= {name: np.take_along_axis(arrays[name], self.user, axis=1) for name in "xz"}
         return Step(**arrays, t=step.t)
@@ -144,7 +156,11 @@ class Moved:
     def _put(self, data: Data) -> Data:
         """Return a dataclass with its arrays on the device."""
         values = {f.name: getattr(data, f.name) for f in fields(data)}
-        moved = {name: self.home.there(one) for name, one in values.items() if isinstance(one, np.ndarray)}
+        moved = {
+            name: self.home.there(one)
+            for name, one in values.items()
+            if isinstance(one, np.ndarray)
+        }
         return type(data)(**{**values, **moved})
 
     def _spread(self, values: np.ndarray, nothing: float) -> np.ndarray:
@@ -156,20 +172,25 @@ class Moved:
         return spread
 
 
-#: Iterations at most. The part of the way to the boundary that a long step goes, and that a short step goes (its end is
-#: far from the centre). Near the optimum a long step goes further, and leaves at least the last part.
+#: Iterations at most. The part of the way to the boundary that a long step goes, and that a short
+#: step goes (its end is far from the centre). Near the optimum a long step goes further, and leaves
+#: at least the last part.
 MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS, _LEFT = 150, 0.995, 0.9, 2.0**-13
-#: Weights of a corrector that are tried, the largest first; one must bring so much longer a step than the one before.
+#: Weights of a corrector that are tried, the largest first; one must bring so much longer a step
+#: than the one before.
 _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
-#: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
-#: at, and what part of that they must bring; products are to be within these factors of the aim.
+#: Centrality correctors of a step: at most so many, while a step is shorter than that; how much
+#: longer a step they aim at, and what part of that they must bring; products are to be within these
+#: factors of the aim.
 _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
-#: The error at which a point on the way to an optimum is kept, from which that of other terms may be begun.
+#: The error at which a point on the way to an optimum is kept, from which that of other terms may
+#: be begun.
 _EARLY = 0.01
-#: The method ends after so many iterations that did not bring the products (once the error is accepted: the error) down
-#: by this factor, or after more that did not bring the error down.
+#: The method ends after so many iterations that did not bring the products (once the error is
+#: accepted: the error) down by this factor, or after more that did not bring the error down.
 _PATIENCE, _PROGRESS, _LONGEST = 8, 0.9, 24
-#: This near to its aim, as a multiple of it, the method goes on only while every other iteration helps.
+#: This near to its aim, as a multiple of it, the method goes on only while every other iteration
+#: helps.
 NEARLY = 100.0
 
 
@@ -177,8 +198,9 @@ NEARLY = 100.0
 class FinalPoint:
     """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative).
 
-    ``early``: of terms, a point on the way, from which the optimum of other terms is not far. ``sharp``: the point
-    moved onto the face that it tells. ``gap``: what the whole program's certificate says.
+    ``early``: of terms, a point on the way, from which the optimum of other terms is not far.
+    ``sharp``: the point moved onto the face that it tells. ``gap``: what the whole program's
+    certificate says.
     """
 
     at: Step
@@ -209,7 +231,8 @@ def solve(
     within : float
         End at the first point whose gap is no more than this.
     device : str, optional
-        Where to compute (:func:`~fairlp.solvers.interior_point.method.home`); problem and point are NumPy's anyway.
+        Where to compute (:func:`~fairlp.solvers.interior_point.method.home`); problem and point are
+        NumPy's anyway.
 
     Raises
     ------
@@ -227,14 +250,18 @@ def solve(
         return _solve_on(there, problem, deadline, start, within)
 
 
-def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None, within: float) -> FinalPoint | None:
+def _solve_on(
+    there: Home, problem: Problem, deadline: float, start: Step | None, within: float
+) -> FinalPoint | None:
     """Move the problem to a device at the start and the point back at the end; between them only numbers."""
     moved = Moved(problem, there)
     point = _solve(moved.problem, deadline, None if start is None else moved.there(start), within)
     return None if point is None else replace(point, at=moved.back(point.at), early=None)
 
 
-def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> FinalPoint | None:
+def _solve(
+    problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0
+) -> FinalPoint | None:
     iterate = Iterate(problem, start)
     # from a rough optimum of terms Newton's method goes on
     accepted = ACCEPTED if problem.has_level else INTERIOR_ROUGH
@@ -271,7 +298,8 @@ def _solve(problem: Problem, deadline: float, start: Step | None = None, within:
         iterate.at = _step(iterate)
     if best.error > accepted:
         raise NotConvergedError(
-            f"the interior-point method stopped {best.error:.1e} from the optimum after {iteration} iterations"
+            f"the interior-point method stopped {best.error:.1e} from the optimum after "
+            f"{iteration} iterations"
         )
     return best
 
@@ -314,8 +342,12 @@ def _step(iterate: Iterate) -> Step:
             break
         step, primal, dual = tried, longer, higher
     # with terms, a start near another optimum converges less often after longer steps
-    longest = max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT)) if iterate.problem.has_level else _BOUNDARY
-    primal, dual = (length * (longest if length > _SHORT else _CAUTIOUS) for length in (primal, dual))
+    longest = (
+        max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT)) if iterate.problem.has_level else _BOUNDARY
+    )
+    primal, dual = (
+        length * (longest if length > _SHORT else _CAUTIOUS) for length in (primal, dual)
+    )
     return at.add(step, primal, dual)
 
 
@@ -345,7 +377,9 @@ def _bounded(iterate: Iterate, point: Step, name: str) -> Array:
 
 def _length(iterate: Iterate, at: Step, step: Step, names: str) -> float:
     """Return how far the variables can go along a step, at most 1."""
-    steepest = min(least(_bounded(iterate, step, name) / _bounded(iterate, at, name), 0.0) for name in names)
+    steepest = min(
+        least(_bounded(iterate, step, name) / _bounded(iterate, at, name), 0.0) for name in names
+    )
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
 
@@ -356,7 +390,9 @@ def _weighted(iterate: Iterate, at: Step, step: Step, more: Step) -> tuple[Step,
     return step.add(more, primal, dual), longest, highest
 
 
-def _best_weight(iterate: Iterate, at: Step, step: Step, more: Step, names: str) -> tuple[float, float]:
+def _best_weight(
+    iterate: Iterate, at: Step, step: Step, more: Step, names: str
+) -> tuple[float, float]:
     """Return the weight and the length of the longest step; the slopes are linear in the weight."""
     xp, slopes, changes = iterate.xp, [], []
     for name in names:

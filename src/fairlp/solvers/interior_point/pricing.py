@@ -1,15 +1,17 @@
 """Linear programs of many columns and few that matter: HiGHS on those, the others priced and added as they are wanted.
 
-An interior optimum tells which columns can be positive at an optimum and which rows are slack, so it gives the first
-columns and a basis that is nearly right. The answer is a vertex of the whole program: no column is left whose reduced
-cost is wrong.
+An interior optimum tells which columns can be positive at an optimum and which rows are slack, so
+it gives the first columns and a basis that is nearly right. The answer is a vertex of the whole
+program: no column is left whose reduced cost is wrong.
 
-Elsewhere (a partition that leads to no proof) the same program is ended at a vertex, whose prices are exact, and all
-later rounds go on from its basis: floors of users who are blocked leave no interior.
+Elsewhere (a partition that leads to no proof) the same program is ended at a vertex, whose prices
+are exact, and all later rounds go on from its basis: floors of users who are blocked leave no
+interior.
 
-Vertices come from a linear program in HiGHS on the columns that matter: x before its reduced cost, the largest first,
-four for each row, with a basis guessed from the interior point. Others are priced and added until none helps. At 500
-× 500 this takes 0.7 s (log-normal) to 2.3 s (uniform) after the 0.6 s of the interior point.
+Vertices come from a linear program in HiGHS on the columns that matter: x before its reduced cost,
+the largest first, four for each row, with a basis guessed from the interior point. Others are
+priced and added until none helps. At 500 × 500 this takes 0.7 s (log-normal) to 2.3 s (uniform)
+after the 0.6 s of the interior point.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ from ...tolerances import SOLVER_TIGHTEST
 from ..backends.base import ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs, HighsSession
 
-#: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which all
-#: are tried at once.
+#: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which
+#: all are tried at once.
 _FIRST, _ADDED, _ROUNDS = 4, 1, 10
 
 
@@ -97,7 +99,9 @@ class PricingSession(ProgramSession):
                 return self._whole(part, seconds)
             rounds += 1
             if rounds == _ROUNDS:  # so many columns cost much the same that each round finds others
-                whole = self.backend.solve(self.program, Options(time_limit=self.options.time_limit))
+                whole = self.backend.solve(
+                    self.program, Options(time_limit=self.options.time_limit)
+                )
                 if whole.status.is_optimal and whole.row_duals is not None:
                     self._begin(whole)
                     continue
@@ -130,7 +134,9 @@ class PricingSession(ProgramSession):
         gain[self.active | (self.program.col_upper <= self.program.col_lower)] = 0.0
         wanted = np.flatnonzero(gain > SOLVER_TIGHTEST)
         most = _ADDED * self.program.n_rows
-        return wanted if len(wanted) <= most else wanted[np.argpartition(-gain[wanted], most)[:most]]
+        return (
+            wanted if len(wanted) <= most else wanted[np.argpartition(-gain[wanted], most)[:most]]
+        )
 
     def _see(self, active: np.ndarray) -> None:
         """Let HiGHS see these columns, or leave all as it is where it cannot take them."""
@@ -159,7 +165,12 @@ class PricingSession(ProgramSession):
             if part.row_duals is not None:
                 reduced = reduced_costs(self.program, x, part.row_duals)
         return replace(
-            part, program=self.program, x=x, column_duals=reduced, basis=None, times={**part.times, "solve": seconds}
+            part,
+            program=self.program,
+            x=x,
+            column_duals=reduced,
+            basis=None,
+            times={**part.times, "solve": seconds},
         )
 
 

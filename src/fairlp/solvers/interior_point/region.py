@@ -1,7 +1,7 @@
 """What the interior-point method solves: users who share servers, in units that make all totals 1.
 
-Numbers of pairs stand in arrays of servers × users; where few pairs exist, of servers × places, as many as any server
-has users, with the user of each place beside them.
+Numbers of pairs stand in arrays of servers × users; where few pairs exist, of servers × places, as
+many as any server has users, with the user of each place beside them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-# Arrays of any library that keeps to the Python array API standard, and the little that the standard lacks.
+# Arrays of any library that keeps to the Python array API standard, and the little that the
+# standard lacks.
 
 #: An array of the namespace in use.
 Array: TypeAlias = Any
@@ -129,7 +130,9 @@ def _solve_in_torch(lower: Array, right: Array) -> Array:
 def _solve_in_cupy(lower: Array, right: Array) -> Array:
     from cupyx.scipy.linalg import solve_triangular
 
-    return solve_triangular(lower, solve_triangular(lower, right, lower=True), lower=True, trans="T")
+    return solve_triangular(
+        lower, solve_triangular(lower, right, lower=True), lower=True, trans="T"
+    )
 
 
 def _solve_in_standard(lower: Array, right: Array) -> Array:
@@ -138,7 +141,10 @@ def _solve_in_standard(lower: Array, right: Array) -> Array:
     return solve(lower.T, solve(lower, right))
 
 
-_SOLVES: dict[str, Callable[[Array, Array], Array]] = {"torch": _solve_in_torch, "cupy": _solve_in_cupy}
+_SOLVES: dict[str, Callable[[Array, Array], Array]] = {
+    "torch": _solve_in_torch,
+    "cupy": _solve_in_cupy,
+}
 
 
 class Grouped:
@@ -156,13 +162,16 @@ class Grouped:
         xp = namespace(user)
         if xp is np:
             return
-        # as the standard has no sums into given places: every user's rows side by side, filled up by a row J of nothing
+        # as the standard has no sums into given places: every user's rows side by side, filled up
+        # by a row J of nothing
         rows, order = user.shape[0], xp.argsort(user, stable=True)
         ordered, each = xp.take(user, order, axis=0), xp.arange(users, device=user.device)
         first, end = xp.searchsorted(ordered, each), xp.searchsorted(ordered, each, side="right")
         self.width = int(xp.max(end - first))
         at = first[:, None] + xp.arange(self.width, device=user.device)[None, :]
-        own = xp.reshape(xp.take(order, xp.reshape(xp.minimum(at, rows - 1), (-1,)), axis=0), at.shape)
+        own = xp.reshape(
+            xp.take(order, xp.reshape(xp.minimum(at, rows - 1), (-1,)), axis=0), at.shape
+        )
         self.rows = xp.reshape(xp.where(at < end[:, None], own, rows), (-1,))
 
     def sums(self, values: Array) -> Array:
@@ -277,7 +286,9 @@ class Region:
         """Servers of each kind (those with the same pairs), filled up with K; the first of it; its places in use."""
         assert self.user is not None
         pairs = np.where(self.there, self.user, -1)
-        first, of, counts = np.unique(pairs, axis=0, return_index=True, return_inverse=True, return_counts=True)[1:]
+        first, of, counts = np.unique(
+            pairs, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )[1:]
         filled = np.arange(counts.max())[None, :] < counts[:, None]
         members = np.full(filled.shape, len(self.user))
         members[filled] = np.argsort(of.ravel(), kind="stable")
@@ -345,7 +356,11 @@ class Region:
 
     def totals(self, x: Array) -> Array:
         """Return X[n]; shape (N,)."""
-        return self.sums(x) if self.contribution is None else self.xp.vecdot(self.contribution, x, axis=-2)
+        return (
+            self.sums(x)
+            if self.contribution is None
+            else self.xp.vecdot(self.contribution, x, axis=-2)
+        )
 
     def costs(self, prices: Array) -> Array:
         """Return Σ_r d[n,r]·p[i,r], what x[i,n] costs; by pair."""
@@ -368,8 +383,9 @@ class Region:
     def scaled(self) -> tuple[Region, np.ndarray, np.ndarray]:
         """Return the region with every resource's total 1 and every user's largest demand 1, and both units.
 
-        The user's unit: x' = unit·x and X' = unit·X. The resource's unit: c' = c/unit. A row that nobody uses gets
-        the total as its capacity, so that nothing is at its boundary for no reason.
+        The user's unit: x' = unit·x and X' = unit·X. The resource's unit: c' = c/unit. A row that
+        nobody uses gets the total as its capacity, so that nothing is at its boundary for no
+        reason.
         """
         total = self.capacities.sum(axis=0)
         pool = np.where(total > 0, total, 1.0)

@@ -14,7 +14,8 @@ from .iterate import Problem, Step, UserRows
 from .region import Region
 from .region import places as places_of
 
-#: A Program and what was found in it must agree at a random point, to this many roundings of a row's terms.
+#: A Program and what was found in it must agree at a random point, to this many roundings of a
+#: row's terms.
 _PROBE_SEED, _ROUNDINGS = 20261120, 1000
 _COLUMNS = tuple(column.name for column in fields(UserRows))
 
@@ -52,8 +53,8 @@ class Structure:
     program : Program
     places : Places
     problem : Problem
-        In units that make every resource's total and every user's largest demand 1, and, with a level, the largest
-        that the totals allow.
+        In units that make every resource's total and every user's largest demand 1, and, with a
+        level, the largest that the totals allow.
     row_unit : ndarray, shape (J,)
         A row's dual in the Program, per unit of its value.
     user_unit, resource_unit, level_unit : ndarray or float
@@ -107,7 +108,9 @@ class Structure:
         rows = replace(rows, user=np.searchsorted(kept, rows.user))
         places = Places(pair, capacity, row, coefficient, level)
         # the region has an interior where everything that somebody may use is there
-        if (region.capacities[region.used] <= 0).any() or not _agrees(program, region, rows, places):
+        if (region.capacities[region.used] <= 0).any() or not _agrees(
+            program, region, rows, places
+        ):
             return None
         return cls._scaled(program, region, rows, places)
 
@@ -116,16 +119,24 @@ class Structure:
         """Return the structure in units of its own."""
         region, unit, pool = region.scaled()
         slope, bound = rows.slope * unit[rows.user], rows.bound * unit[rows.user]
-        # e·u(k·X) has the slope e·k^(1−α)·X^(−α); they are worth 1 together where all have an equal part
+        # e·u(k·X) has the slope e·k^(1−α)·X^(−α); they are worth 1 together where all have an equal
+        # part
         power = 1.0 - rows.alpha
-        weight = rows.weight * np.where(rows.weight > 0, places.coefficient / unit[rows.user], 1.0) ** power
+        weight = (
+            rows.weight
+            * np.where(rows.weight > 0, places.coefficient / unit[rows.user], 1.0) ** power
+        )
         level_unit, worth = 1.0, float(weight @ (1.0 / len(unit)) ** power)
         if places.level >= 0:
-            level_unit = float((np.bincount(rows.user, slope, minlength=len(unit)) @ region.demands).max())
+            level_unit = float(
+                (np.bincount(rows.user, slope, minlength=len(unit)) @ region.demands).max()
+            )
             worth = 1.0 / level_unit
         else:
             weight = weight / worth
-        problem = Problem(region, UserRows(rows.user, rows.sign, slope / level_unit, bound, weight, rows.alpha))
+        problem = Problem(
+            region, UserRows(rows.user, rows.sign, slope / level_unit, bound, weight, rows.alpha)
+        )
         row_unit = rows.sign * unit[rows.user] / places.coefficient * worth
         return cls(program, places, problem, row_unit, unit, pool / worth, level_unit)
 
@@ -164,8 +175,12 @@ class Structure:
             return x, 0.0, prices, at.v
         growing = rows.slope > 0
         level = float(((most[rows.user] - rows.bound)[growing] / rows.slope[growing]).min())
-        # what a user is worth beyond its lowest cost is taken off its lower bounds; its upper ones stay
-        worth, below = problem.by_user(-rows.sign * at.v), problem.by_user(np.where(above, 0.0, at.v))
+        # what a user is worth beyond its lowest cost is taken off its lower bounds; its upper ones
+        # stay
+        worth, below = (
+            problem.by_user(-rows.sign * at.v),
+            problem.by_user(np.where(above, 0.0, at.v)),
+        )
         down = 1.0 - quotients(np.maximum(worth - region.lowest(cost), 0.0), below)
         values = np.where(above, at.v, at.v * down[rows.user])
         norm = float(rows.slope @ values)
@@ -181,7 +196,9 @@ def _blocks(program: Program) -> tuple[Block, Block, int] | None:
     if len(priced) != (0 if logs else 1):
         return None
     level = -1 if logs else int(priced[0])
-    if level >= 0 and (program.c[level] != 1 or program.col_lower[level] > 0 or program.col_upper[level] < np.inf):
+    if level >= 0 and (
+        program.c[level] != 1 or program.col_lower[level] > 0 or program.col_upper[level] < np.inf
+    ):
         return None
     variables = [block for block in program.columns if block.start != level and len(block)]
     if len(variables) != 1 or not 1 <= len(variables[0].axes) <= 2:
@@ -193,9 +210,16 @@ def _blocks(program: Program) -> tuple[Block, Block, int] | None:
         return None
     capacity = capacities[0]
     servers = variable.shape[1] if len(variable.shape) == 2 else 1
-    full = capacity.positions is None and len(capacity) % servers == 0 and len(capacity.shape) == len(variable.shape)
+    full = (
+        capacity.positions is None
+        and len(capacity) % servers == 0
+        and len(capacity.shape) == len(variable.shape)
+    )
     shaped = full and (servers == 1 or capacity.axes[0][0] == variable.axes[1][0])
-    finite = np.isfinite(program.row_upper[capacity.slice]).all() and np.isinf(program.row_lower[capacity.slice]).all()
+    finite = (
+        np.isfinite(program.row_upper[capacity.slice]).all()
+        and np.isinf(program.row_lower[capacity.slice]).all()
+    )
     return (variable, capacity, level) if shaped and finite else None
 
 
@@ -210,7 +234,12 @@ def _pairs(program: Program, variable: Block) -> np.ndarray:
 
 
 def _user_rows(
-    program: Program, variable: Block, level: int, first: np.ndarray, columns: Any, of_users: np.ndarray
+    program: Program,
+    variable: Block,
+    level: int,
+    first: np.ndarray,
+    columns: Any,
+    of_users: np.ndarray,
 ) -> tuple[UserRows, np.ndarray, np.ndarray] | None:
     """Return the rows on users' totals, where they are in the Program, and their coefficient; None: another kind."""
     at, user, coefficient = columns.row[of_users], columns.col[of_users], columns.data[of_users]
@@ -232,7 +261,18 @@ def _user_rows(
     helpful = below[(low[below] > 0) | (slope[at[below]] > 0)]
     for some, sign, bound in ((helpful, -1.0, low), (above, 1.0, high)):
         factor = coefficient[some]
-        pieces.append((user[some], sign, slope[at[some]] / factor, bound[some] / factor, 0.0, 1.0, at[some], factor))
+        pieces.append(
+            (
+                user[some],
+                sign,
+                slope[at[some]] / factor,
+                bound[some] / factor,
+                0.0,
+                1.0,
+                at[some],
+                factor,
+            )
+        )
     capped = np.flatnonzero(np.isfinite(program.col_upper[first]))
     if capped.size:
         if len(variable.shape) == 2 and variable.shape[1] > 1:
@@ -241,14 +281,35 @@ def _user_rows(
     if program.logs is not None:
         logs = program.logs
         inner = logs.A[:, first].tocoo()
-        if (logs.constant != 0).any() or (logs.weights < 0).any() or len(np.unique(inner.row)) != len(inner.row):
+        if (
+            (logs.constant != 0).any()
+            or (logs.weights < 0).any()
+            or len(np.unique(inner.row)) != len(inner.row)
+        ):
             return None
-        if inner.nnz != np.count_nonzero(logs.A.indptr[1:] > logs.A.indptr[:-1]) or (inner.data <= 0).any():
+        if (
+            inner.nnz != np.count_nonzero(logs.A.indptr[1:] > logs.A.indptr[:-1])
+            or (inner.data <= 0).any()
+        ):
             return None
         some = logs.weights[inner.row] > 0
         at = inner.row[some]
-        pieces.append((inner.col[some], -1.0, 0.0, 0.0, logs.weights[at], logs.alpha[at], -1, inner.data[some]))
-    arrays = [np.concatenate([np.broadcast_to(piece[k], len(piece[0])) for piece in pieces]) for k in range(8)]
+        pieces.append(
+            (
+                inner.col[some],
+                -1.0,
+                0.0,
+                0.0,
+                logs.weights[at],
+                logs.alpha[at],
+                -1,
+                inner.data[some],
+            )
+        )
+    arrays = [
+        np.concatenate([np.broadcast_to(piece[k], len(piece[0])) for piece in pieces])
+        for k in range(8)
+    ]
     return UserRows(*arrays[:6]), arrays[6], arrays[7]
 
 

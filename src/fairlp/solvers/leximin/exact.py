@@ -1,7 +1,8 @@
 """The leximin in rationals: round by round, each linear program proved exactly optimal from its basis.
 
-A second opinion on any max-min allocation, whatever made it: HiGHS only proposes bases, and no float decides anything.
-Levels that a round settles enter the next one as the rationals that they are.
+A second opinion on any max-min allocation, whatever made it: HiGHS only proposes bases, and no
+float decides anything. Levels that a round settles enter the next one as the rationals that they
+are.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from ...tolerances import ROUNDING
 
 #: Why rounds along a tree are not written.
 NO_PROOF_ALONG_A_TREE = (
-    "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each follows from the "
-    "duals of the last: rates change whenever somebody stops, who rises is found by trying, and who is stuck by "
+    "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each "
+    "follows from the "
+    "duals of the last: rates change whenever somebody stops, who rises is found by trying, and "
+    "who is stuck by "
     "programs of other objectives. Max-min mechanisms on instances without queues write theirs"
 )
 
@@ -39,17 +42,18 @@ def exact_leximin(
 ) -> tuple[Proof, np.ndarray]:
     """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
 
-    What is proved is the program with its coefficients as floats. The point may give a user more than its level asks
-    for. One LP a level (a few with rates that change), O(k³) exact work each.
+    What is proved is the program with its coefficients as floats. The point may give a user more
+    than its level asks for. One LP a level (a few with rates that change), O(k³) exact work each.
 
     Parameters
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model that says its levels, by user, as for the leximin; in tasks, where rates are given.
+        Instance → Model that says its levels, by user, as for the leximin; in tasks, where rates
+        are given.
     rates : Rates, optional
-        In rationals, where they depend on who is active or users begin with guarantees. Levels are then tasks over the
-        first rates.
+        In rationals, where they depend on who is active or users begin with guarantees. Levels are
+        then tasks over the first rates.
     count : {"total", "borrowed"}
         Whether the level counts what is guaranteed.
     """
@@ -65,11 +69,18 @@ def exact_leximin(
         rounds.along_tree(users, first_segment(rates, guaranteed, limits, able, count))
     verdict = rounds.run()
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
-    proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
+    proved = tuple(
+        ProvedLevel(str(user), *reached.get(n, (None, None)))
+        for n, user in enumerate(instance.users)
+    )
     verdict = replace(verdict, levels=tuple(one.level for one in proved))
     if isinstance(verdict.exact, ExactProof):
         merged = len(instance.servers) - len(small.servers)
-        notes = (f"identical servers are one: {merged} of {len(instance.servers)} are merged",) if merged else ()
+        notes = (
+            (f"identical servers are one: {merged} of {len(instance.servers)} are merged",)
+            if merged
+            else ()
+        )
         verdict = replace(verdict, exact=replace(verdict.exact, levels=proved, notes=notes))
     if not verdict.holds:
         return verdict, np.zeros(instance.shape)
@@ -106,7 +117,9 @@ class ExactRounds:
 
     def along_tree(self, users: list[int], first: RateSegment) -> None:
         """Let rates be those of a tree, and begin with guarantees; the segment is of all users."""
-        way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
+        way = 1 - Fraction(
+            ROUNDING
+        )  # guarantees in tasks are rounded, and the last digit may not fit
         self.kept = first.has
         self.segment = replace(first, has=first.has * way, zero=first.zero * way)
         self.users, self.first, self.tree = users, first.alone, True
@@ -135,7 +148,9 @@ class ExactRounds:
             wrong, stuck = self.stuck(has, segment.active & ~stops)
             stops |= stuck
             if wrong or not (stops.any() or t == segment.pace.end):
-                return Proof(False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels))
+                return Proof(
+                    False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels)
+                )
             stopped = [k for k, n in enumerate(self.users) if stops[n]]
             for k in stopped:
                 n = self.users[k]
@@ -144,7 +159,10 @@ class ExactRounds:
             done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
             self.segment = segment.after(t, stops)
         return Proof(
-            True, f"in rationals, {counted(len(done), 'round')}", levels=tuple(levels), exact=self.written(done, levels)
+            True,
+            f"in rationals, {counted(len(done), 'round')}",
+            levels=tuple(levels),
+            exact=self.written(done, levels),
         )
 
     def highest(self) -> tuple[BasisProof, Fraction]:
@@ -165,7 +183,8 @@ class ExactRounds:
     def stuck(self, has: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
         """Return what could not be proved, and the candidates that cannot be raised while nobody falls.
 
-        With constant rates a later round finds them; else they would change the rates of the others.
+        With constant rates a later round finds them; else they would change the rates of the
+        others.
         """
         waiting, by_row = candidates & self.tree, self.program.A.tocsr()
         if waiting.any():
@@ -180,8 +199,11 @@ class ExactRounds:
             raised = np.zeros(len(has), dtype=bool)
             for n, row in rows:
                 terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
-                tasks = sum((Fraction(value) * proof.x[j] for j, value in terms if j != self.t), Fraction(0))
-                # back to what is guaranteed, from which everybody was lowered by a rounding, is no raise
+                tasks = sum(
+                    (Fraction(value) * proof.x[j] for j, value in terms if j != self.t), Fraction(0)
+                )
+                # back to what is guaranteed, from which everybody was lowered by a rounding, is no
+                # raise
                 raised[n] = tasks > max(has[n], self.kept[n])
             if not raised.any():
                 break
@@ -193,7 +215,9 @@ class ExactRounds:
         if self.tree:
             return NO_PROOF_ALONG_A_TREE
         names = self.program.row_names
-        proved = tuple(ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True))
+        proved = tuple(
+            ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True)
+        )
         return ExactProof(self.program, tuple(done), self.t, proved)
 
     def put(self, floor: np.ndarray, rate: np.ndarray) -> None:
@@ -225,7 +249,10 @@ def bases(program: Program, last: Basis | None) -> Iterator[Basis]:
     except SolverError:
         found = None
     if found is not None:
-        yield [int(status) for status in found.col_status], [int(status) for status in found.row_status]
+        yield (
+            [int(status) for status in found.col_status],
+            [int(status) for status in found.row_status],
+        )
     if last is not None:
         yield last
     yield [LOWER] * program.n_columns, [BASIC] * program.n_rows

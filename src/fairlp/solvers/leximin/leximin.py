@@ -1,8 +1,9 @@
 """The leximin of an instance: what is alike is merged, what is not connected solved apart, and put together.
 
-Identical servers are one server, users with proportional demands one user; the result is split back in proportion.
-Users and servers that are not connected, even through others, are programs of their own: as small as they can be, and
-of few rounds each, where one program for all would take the rounds of all of them.
+Identical servers are one server, users with proportional demands one user; the result is split back
+in proportion. Users and servers that are not connected, even through others, are programs of their
+own: as small as they can be, and of few rounds each, where one program for all would take the
+rounds of all of them.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ TasksAtLevel1 = Callable[[Instance], np.ndarray]
 class LeximinResult:
     """Levels and tasks of a leximin, for the original users and servers.
 
-    ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
-    ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
-    ``round_prices`` the prices of all programs (None from a back end without duals),
-    ``gap`` the largest duality gap of any program solved (None from a back end without duals), ``merged`` the users and
-    servers of the program and how many there were before merging; ``uncertain`` the part of itself that a level may be
-    off by rounding that grew from round to round.
+    ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the
+    users frozen there), ``prices`` the capacity duals of the first round that a resource ended
+    (None when everyone has all its tasks), ``round_prices`` the prices of all programs (None from a
+    back end without duals), ``gap`` the largest duality gap of any program solved (None from a back
+    end without duals), ``merged`` the users and servers of the program and how many there were
+    before merging; ``uncertain`` the part of itself that a level may be off by rounding that grew
+    from round to round.
     """
 
     tasks: np.ndarray
@@ -81,7 +83,10 @@ class LeximinResult:
         self.programs = sum(one.programs for one in runs)
         self.relaxed = max(one.relaxed for one in runs)
         self.uncertain = max(one.errors.largest() for one in runs)
-        solve, seconds = sum(one.seconds for one in runs), sum(piece.ended - piece.begun for piece in pieces)
+        solve, seconds = (
+            sum(one.seconds for one in runs),
+            sum(piece.ended - piece.begun for piece in pieces),
+        )
         build, read = ended - seconds - begin, perf_counter() - ended
         self.times = {"build": build, "solve": solve, "rounds": seconds - solve, "read": read}
 
@@ -101,11 +106,11 @@ def leximin(
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model that says its levels, by user (:meth:`.Model.leximin`), with rows ``capacity`` and the
-        definition ``tasks``.
+        Instance → Model that says its levels, by user (:meth:`.Model.leximin`), with rows
+        ``capacity`` and the definition ``tasks``.
     tasks_at_level_1 : callable
-        Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows of levels give a user at t = 1. It is also
-        asked of the merged instance, with weights of 1.
+        Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows of levels give a user at t
+        = 1. It is also asked of the merged instance, with weights of 1.
     solver : str
     merge : bool
         Merge identical servers and proportional users first, and solve apart what is not connected.
@@ -136,7 +141,9 @@ def _leximin(
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
     result.merged, result.before = (one.shape for one in (small, part))
     given = Members(users.of, tasks_per_level[who] * users.factor, part.task_limits * users.factor)
-    plain = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
+    plain = small.derived(
+        weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf)
+    )
     everything = np.arange(len(small.users)), np.arange(len(small.servers))
     apart = list(components(plain)) if merge else []
     todo: list[tuple[np.ndarray, np.ndarray, list[KeptOff], int | None]] = [
@@ -147,7 +154,9 @@ def _leximin(
     for some, where, kept_off, parent in todo:
         own = plain if (len(some), len(where)) == small.shape else select(plain, some, where)
         members = given.of_groups(some)
-        own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
+        own = own.derived(
+            weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own)
+        )
         rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
         if merge and left_out is None:
             # everybody may run everywhere, and a task needs the same there
@@ -197,7 +206,8 @@ def climb(
     solver, merge, options
         As for :func:`leximin`; only identical servers are merged.
     without : tuple of str
-        Rows of the model that say no more than the segments do, which end at limits and begin at guarantees.
+        Rows of the model that say no more than the segments do, which end at limits and begin at
+        guarantees.
     """
     if not first.active.any() and not first.has.any():
         return LeximinResult.nothing(instance)
@@ -215,13 +225,17 @@ def _climb(
 ) -> LeximinResult:
     """Return what leaves reach at the rates of a tree, where pairs may be left out."""
     begin, result = perf_counter(), LeximinResult.nothing(instance)
-    small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
+    small, servers = (
+        merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
+    )
     missing = None if left_out is None else left_out.of_users(servers)
     everybody, everywhere = np.arange(len(small.users)), np.arange(len(small.servers))
     piece = _Piece.solved(small, formulation, rounds, everybody, everywhere, missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = (one.shape for one in (small, instance))
-    result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
+    result.tasks = _split(
+        piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers
+    )
     result.prices = _prices([piece], small, servers)
     result.round_prices = _round_prices([piece], small, servers)
     result.conclude([piece], begin)
@@ -240,7 +254,9 @@ def _without(formulation: Formulation, names: tuple[str, ...], instance: Instanc
 def _pool(instance: Instance) -> Rows:
     """Return what the whole cluster and the caps of queues allow all users together, wherever they run."""
     multiple = effort(instance)
-    lightest = 1.0 if multiple is None else np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
+    lightest = (
+        1.0 if multiple is None else np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
+    )
     needs = np.where(instance.demands > 0, instance.demands * lightest, 0.0)
     needs[~np.isfinite(needs)] = 0.0  # of users who can run nowhere
     return Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
@@ -277,7 +293,9 @@ class LeftOut:
         pairs = np.nonzero(instance.runnable() & ~kept)
         return cls(*pairs, *pairs)
 
-    def of_piece(self, who: np.ndarray, users: Groups, some: np.ndarray, servers: Groups, where: np.ndarray) -> LeftOut:
+    def of_piece(
+        self, who: np.ndarray, users: Groups, some: np.ndarray, servers: Groups, where: np.ndarray
+    ) -> LeftOut:
         """Return what is left out for these groups of users, of ``who``, beside a program with these servers."""
         group = np.full(int(self.user.max(initial=-1)) + 1, -1)
         known = who < len(group)
@@ -295,8 +313,9 @@ class LeftOut:
     def require_dear(self, solution: Solution) -> None:
         """Raise where the pairs could raise the objective: a program's dual solution is to be that of all pairs.
 
-        If a user is worth so much more than its pairs cost, prices that make up for it are a dual solution of all
-        pairs; the objective cannot be larger by more than that, times all tasks that the user could run.
+        If a user is worth so much more than its pairs cost, prices that make up for it are a dual
+        solution of all pairs; the objective cannot be larger by more than that, times all tasks
+        that the user could run.
         """
         if not len(self.user):
             return
@@ -309,12 +328,14 @@ class LeftOut:
         columns = program.A[:, block.start + first].tocoo()
         inside = (columns.row >= capacity.start) & (columns.row < capacity.stop)
         needs = np.zeros((block.shape[0], capacity.shape[-1]))
-        needs[rows[columns.col[inside]], (columns.row[inside] - capacity.start) % capacity.shape[-1]] = columns.data[
-            inside
-        ]
+        needs[
+            rows[columns.col[inside]], (columns.row[inside] - capacity.start) % capacity.shape[-1]
+        ] = columns.data[inside]
         worth = np.zeros(block.shape[0])
         worth[rows] = program.c[block.start + first]
-        np.subtract.at(worth, rows[columns.col[~inside]], columns.data[~inside] * duals[columns.row[~inside]])
+        np.subtract.at(
+            worth, rows[columns.col[~inside]], columns.data[~inside] * duals[columns.row[~inside]]
+        )
         prices = np.maximum(duals[capacity.slice], 0.0).reshape(-1, capacity.shape[-1])
         pool = program.row_upper[capacity.slice].reshape(prices.shape).sum(axis=0)
         most = np.divide(pool, needs, out=np.full(needs.shape, np.inf), where=needs > 0).min(axis=1)
@@ -339,7 +360,9 @@ def with_fewer_pairs(instance: Instance, share: Callable[..., Shared]) -> Shared
         except PairsWantedError as wanted:
             kept[wanted.users, wanted.servers] = True
             kept = kept if pays_to_leave_out(instance, kept) else None
-        except SolverError:  # what is due at least, guarantees or nominal quotas, may need what was left out
+        except (
+            SolverError
+        ):  # what is due at least, guarantees or nominal quotas, may need what was left out
             break
     return share(instance)
 
@@ -383,7 +406,9 @@ class _Piece:
         """Return duals of the program as prices of all servers and resources; ``alone``: it is the only program."""
         resources = np.flatnonzero(small.capacities[self.servers].any(axis=0) | alone)
         prices = np.zeros(small.capacities.shape)
-        prices[np.ix_(self.servers, resources)] = prices_of(self.model, self.rounds.program, row_duals)
+        prices[np.ix_(self.servers, resources)] = prices_of(
+            self.model, self.rounds.program, row_duals
+        )
         return prices
 
 
@@ -396,14 +421,21 @@ def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> Histo
         return list(pieces[0].rounds.history)
     stops = np.unique(level[~full])
     apart = stops[1:] > stops[:-1] * (1 + AGREEMENT)
-    begins, ends = stops[np.append(True, apart)[: len(stops)]], stops[np.append(apart, True)[: len(stops)]]
-    of = np.where(full, np.searchsorted(ends, level), np.searchsorted(begins, level, side="right") - 1)
+    begins, ends = (
+        stops[np.append(True, apart)[: len(stops)]],
+        stops[np.append(apart, True)[: len(stops)]],
+    )
+    of = np.where(
+        full, np.searchsorted(ends, level), np.searchsorted(begins, level, side="right") - 1
+    )
     return [(float(level[of == k].max()), np.flatnonzero(of == k)) for k in np.unique(of)]
 
 
 def _prices(pieces: list[_Piece], small: Instance, servers: Groups) -> np.ndarray | None:
     """Return the prices of the first round that a resource ended: those of the component where it did."""
-    priced = [piece for piece in pieces if piece.rounds.priced is not None and piece.rounds.has_duals]
+    priced = [
+        piece for piece in pieces if piece.rounds.priced is not None and piece.rounds.has_duals
+    ]
     if not priced:
         return None
     first = min(priced, key=lambda piece: float(piece.rounds.priced.x[piece.rounds.t]))
@@ -436,17 +468,22 @@ def _too_dear(small: Instance, piece: _Piece, prices: np.ndarray, before: np.nda
     inside = np.isin(np.arange(runs.shape[1]), piece.servers)
     cost_inside = np.where(runs & inside, demands @ prices.T, np.inf).min(axis=1)
     cost_outside = np.where(runs & ~inside, demands @ before.T, np.inf).min(axis=1)
-    multiple = np.divide(cost_inside, cost_outside, out=np.zeros_like(cost_inside), where=cost_outside > 0)
+    multiple = np.divide(
+        cost_inside, cost_outside, out=np.zeros_like(cost_inside), where=cost_outside > 0
+    )
     return np.asarray(before * (2.0 * multiple.max(initial=0.0)))
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:
     """Return tasks of users × servers from those of groups × groups.
 
-    ``members`` is what each member gets in all, in tasks of its group's first. The program may have given a group more
-    than it asked for (a row is an inequality); scaling down keeps everything feasible.
+    ``members`` is what each member gets in all, in tasks of its group's first. The program may have
+    given a group more than it asked for (a row is an inequality); scaling down keeps everything
+    feasible.
     """
     total = grouped.sum(axis=1)
-    fraction = np.divide(members, total[users.of], out=np.zeros_like(members), where=total[users.of] > 0)
+    fraction = np.divide(
+        members, total[users.of], out=np.zeros_like(members), where=total[users.of] > 0
+    )
     tasks = grouped[users.of] * (fraction / users.factor)[:, None]
     return np.asarray(tasks[:, servers.of] * servers.factor)

@@ -37,9 +37,10 @@ from .rounds import LevelRounds, Members, own_error, tightest
 class Levels:
     """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ a constant.
 
-    ``places`` are the positions of these rows, and ``labels`` what the levels are called. ``columns`` and ``rows`` are
-    the blocks of the model itself. ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model
-    that it was read from. ``outcomes`` has an oracle for further columns.
+    ``places`` are the positions of these rows, and ``labels`` what the levels are called.
+    ``columns`` and ``rows`` are the blocks of the model itself. ``hand_back`` writes a point into
+    the variables of the CVXPY problem or Pyomo model that it was read from. ``outcomes`` has an
+    oracle for further columns.
     """
 
     program: Program
@@ -96,42 +97,64 @@ def by_rows(program: Program, name: str, weights: Any) -> Levels:
     names = [block.name for block in program.rows]
     if name not in names:
         raise ModelError(
-            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}, or give an expression "
+            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}, or "
+            "give an expression "
             "with an index, such as x.sum(i)"
         )
     block = program.rows[names.index(name)]
-    found = _raised(program, np.arange(block.start, block.stop), labels_of(block), repr(name), weights)
+    found = _raised(
+        program, np.arange(block.start, block.stop), labels_of(block), repr(name), weights
+    )
     return replace(found, rows=tuple(other for other in program.rows if other is not block))
 
 
 def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
     """Return the levels of rows … ≥ w·t that are named one by one, as in a file that another tool wrote."""
-    labels = [str(one[-1]) if len(one) == 1 else block.name for block in program.rows for one in block.labels()]
-    row_of = {name: row for all_names in (labels, program.row_names) for row, name in enumerate(all_names)}
+    labels = [
+        str(one[-1]) if len(one) == 1 else block.name
+        for block in program.rows
+        for one in block.labels()
+    ]
+    row_of = {
+        name: row for all_names in (labels, program.row_names) for row, name in enumerate(all_names)
+    }
     for name in names:
         if name not in row_of:
-            raise ModelError(f"model {program.name!r} has no row {name!r} to be a level; {nearest(str(name), row_of)}")
+            raise ModelError(
+                f"model {program.name!r} has no row {name!r} to be a level; "
+                f"{nearest(str(name), row_of)}"
+            )
     places = np.array([row_of[name] for name in names], dtype=np.intp)
     if len(np.unique(places)) < len(places) or not len(places):
-        raise ModelError(f"rows of levels are named once each; expected at least one, found {list(names)}")
-    return _raised(program, places, pd.Index(list(names), name="row"), "of the names given", weights)
+        raise ModelError(
+            f"rows of levels are named once each; expected at least one, found {list(names)}"
+        )
+    return _raised(
+        program, places, pd.Index(list(names), name="row"), "of the names given", weights
+    )
 
 
 def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weights: Any) -> Levels:
     """Return the levels of rows … ≥ w·t of a program that maximises t; ``what`` says which rows, in errors."""
     if weights is not None:
         raise ModelError(
-            f"rows {what} have weights of their own, as coefficients of t; give weights with an expression"
+            f"rows {what} have weights of their own, as coefficients of t; give weights with an "
+            "expression"
         )
     towards = program.c if program.sense == "max" else -program.c
     (at,) = np.nonzero(towards)
     if program.logs is not None or len(at) != 1 or towards[at[0]] < 0:
         raise ModelError(
-            f"model {program.name!r} does not maximise one variable t, of which rows {what} say … ≥ w·t; "
+            f"model {program.name!r} does not maximise one variable t, of which rows {what} say … "
+            "≥ w·t; "
             "give an expression with an index as levels"
         )
     t = int(at[0])
-    slope, lower, upper = program.A[:, [t]].toarray()[:, 0], program.row_lower.copy(), program.row_upper.copy()
+    slope, lower, upper = (
+        program.A[:, [t]].toarray()[:, 0],
+        program.row_lower.copy(),
+        program.row_upper.copy(),
+    )
     below = np.isneginf(lower[places])  # … written as w·t ≤ …
     sign = np.ones(program.n_rows)
     sign[places[below]] = -1.0
@@ -140,7 +163,10 @@ def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weight
         label = program.row_names[places[wrong.argmax()]]
         raise ModelError(f"row {label} is not of the form … ≥ w·t with w > 0, so it gives no level")
     if np.delete(slope, places).any():
-        raise ModelError(f"model {program.name!r} uses t outside of rows {what}; it is to be the lowest level only")
+        raise ModelError(
+            f"model {program.name!r} uses t outside of rows {what}; it is to be the lowest level "
+            "only"
+        )
     lower[places] = np.where(below, -upper[places], lower[places])
     upper[places] = np.inf
     raised = program.replace(
@@ -157,12 +183,19 @@ def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weight
 def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
     """Return the model's feasible points with a column t, and rows (element k) − (weight k)·t ≥ 0."""
     if not isinstance(model, Model) or not isinstance(levels, Expression):
-        raise ModelError(f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a Model")
+        raise ModelError(
+            f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a "
+            "Model"
+        )
     over = levels.indices
     if not over or levels.degree != 1:
-        raise ModelError(f"levels {levels} are expected to be linear in the variables, and to have an index")
+        raise ModelError(
+            f"levels {levels} are expected to be linear in the variables, and to have an index"
+        )
     base = model.compile()
-    triples, constant = compile_rows(levels, {block.name: block.start for block in base.columns}, over, None)
+    triples, constant = compile_rows(
+        levels, {block.name: block.start for block in base.columns}, over, None
+    )
     slopes = assemble(triples, (len(constant), base.n_columns), "csc")
     block = Block("levels", axes_of(over), 0, len(constant))
     return with_levels(base, (slopes, constant, block), over, weights)
@@ -174,18 +207,30 @@ def with_levels(
     """Return a program's feasible points with a column t, and rows slopes·x + constant − weight·t ≥ 0 as a block."""
     slopes, constant, block = expressions
     size, t = slopes.shape
-    weight = np.ones(size) if weights is None else parameter_values(weights, over, "weights").reshape(-1)
+    weight = (
+        np.ones(size) if weights is None else parameter_values(weights, over, "weights").reshape(-1)
+    )
     if not (weight > 0).all():
         raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
-    block = replace(block, name=unused(block.name, base.rows), start=base.n_rows, stop=base.n_rows + size)
+    block = replace(
+        block, name=unused(block.name, base.rows), start=base.n_rows, stop=base.n_rows + size
+    )
     lowest = Block(unused("level", base.columns), (), t, t + 1)
     rows = sp.hstack([slopes, sp.csc_array(-weight[:, None])])
     program = extended(base, lowest, np.array([-np.inf]), block, rows, -constant, np.ones(1))
-    return Levels(program, np.arange(block.start, block.stop), labels_of(block), t, base.columns, base.rows)
+    return Levels(
+        program, np.arange(block.start, block.stop), labels_of(block), t, base.columns, base.rows
+    )
 
 
 def extended(
-    base: Program, columns: Block, lowest: np.ndarray, rows: Block, matrix: Any, least: np.ndarray, cost: np.ndarray
+    base: Program,
+    columns: Block,
+    lowest: np.ndarray,
+    rows: Block,
+    matrix: Any,
+    least: np.ndarray,
+    cost: np.ndarray,
 ) -> Program:
     """Return a program with more columns ≥ ``lowest``, whose cost is maximised, and more rows matrix·x ≥ ``least``."""
     size = len(columns)
@@ -210,8 +255,13 @@ def extended(
 def of_oracle(people: Any, oracle: Oracle, levels: Any, weights: Any) -> Levels:
     """Return the levels of a lottery over an oracle's outcomes."""
     if levels is not None or isinstance(people, Model | Program | str):
-        raise ModelError("with an oracle the first argument is the people (an Index, or labels), and levels are theirs")
-    outcomes = Outcomes(people if isinstance(people, Index) else Index("n", people, "person"), oracle)
+        raise ModelError(
+            "with an oracle the first argument is the people (an Index, or labels), and levels are "
+            "theirs"
+        )
+    outcomes = Outcomes(
+        people if isinstance(people, Index) else Index("n", people, "person"), oracle
+    )
     return replace(by_rows(outcomes.program(weights), "levels", None), outcomes=outcomes)
 
 
@@ -223,11 +273,15 @@ def levels_of(model: Any, levels: Any = None, weights: Any = None) -> Levels:
         if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
             return by_names(program, levels, weights)
         if levels is None or isinstance(levels, str):
-            return by_rows(program, program.leximin()[0].name if levels is None else levels, weights)
+            return by_rows(
+                program, program.leximin()[0].name if levels is None else levels, weights
+            )
     if not tools:
         return by_expression(model, levels, weights)
     if levels is None:
-        raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
+        raise ModelError(
+            f"a {type(model).__name__} does not say what its levels are; give them as levels="
+        )
     tool = cvxpy_backend if "cvxpy" in tools else pyomo_backend
     program, found, save = tool.read(model, levels)
     if isinstance(found, str):
@@ -244,7 +298,9 @@ def levels_of(model: Any, levels: Any = None, weights: Any = None) -> Levels:
 # Integer programs, by ordered outcomes: the sums of the k lowest levels, for one k after another.
 
 
-def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, options: Options) -> np.ndarray:
+def ordered_outcomes(
+    program: Program, rows: np.ndarray, t: int, backend: Any, options: Options
+) -> np.ndarray:
     """Return a point whose levels are the leximin's.
 
     Parameters
@@ -266,21 +322,32 @@ def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, o
     NoSolutionError
     """
     if Capability.MILP not in backend.capabilities:
-        raise UnsupportedError(f"{backend.name} solves no integer programs, and {program.name!r} has integers")
+        raise UnsupportedError(
+            f"{backend.name} solves no integer programs, and {program.name!r} has integers"
+        )
     scaling = np.ones(program.n_rows)
     scaling[rows] = -1.0 / program.A[:, [t]].toarray()[rows, 0]
-    stage = program.replace(A=sp.csc_array(sp.diags_array(scaling) @ program.A), row_lower=program.row_lower * scaling)
+    stage = program.replace(
+        A=sp.csc_array(sp.diags_array(scaling) @ program.A), row_lower=program.row_lower * scaling
+    )
     levels, constant, own = stage.A[rows].tolil(), stage.row_lower[rows], program.n_columns
     levels[:, t] = 0.0
     size, least, kept, x = len(rows), constant, sp.csr_array((0, own)), np.zeros(own)
     for k in range(1, size + 1):
         # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
         start, height = stage.n_columns, stage.n_rows
-        fresh = sp.hstack([levels, sp.csr_array((size, start - own)), -np.ones((size, 1)), sp.eye_array(size)])
+        fresh = sp.hstack(
+            [levels, sp.csr_array((size, start - own)), -np.ones((size, 1)), sp.eye_array(size)]
+        )
         matrix = sp.vstack([sp.hstack([kept, sp.csr_array((kept.shape[0], size + 1))]), fresh])
         columns, more = (
-            Block(unused(f"stage {k}", blocks), (("at", pd.RangeIndex(count)),), first, first + count)
-            for blocks, first, count in ((stage.columns, start, size + 1), (stage.rows, height, len(least)))
+            Block(
+                unused(f"stage {k}", blocks), (("at", pd.RangeIndex(count)),), first, first + count
+            )
+            for blocks, first, count in (
+                (stage.columns, start, size + 1),
+                (stage.rows, height, len(least)),
+            )
         )
         lowest, cost = np.append(-np.inf, np.zeros(size)), np.append(k, -np.ones(size))
         stage = extended(stage, columns, lowest, more, matrix, least, cost)
@@ -343,7 +410,9 @@ class LeximinSolution:
     def outcomes(self) -> pd.DataFrame:
         """Outcomes of positive probability, where an oracle gave them: ``probability``, and each person's level."""
         if self.problem.outcomes is None:
-            raise NoSolutionError(f"the leximin of {self.problem.program.name!r} is not of an oracle's outcomes")
+            raise NoSolutionError(
+                f"the leximin of {self.problem.program.name!r} is not of an oracle's outcomes"
+            )
         return self.problem.outcomes.table(self.x)
 
     def __getitem__(self, name: str) -> Any:
@@ -367,10 +436,12 @@ class LeximinSolution:
         Parameters
         ----------
         exact : bool
-            In rationals: rounds whose every program is proved optimal from its basis (needs python-flint).
+            In rationals: rounds whose every program is proved optimal from its basis (needs
+            python-flint).
         solver : str
-            Not exact: of the programs, one a level. A point is leximin-optimal if and only if no level can be raised
-            while those that are no higher keep what they have, and the others do not fall to it.
+            Not exact: of the programs, one a level. A point is leximin-optimal if and only if no
+            level can be raised while those that are no higher keep what they have, and the others
+            do not fall to it.
 
         Returns
         -------
@@ -391,28 +462,39 @@ class LeximinSolution:
         """
         problem = self.problem
         if problem.program.is_mip and exact:
-            raise UnsupportedError("a leximin of integers has no proof in rationals here; compare with enumeration")
+            raise UnsupportedError(
+                "a leximin of integers has no proof in rationals here; compare with enumeration"
+            )
         wrong = self._wrong_point()
         if wrong or problem.program.is_mip:
             return Proof(False, wrong or f"not proved: {_INTEGER}")
         if exact and problem.outcomes is not None:
-            raise UnsupportedError("outcomes of an oracle have no proof in rationals here: the oracle's word is needed")
+            raise UnsupportedError(
+                "outcomes of an oracle have no proof in rationals here: the oracle's word is needed"
+            )
         if exact:
             found = ExactRounds(problem.program, problem.places, problem.t).run()
             if not found.holds:
                 return found
-            return self._agreement(np.array([float(level) for level in found.levels if level is not None]), found)
+            return self._agreement(
+                np.array([float(level) for level in found.levels if level is not None]), found
+            )
         reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
-            words = f"not proved: the program of the level of {label!r} is not solved to its tolerance"
+            words = (
+                f"not proved: the program of the level of {label!r} is not solved to its tolerance"
+            )
             return Proof(False, f"{words}; certify(exact=True)")
         verdict = self._agreement(reached, Proof(True, "one program a level"))
         # what a program can tell of a level is as right as its rows and prices are
         some = abs(reached) > self._rounding(reach=True)
         doubt = (error[some] / abs(reached[some])).max(initial=0.0)
         if not doubt <= max(verdict.gap, ACCEPTED):
-            words = f"not proved: programs tell levels to {doubt:.1e} of themselves only; certify(exact=True)"
+            words = (
+                f"not proved: programs tell levels to {doubt:.1e} of themselves only; "
+                "certify(exact=True)"
+            )
             return Proof(False, words, verdict.gap)
         return verdict
 
@@ -431,7 +513,10 @@ class LeximinSolution:
         worst = int(beyond.argmax())
         if beyond[worst] > 0:
             label = self.levels.index[worst]
-            return f"not the leximin: the point has {short[worst]:.3g} less than the level of {label!r}"
+            return (
+                f"not the leximin: the point has {short[worst]:.3g} less than the level of "
+                f"{label!r}"
+            )
         return ""
 
     def _rounding(self, reach: bool = False) -> np.ndarray:
@@ -445,13 +530,16 @@ class LeximinSolution:
     def _most(self, k: int, solver: str) -> tuple[float, float]:
         """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
 
-        And by how much that may be off, to first order; NaN where the program is not solved. The program is without t:
-        the level itself is what is raised.
+        And by how much that may be off, to first order; NaN where the program is not solved. The
+        program is without t: the level itself is what is raised.
         """
         problem, mine = self.problem, self.levels.to_numpy(dtype=float)
         places, weights, kept = problem.places, problem.weights, np.minimum(mine, mine[k])
         cost = problem.without_t[[places[k]]].toarray()[0] / weights[k]
-        for less in (0.0, LEVEL_ROUNDING):  # levels are rounded: to the last digit all may be too much to ask
+        for less in (
+            0.0,
+            LEVEL_ROUNDING,
+        ):  # levels are rounded: to the last digit all may be too much to ask
             floors = kept - less * abs(kept) - (less / ROUNDING) * self._rounding()
             floor = problem.program.row_lower[places] + floors * weights
             floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
@@ -464,8 +552,12 @@ class LeximinSolution:
                 solution = problem.outcomes.behind(find_backend(solver)).solve(raised, Options())
             if solution.status.is_optimal:
                 floor[k] = 0.0
-                error = own_error(solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places)))
-                return solution.objective - float(problem.program.row_lower[places[k]] / weights[k]), error
+                error = own_error(
+                    solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places))
+                )
+                return solution.objective - float(
+                    problem.program.row_lower[places[k]] / weights[k]
+                ), error
         return np.nan, np.nan
 
     def _agreement(self, expected: np.ndarray, how: Proof) -> Proof:
@@ -474,10 +566,15 @@ class LeximinSolution:
         size = np.maximum(np.maximum(abs(expected), abs(mine)), np.finfo(float).tiny)
         difference = np.maximum(abs(mine - expected) - self._rounding(), 0.0) / size
         difference[np.maximum(abs(expected), abs(mine)) <= self._rounding(reach=True)] = 0.0
-        return how.compared("the leximin", [*map(repr, self.levels.index)], mine, expected, difference)
+        return how.compared(
+            "the leximin", [*map(repr, self.levels.index)], mine, expected, difference
+        )
 
     def __repr__(self) -> str:
-        return f"<Leximin of {self.problem.program.name!r} by {self.solver}: {len(self.levels)} levels>"
+        return (
+            f"<Leximin of {self.problem.program.name!r} by {self.solver}: {len(self.levels)} "
+            "levels>"
+        )
 
 
 def leximin(
@@ -494,22 +591,26 @@ def leximin(
     Parameters
     ----------
     model : Model, Program, cvxpy.Problem or Pyomo model
-        Ours, edited or your own; what another tool wrote as a file comes as a Program (:func:`fairlp.read_program`).
-        CVXPY's and Pyomo's variables are given the values of the answer.
+        Ours, edited or your own; what another tool wrote as a file comes as a Program
+        (:func:`fairlp.read_program`). CVXPY's and Pyomo's variables are given the values of the
+        answer.
     levels : str, sequence of str, Expression, or what CVXPY or Pyomo has for it, optional
-        Where the model itself says what its levels are (:meth:`.Model.leximin`), nothing. Else a block of rows
-        ``… ≥ w·t`` where the model maximises t (the mechanisms call it ``fairness``), or an expression with an index:
-        its elements are the levels, and the model's own objective plays no part. Several names are those
-        of single rows, as a file has them. Of a CVXPY problem: an affine expression, a list of them (numbered through,
-        each in C order), or a dict by label. Of a Pyomo model: constraints ``… ≥ w·t``, or linear expressions (an
-        indexed component, a list, or a dict by label). With expressions, the objective plays no part.
+        Where the model itself says what its levels are (:meth:`.Model.leximin`), nothing. Else a
+        block of rows ``… ≥ w·t`` where the model maximises t (the mechanisms call it ``fairness``),
+        or an expression with an index: its elements are the levels, and the model's own objective
+        plays no part. Several names are those of single rows, as a file has them. Of a CVXPY
+        problem: an affine expression, a list of them (numbered through, each in C order), or a dict
+        by label. Of a Pyomo model: constraints ``… ≥ w·t``, or linear expressions (an indexed
+        component, a list, or a dict by label). With expressions, the objective plays no part.
     weights : array_like, Series or mapping, optional
-        Of an expression's elements: a level is the element divided by its weight, above 0. A block has its own.
+        Of an expression's elements: a level is the element divided by its weight, above 0. A block
+        has its own.
     oracle : callable, optional
-        With an Index, or a sequence of labels, in the model's place: the people. Given weights ≥ 0 (a Series by
-        person), it returns an outcome whose weighted sum of levels is largest: one number a person (Series, mapping or
-        array), or a collection of the people who have level 1. The leximin is that of expected levels under a lottery
-        over outcomes, :attr:`LeximinSolution.outcomes`. It is as right as the oracle is.
+        With an Index, or a sequence of labels, in the model's place: the people. Given weights ≥ 0
+        (a Series by person), it returns an outcome whose weighted sum of levels is largest: one
+        number a person (Series, mapping or array), or a collection of the people who have level 1.
+        The leximin is that of expected levels under a lottery over outcomes,
+        :attr:`LeximinSolution.outcomes`. It is as right as the oracle is.
     solver : str, Backend or class
         A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`).
     **options
@@ -522,17 +623,17 @@ def leximin(
     Raises
     ------
     ModelError
-        When nothing says what the levels are, there is no such block, its rows are of another form, or the model is
-        not linear.
+        When nothing says what the levels are, there is no such block, its rows are of another form,
+        or the model is not linear.
     NoSolutionError
         When the model is infeasible, or a level can be raised without end.
     SolverError
 
     Notes
     -----
-    Outcomes of an oracle by column generation (:mod:`.outcomes`).
-    Linear models by rounds: raise t, freeze whose rows have a price, and go on (:class:`.rounds.Rounds`); the rounds of
-    the mechanisms are these. Integer models by ordered outcomes (Ogryczak and Śliwiński, 2006).
+    Outcomes of an oracle by column generation (:mod:`.outcomes`). Linear models by rounds: raise t,
+    freeze whose rows have a price, and go on (:class:`.rounds.Rounds`); the rounds of the
+    mechanisms are these. Integer models by ordered outcomes (Ogryczak and Śliwiński, 2006).
 
     Examples
     --------
@@ -549,7 +650,8 @@ def leximin(
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
 
-    A panel of two of four people, one of the two women at least: everybody is on it with probability ½.
+    A panel of two of four people, one of the two women at least: everybody is on it with
+    probability ½.
 
     >>> def best_panel(weight):
     ...     first = weight[["ann", "bea"]].idxmax()
@@ -558,7 +660,11 @@ def leximin(
     >>> answer.levels.round(9).to_dict()
     {'ann': 0.5, 'bea': 0.5, 'carl': 0.5, 'dan': 0.5}
     """
-    problem = levels_of(model, levels, weights) if oracle is None else of_oracle(model, oracle, levels, weights)
+    problem = (
+        levels_of(model, levels, weights)
+        if oracle is None
+        else of_oracle(model, oracle, levels, weights)
+    )
     found = by_levels(problem, solver=solver, **options)
     if problem.hand_back is not None:
         problem.hand_back(found.x)
@@ -583,7 +689,12 @@ def by_levels(
         shift, weight = _shift(problem, *chosen), problem.weights
         everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
         rounds = LevelRounds(
-            chosen, _shifted(problem, shift), problem.places, problem.t, everyone, np.ones(len(weight))
+            chosen,
+            _shifted(problem, shift),
+            problem.places,
+            problem.t,
+            everyone,
+            np.ones(len(weight)),
         )
         rounds.examine = examine
         rounds.run()
@@ -594,7 +705,9 @@ def by_levels(
             gap, unproved, priced = rounds.gap, _unproved(rounds, shift), rounds.priced
         if problem.outcomes is not None:
             problem = replace(
-                problem, program=(grown := problem.outcomes.extended(problem.program)), columns=grown.columns
+                problem,
+                program=(grown := problem.outcomes.extended(problem.program)),
+                columns=grown.columns,
             )
             x = np.append(x, np.zeros(grown.n_columns - len(x)))
     shown = problem.labelled(levels), _table(problem, history)
@@ -606,21 +719,26 @@ def _unproved(rounds: LevelRounds, shift: float) -> str:
     most = rounds.errors.largest(shift)
     if most <= ACCEPTED:
         return ""
-    return f"levels may be off by {most:.1e} of themselves; certify(exact=True) proves them in rationals"
+    return (
+        f"levels may be off by {most:.1e} of themselves; certify(exact=True) proves them in "
+        "rationals"
+    )
 
 
 def _shift(problem: Levels, backend: Backend, options: Options) -> float:
     """Return what levels are raised by, so that they are as large as what they are made of (0 where no terms cancel).
 
-    A gap, and who is on the same level, is measured by that. The first round is solved for it; a model without a
-    leximin ends here.
+    A gap, and who is on the same level, is measured by that. The first round is solved for it; a
+    model without a leximin ends here.
     """
     solution = backend.solve(problem.program, options)
     kinds = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
     if solution.status.termination in kinds:
         raise NoSolutionError(
-            f"{problem.program.name!r} has no leximin: {solution.status}; infeasible: no point keeps all rows"
-            f"{'' if problem.hand_back else ' (model.explain() names them)'}; unbounded: all levels can be raised "
+            f"{problem.program.name!r} has no leximin: {solution.status}; infeasible: no point "
+            "keeps all rows"
+            f"{'' if problem.hand_back else ' (model.explain() names them)'}; unbounded: all "
+            "levels can be raised "
             "without end"
         )
     x = solution.require_optimal().x
@@ -638,7 +756,9 @@ def _shifted(problem: Levels, shift: float) -> Program:
     """Return the program with t + shift in place of t."""
     if not shift:
         return problem.program
-    lower, low, high = (getattr(problem.program, name).copy() for name in ("row_lower", "col_lower", "col_upper"))
+    lower, low, high = (
+        getattr(problem.program, name).copy() for name in ("row_lower", "col_lower", "col_upper")
+    )
     lower[problem.places] -= shift * problem.weights
     low[problem.t], high[problem.t] = low[problem.t] + shift, high[problem.t] + shift
     return problem.program.replace(row_lower=lower, col_lower=low, col_upper=high)
@@ -654,7 +774,10 @@ def _by_value(levels: np.ndarray) -> History:
     """Return the positions that have each level (but for rounding), from the lowest."""
     order = np.argsort(levels, kind="stable")
     steps = np.diff(levels[order]) > AGREEMENT * abs(levels[order][1:])
-    return [(float(levels[part].max()), np.sort(part)) for part in np.split(order, np.flatnonzero(steps) + 1)]
+    return [
+        (float(levels[part].max()), np.sort(part))
+        for part in np.split(order, np.flatnonzero(steps) + 1)
+    ]
 
 
 def _table(problem: Levels, history: History) -> pd.DataFrame:

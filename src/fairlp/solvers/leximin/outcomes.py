@@ -1,9 +1,10 @@
 """The leximin of a lottery over outcomes that only an oracle knows, by column generation.
 
-A panel, a committee or a timetable gives every person a level. There are too many of them to list, but an oracle can
-find the one that is best for given weights of the people. A linear program mixes the outcomes found so far. Its prices
-are the next weights: if the best outcome for them is worth more than the mixture, it becomes a column, and the program
-is solved again. Otherwise no outcome at all would help, and the optimum is that of all outcomes.
+A panel, a committee or a timetable gives every person a level. There are too many of them to list,
+but an oracle can find the one that is best for given weights of the people. A linear program mixes
+the outcomes found so far. Its prices are the next weights: if the best outcome for them is worth
+more than the mixture, it becomes a column, and the program is solved again. Otherwise no outcome at
+all would help, and the optimum is that of all outcomes.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ Oracle = Callable[[Any], Any]
 class Outcomes:
     """The outcomes that an oracle has found so far, and the program of lotteries over them.
 
-    It maximises t subject to z[n] ≥ w[n]·t, Σ_k a[k,n]·p[k] ≥ z[n] and Σ_k p[k] = 1: z[n] is the level of person n,
-    w[n] its weight, a[k,n] its level in outcome k, and p[k] the probability of outcome k.
+    It maximises t subject to z[n] ≥ w[n]·t, Σ_k a[k,n]·p[k] ≥ z[n] and Σ_k p[k] = 1: z[n] is the
+    level of person n, w[n] its weight, a[k,n] its level in outcome k, and p[k] the probability of
+    outcome k.
     """
 
     def __init__(self, people: Index, oracle: Oracle) -> None:
@@ -53,7 +55,10 @@ class Outcomes:
         if isinstance(said, np.ndarray) or carries_labels(said):
             levels = floats(aligned(said, (self.people,), what, ModelError))
             if levels.shape != (len(self.people),) or not np.isfinite(levels).all():
-                raise ModelError(f"{what} is expected to be one finite number for each of {len(self.people)} people")
+                raise ModelError(
+                    f"{what} is expected to be one finite number for each of {len(self.people)} "
+                    "people"
+                )
             return levels
         members = list(said)
         for member in members:
@@ -90,7 +95,10 @@ class Outcomes:
             col_lower=np.append(program.col_lower, np.zeros(more)),
             col_upper=np.append(program.col_upper, np.full(more, np.inf)),
             integrality=np.append(program.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
-            columns=(*others, replace(known, axes=((k.symbol, k.labels),), stop=known.start + len(k))),
+            columns=(
+                *others,
+                replace(known, axes=((k.symbol, k.labels),), stop=known.start + len(k)),
+            ),
         )
 
     def _numbers(self) -> Index:
@@ -102,13 +110,16 @@ class Outcomes:
         program, duals = solution.program, solution.row_duals
         assert duals is not None
         price = np.maximum(-duals[program.row_block("expected").slice], 0.0)
-        price[price <= SOLVER_TIGHTEST * price.max()] = 0.0  # rounding, which integer programs take for a matter
+        price[price <= SOLVER_TIGHTEST * price.max()] = (
+            0.0  # rounding, which integer programs take for a matter
+        )
         value = float(duals[program.row_block("lottery").start])
         levels = self.ask(price)
         gain, terms = float(price @ levels) - value, float(price @ abs(levels)) + abs(value)
         if gain < -ACCEPTED * terms:
             raise ModelError(
-                f"the oracle's outcome is worth {gain + value:.9g} at its weights, and others that it found are worth "
+                f"the oracle's outcome is worth {gain + value:.9g} at its weights, and others that "
+                "it found are worth "
                 f"{value:.9g}; an oracle must return an outcome that is best for the weights"
             )
         if gain <= SOLVER_TIGHTEST * terms or (self.levels == levels).all(axis=1).any():
@@ -120,12 +131,16 @@ class Outcomes:
     def behind(self, backend: Backend) -> Generating:
         """Return a back end that solves programs of lotteries over all outcomes."""
         if Capability.DUALS not in backend.capabilities:
-            raise UnsupportedError(f"{backend.name} gives no duals, and an oracle is asked with these as weights")
+            raise UnsupportedError(
+                f"{backend.name} gives no duals, and an oracle is asked with these as weights"
+            )
         return Generating(self, backend)
 
     def table(self, x: np.ndarray) -> pd.DataFrame:
         """Return the outcomes of positive probability: the probability and each person's level."""
-        table = pd.DataFrame(self.levels, columns=self.people.labels, index=self._numbers().labels.rename("outcome"))
+        table = pd.DataFrame(
+            self.levels, columns=self.people.labels, index=self._numbers().labels.rename("outcome")
+        )
         table.insert(0, "probability", x[-len(table) :], allow_duplicates=True)
         return table[table["probability"] > 0]
 

@@ -1,7 +1,8 @@
 """Lexicographic max-min by rounds of one linear program, each started from the last basis.
 
-A program gives the first round: maximise t subject to rows (what a group has) ≥ (its rate)·t. After each round those
-who are blocked keep what they have, and the others go on. Two rules say how they go on:
+A program gives the first round: maximise t subject to rows (what a group has) ≥ (its rate)·t. After
+each round those who are blocked keep what they have, and the others go on. Two rules say how they
+go on:
 
 * :class:`LevelRounds`: rates are constant, and t goes on from level to level.
 * :class:`TreeRounds`: rates depend on who is active (:mod:`fairlp.models.trees`), and t begins at 0 after each round.
@@ -9,17 +10,20 @@ who are blocked keep what they have, and the others go on. Two rules say how the
 What makes the rounds exact and quick:
 
 * **Who is blocked.** A user whose row has a positive price is blocked in every optimal solution (complementary
-  slackness), so it is frozen. A user without a price stays, and is found in a later round if it was blocked after all.
-  Where prices do not decide, linear programs that try to raise everyone left do (:meth:`Rounds.not_raised`).
+  slackness), so it is frozen. A user without a price stays, and is found in a later round if it was
+  blocked after all. Where prices do not decide, linear programs that try to raise everyone left do
+  (:meth:`Rounds.not_raised`).
 * **Task limits.** With constant rates, Newton's method: what is asked for at level t, Σ min(rate·t, limit), is concave,
-  so guessing the set of users at their limits from below and solving for t converges monotonically in a few programs.
-  A level that is certainly reached is enough for a guess: where the back end has one before it has the largest, few
-  programs are solved to the end. Along a tree, everybody's way to all limits is known beforehand, and the last point
-  of it that is feasible is found by cutting planes.
+  so guessing the set of users at their limits from below and solving for t converges monotonically
+  in a few programs. A level that is certainly reached is enough for a guess: where the back end has
+  one before it has the largest, few programs are solved to the end. Along a tree, everybody's way
+  to all limits is known beforehand, and the last point of it that is feasible is found by cutting
+  planes.
 * **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(rate_m·t, limit_m).
 * **Fewer rounds** at constant rates: :class:`Shorter`.
 * **What is done when a program's certificate does not hold** (:meth:`Rounds.solve`): begin afresh, another method, and
-  floors that give way a little. ``mechanisms/max_min/ladder.py`` goes on from there, with rationals.
+  floors that give way a little. ``mechanisms/max_min/ladder.py`` goes on from there, with
+  rationals.
 """
 
 from __future__ import annotations
@@ -52,26 +56,28 @@ from ...tolerances import (
 
 #: How near to the largest level those are that are looked at first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
-#: Users who are not blocked are solved separately when they have at least so many pairs of user and server, and at most
-#: this part of all pairs.
+#: Users who are not blocked are solved separately when they have at least so many pairs of user and
+#: server, and at most this part of all pairs.
 FEWEST, MOST = 1_000, 0.75
 #: A back end, and the options that it is asked with.
 Tightest = tuple[Backend, Options]
-#: Servers that a round ruled out: by how much a task of each group costs more there than it is worth, at least; and the
-#: error of that round's level.
+#: Servers that a round ruled out: by how much a task of each group costs more there than it is
+#: worth, at least; and the error of that round's level.
 KeptOff = tuple[np.ndarray, float]
 
 
 class Shorter(NamedTuple):
     """What is known of an instance that may save rounds.
 
-    One program may show that the servers allow the levels that one server as large as all would give. And the rounds
-    end when the users who are not blocked have servers of their own: they are solved as a separate problem.
+    One program may show that the servers allow the levels that one server as large as all would
+    give. And the rounds end when the users who are not blocked have servers of their own: they are
+    solved as a separate problem.
 
     Attributes
     ----------
     pool : (ndarray, ndarray) or None
-        What one task of each group needs, and the sum of all capacities; None when some user may not run everywhere.
+        What one task of each group needs, and the sum of all capacities; None when some user may
+        not run everywhere.
     kept_off : list
         For a separate problem: the servers that earlier rounds ruled out.
     """
@@ -102,7 +108,9 @@ class Propagation:
         ``doubt`` is what reduced costs of the wrong sign may be worth.
         """
         stopped = self.round >= 0
-        self.prices.append(np.bincount(self.round[stopped], weights=prices[stopped], minlength=len(self.levels)))
+        self.prices.append(
+            np.bincount(self.round[stopped], weights=prices[stopped], minlength=len(self.levels))
+        )
         self.levels.append(level)
         self.own.append(own)
         above = np.divide(own + doubt, prices, out=np.full(len(prices), np.inf), where=prices > 0)
@@ -123,23 +131,31 @@ class Propagation:
         for k, row in enumerate(self.prices):
             matrix[k, :k] = row[:k]
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = abs(solve_triangular(matrix, np.eye(count), lower=True, check_finite=False)) @ np.array(self.own)
+            moved = abs(
+                solve_triangular(matrix, np.eye(count), lower=True, check_finite=False)
+            ) @ np.array(self.own)
         levels = abs(np.array(self.levels) - shift)
-        found = np.divide(moved, levels, out=np.zeros(count), where=levels > LEVEL_ROUNDING * shift).max()
+        found = np.divide(
+            moved, levels, out=np.zeros(count), where=levels > LEVEL_ROUNDING * shift
+        ).max()
         return float(found) if np.isfinite(found) else 1.0
 
 
 def beyond_rows(program: Program, x: np.ndarray) -> np.ndarray:
     """Return by how much a point violates each row; 0 where it does not."""
     activity = program.A @ x
-    return np.asarray(np.maximum(np.maximum(program.row_lower - activity, activity - program.row_upper), 0.0))
+    return np.asarray(
+        np.maximum(np.maximum(program.row_lower - activity, activity - program.row_upper), 0.0)
+    )
 
 
-def own_error(solution: Solution, gap: float, rows: np.ndarray, floor: np.ndarray, given: np.ndarray) -> float:
+def own_error(
+    solution: Solution, gap: float, rows: np.ndarray, floor: np.ndarray, given: np.ndarray
+) -> float:
     """Return by how much the level of a program's answer may be off, to first order, were its floors exact.
 
-    What its point violates, by how much floors were lowered (``given``), and their rounding, each at its price; and
-    what the duality gap leaves.
+    What its point violates, by how much floors were lowered (``given``), and their rounding, each
+    at its price; and what the duality gap leaves.
     """
     program, x, duals = solution.program, solution.x, solution.row_duals
     assert x is not None and duals is not None
@@ -168,7 +184,9 @@ class Members:
     def of_groups(self, some: np.ndarray) -> Members:
         """Return the members of some groups, which are counted from 0."""
         inside = np.isin(self.of, some)
-        return Members(np.searchsorted(some, self.of[inside]), self.tasks_per_level[inside], self.limit[inside])
+        return Members(
+            np.searchsorted(some, self.of[inside]), self.tasks_per_level[inside], self.limit[inside]
+        )
 
 
 class Rounds:
@@ -185,7 +203,8 @@ class Rounds:
     floor, measure : ndarray
         Of each row, and the size of the numbers that the floor is made of.
     gap, programs, seconds, relaxed
-        The largest certified gap, how many programs were solved, in what time, and by how much floors gave way.
+        The largest certified gap, how many programs were solved, in what time, and by how much
+        floors gave way.
     same : float
         Levels that differ by less than this part are one.
     errors : Propagation
@@ -193,7 +212,9 @@ class Rounds:
         Is told of every certified solution.
     """
 
-    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: int = 0) -> None:
+    def __init__(
+        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: int = 0
+    ) -> None:
         backend, options = solver
         self.session: Session = backend.session(program, options)
         self.name, self.rows, self.t = program.name, rows, t
@@ -229,17 +250,22 @@ class Rounds:
 
     def _lower(self, way: float) -> None:
         """Load the floors, lower by this part of the numbers that they are made of."""
-        self.session.change(rows=(self.rows, self.floor - way * self.measure, np.full(len(self.rows), np.inf)))
+        self.session.change(
+            rows=(self.rows, self.floor - way * self.measure, np.full(len(self.rows), np.inf))
+        )
 
     def solve(self) -> tuple[np.ndarray, Solution]:
         """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
 
-        What the others have is known to rounding only, and what one of them has more by rounding may be what another
-        needs: the last digits decide whether all floors can be kept at once. Where they gave way once they stay as
-        low: the point of this program, which the next one begins at, has used the slack.
+        What the others have is known to rounding only, and what one of them has more by rounding
+        may be what another needs: the last digits decide whether all floors can be kept at once.
+        Where they gave way once they stay as low: the point of this program, which the next one
+        begins at, has used the slack.
         """
         solution = self._attempt()
-        attempts = ((self.way + relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
+        attempts = (
+            (self.way + relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False)
+        )
         while isinstance(solution, SolverError):
             way, other = next(attempts, (None, False))
             if way is None:
@@ -265,14 +291,17 @@ class Rounds:
             solution.require_optimal()
         if solution.status.termination is Termination.UNBOUNDED:
             raise NoSolutionError(
-                f"{self.name!r} has no leximin: after {counted(len(self.history), 'round')} all levels that are left "
+                f"{self.name!r} has no leximin: after {counted(len(self.history), 'round')} all "
+                "levels that are left "
                 "can be raised without end; bound them"
             )
         if not solution.status.is_optimal:
             return SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
         certificate = solution.verify()
         if not (self.proves(certificate, solution) if self.has_duals else certificate.is_feasible):
-            return SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+            return SolverError(
+                f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}"
+            )
         self.certificate = certificate
         self.gap = max(self.gap, self.gap_of_levels(certificate, solution))
         if solution.row_duals is not None:
@@ -305,7 +334,8 @@ class Rounds:
     def not_raised(self, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
         """Return the positions of rows, of those ``waiting``, that no program raises above their floors.
 
-        Each program maximises the sum of what the rows that are left have, over ``speed``; those that gain leave.
+        Each program maximises the sum of what the rows that are left have, over ``speed``; those
+        that gain leave.
         """
         costs, held = self.session.program.c, self._held()
         while waiting.size:
@@ -337,15 +367,18 @@ class Rounds:
     def require_progress(self, stopped: np.ndarray) -> None:
         """Raise where a round stopped nobody."""
         if not stopped.any():
-            raise SolverError(f"{self.name!r}: a round stopped nobody; no user's row has a price above rounding")
+            raise SolverError(
+                f"{self.name!r}: a round stopped nobody; no user's row has a price above rounding"
+            )
 
 
 class LevelRounds(Rounds):
     """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
-    A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
-    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares. With ``shorter``
-    the rounds may end before all users are blocked (:meth:`_part`): the others are the :meth:`rest`.
+    A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is
+    maximised; it is above 0. ``weights`` are those of the groups: who is blocked is told by prices
+    of weighted shares. With ``shorter`` the rounds may end before all users are blocked
+    (:meth:`_part`): the others are the :meth:`rest`.
     """
 
     def __init__(
@@ -363,13 +396,19 @@ class LevelRounds(Rounds):
         self.pool, self.kept_off = shorter or Shorter(None, [])
         self.parted: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.members, self.tasks_per_level = members, members.tasks_per_level
-        self.cap = members.limit / members.tasks_per_level  # the level at which a member has all its tasks
+        self.cap = (
+            members.limit / members.tasks_per_level
+        )  # the level at which a member has all its tasks
         self.level = np.zeros(len(members.tasks_per_level))
         self.active = np.ones(len(members.tasks_per_level), dtype=bool)
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t]], program.col_upper[[t]]
-        self.full = -program.A[:, [t]].toarray()[rows, 0]  # coefficient of t when every member of the group is active
-        self.unit = self.full / np.bincount(members.of, weights=members.tasks_per_level)  # of a row, for one task
+        self.full = -program.A[:, [t]].toarray()[
+            rows, 0
+        ]  # coefficient of t when every member of the group is active
+        self.unit = self.full / np.bincount(
+            members.of, weights=members.tasks_per_level
+        )  # of a row, for one task
         self.share = self.full / weights  # one share, in the unit of the row
 
     def run(self) -> None:
@@ -384,8 +423,14 @@ class LevelRounds(Rounds):
             if solution is not None:
                 self.priced = self.priced or solution
                 self._measure(level, solution)
-                growing = np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
-                blocked = self.active & ~frozen & self.with_price(solution, self.share, growing)[self.members.of]
+                growing = (
+                    np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
+                )
+                blocked = (
+                    self.active
+                    & ~frozen
+                    & self.with_price(solution, self.share, growing)[self.members.of]
+                )
                 undecided = self.active & ~frozen & ~blocked
                 if undecided.any() and (level <= before * (1 + self.same) or not self.has_duals):
                     blocked |= self._stuck(level, undecided)
@@ -398,14 +443,16 @@ class LevelRounds(Rounds):
             before = level
             if self.parted is not None:
                 break
-        if (self.level > self.errors.most).any():  # a lowered floor raised a user whose price is small
+        if (
+            self.level > self.errors.most
+        ).any():  # a lowered floor raised a user whose price is small
             self.errors.own[-1] = np.inf
 
     def _as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
         """Whether one program shows that the servers allow the levels that one server as large as all would give.
 
-        These bound the leximin, and need no program (:func:`fill_at_constant_rates`). In the one program users rise in
-        proportion to them.
+        These bound the leximin, and need no program (:func:`fill_at_constant_rates`). In the one
+        program users rise in proportion to them.
         """
         needs = demands[self.members.of] * self.tasks_per_level[:, None]
         levels, history = fill_at_constant_rates(needs, pool, np.ones(len(needs)), self.cap)
@@ -418,7 +465,10 @@ class LevelRounds(Rounds):
             if level is None or level < top * (1 - gap) * (1 - 2 * AGREEMENT):
                 return False
         solution = self._attempt()
-        if isinstance(solution, SolverError) or solution.require_point()[self.t] < top * self.enough:
+        if (
+            isinstance(solution, SolverError)
+            or solution.require_point()[self.t] < top * self.enough
+        ):
             return False
         self.last, self.history = solution.require_point(), history
         part = min(float(self.last[self.t]) / top, 1.0)
@@ -428,7 +478,12 @@ class LevelRounds(Rounds):
         return True
 
     def _measure_as_one_server(
-        self, needs: np.ndarray, pool: np.ndarray, levels: np.ndarray, off: float, solution: Solution
+        self,
+        needs: np.ndarray,
+        pool: np.ndarray,
+        levels: np.ndarray,
+        off: float,
+        solution: Solution,
     ) -> None:
         """Put down the prices of the rounds of one server, of which all may be off by a part of themselves."""
         block = solution.program.row_block("capacity")
@@ -462,8 +517,8 @@ class LevelRounds(Rounds):
     def _raise(self, level: float) -> tuple[float, Solution | None]:
         """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
 
-        It is at least ``level``, that of the round before, which nobody who is active had all its tasks at; infinite,
-        without a solution, where everyone left has all its tasks.
+        It is at least ``level``, that of the round before, which nobody who is active had all its
+        tasks at; infinite, without a solution, where everyone left has all its tasks.
         """
         limited = self._soon_limited()
         while True:
@@ -483,26 +538,42 @@ class LevelRounds(Rounds):
     def _part(self, level: float, solution: Solution) -> bool:
         """Whether the users who are not blocked have servers of their own.
 
-        No blocked user may run there, and on every other server a task costs more than it is worth. Then the levels of
-        blocked users do not matter to the next rounds.
+        No blocked user may run there, and on every other server a task costs more than it is worth.
+        Then the levels of blocked users do not matter to the next rounds.
         """
         block = next((block for block in solution.program.columns if len(block.axes) == 2), None)
-        if not self.may_part or block is None or solution.row_duals is None or solution.column_duals is None:
+        if (
+            not self.may_part
+            or block is None
+            or solution.row_duals is None
+            or solution.column_duals is None
+        ):
             return False
         groups, of = len(self.rows), self.members.of
         growing = np.bincount(of, weights=self.active & (self.cap > level), minlength=groups) > 0
         stops = self.with_price(solution, self.share, growing)
-        stops |= np.bincount(of, weights=~self.active & (self.level < self.cap), minlength=groups) > 0
+        stops |= (
+            np.bincount(of, weights=~self.active & (self.level < self.cap), minlength=groups) > 0
+        )
         user, server = np.divmod(block.flat, block.shape[1])
         taken = np.zeros(block.shape[1], dtype=bool)
         taken[server[stops[user]]] = True
         own, elsewhere = (~stops[user] & (taken[server] == where) for where in (False, True))
         placed = stops | (np.bincount(user[own], minlength=groups) > 0)
-        if not FEWEST <= own.sum() <= MOST * len(own) or not (growing & ~stops).any() or not placed.all():
+        if (
+            not FEWEST <= own.sum() <= MOST * len(own)
+            or not (growing & ~stops).any()
+            or not placed.all()
+        ):
             return False
         dear = np.full(groups, np.inf)
-        np.minimum.at(dear, user[elsewhere], -solution.column_duals[block.start : block.stop][elsewhere])
-        if (dear * self.full <= BLOCKED_PRICE * (abs(solution.row_duals[self.rows]) * self.full).max()).any():
+        np.minimum.at(
+            dear, user[elsewhere], -solution.column_duals[block.start : block.stop][elsewhere]
+        )
+        if (
+            dear * self.full
+            <= BLOCKED_PRICE * (abs(solution.row_duals[self.rows]) * self.full).max()
+        ).any():
             return False
         self.parted = np.flatnonzero(~stops), np.unique(server[own]), (dear * self.unit)[~stops]
         return True
@@ -538,18 +609,23 @@ class LevelRounds(Rounds):
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
         """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
         slope = (
-            np.bincount(self.members.of, weights=self.tasks_per_level * growing, minlength=len(self.rows)) * self.unit
+            np.bincount(
+                self.members.of, weights=self.tasks_per_level * growing, minlength=len(self.rows)
+            )
+            * self.unit
         )
         fixed = np.bincount(
-            self.members.of, weights=self.tasks_per_level * np.where(growing, 0.0, level), minlength=len(self.rows)
+            self.members.of,
+            weights=self.tasks_per_level * np.where(growing, 0.0, level),
+            minlength=len(self.rows),
         )
         self.load(slope, self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
         """Return the candidates that cannot be raised above ``level`` while nobody falls below what it has.
 
-        Maximise the sum of the candidates' levels with t fixed: those that end above are improvable; repeat for the
-        rest until none of them gains.
+        Maximise the sum of the candidates' levels with t fixed: those that end above are
+        improvable; repeat for the rest until none of them gains.
         """
         at = np.array([self.t])
         reached = level if self.has_duals else level * (1 - ACCEPTED)  # a solver's tolerance below
@@ -562,21 +638,36 @@ class LevelRounds(Rounds):
 class TreeRounds(Rounds):
     """Rounds at rates that depend on who is active: ``segment.has`` is what everybody has at the end.
 
-    A leaf that cannot be raised leaves: a price says so, or a program that tries to raise those without a price. The
-    rates of the others are computed anew. Leaves that have all their tasks need no round of their own.
+    A leaf that cannot be raised leaves: a price says so, or a program that tries to raise those
+    without a price. The rates of the others are computed anew. Leaves that have all their tasks
+    need no round of their own.
 
-    How far a round goes (:meth:`_farthest`): what leaves ask for is known beforehand, segment after segment. Rows on
-    all tasks together, at first those of the pool, say up to where that may be possible. A linear program shows whether
-    the servers allow it. Where they do not, its prices are another such row, which the point violates (a cut).
+    How far a round goes (:meth:`_farthest`): what leaves ask for is known beforehand, segment after
+    segment. Rows on all tasks together, at first those of the pool, say up to where that may be
+    possible. A linear program shows whether the servers allow it. Where they do not, its prices are
+    another such row, which the point violates (a cut).
     """
 
     def __init__(
-        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment, pool: Rows
+        self,
+        solver: Tightest,
+        program: Program,
+        rows: np.ndarray,
+        t: int,
+        first: RateSegment,
+        pool: Rows,
     ) -> None:
         super().__init__(solver, program, rows, t)
         self.users = program.leximin()[0].flat
-        self.segment, self.alone, self.cuts, self.pool_rows = first, first.alone, pool, len(pool.room)
-        self.unit = -program.A[:, [t]].toarray()[rows, 0] / self.alone[self.users]  # of a row, for one task
+        self.segment, self.alone, self.cuts, self.pool_rows = (
+            first,
+            first.alone,
+            pool,
+            len(pool.room),
+        )
+        self.unit = (
+            -program.A[:, [t]].toarray()[rows, 0] / self.alone[self.users]
+        )  # of a row, for one task
 
     def run(self) -> None:
         """Run rounds until nobody rises any more."""
@@ -589,7 +680,8 @@ class TreeRounds(Rounds):
             stops = self.segment.full(t)
             self.priced = self.priced or (None if stops.any() else solution)
             stops |= self._blocked(solution, t)
-            # those who could not rise where the segment begins stop with those who have all their tasks there
+            # those who could not rise where the segment begins stop with those who have all their
+            # tasks there
             still = stops & (self.segment.asked(t) <= self.segment.has * (1 + self.same))
             new = still & (self.segment is not begun)
             early = self._stuck(0.0, self.segment.active if self.segment.pace.jumps else new)
@@ -626,15 +718,21 @@ class TreeRounds(Rounds):
             self._load(held, rise, np.inf)
             x, found = self.solve()
             part = float(x[self.t])
-            # where all rise in proportion up to the point aimed at, the program has found the last one that is feasible
+            # where all rise in proportion up to the point aimed at, the program has found the last
+            # one that is feasible
             straight = not self.has_duals or (len(path) == 1 and path[0].next_rise(at) >= t)
             end = at + (t - at) * part if straight and part < self.enough else t
             if part < self.enough and not straight and (aim != refused).any():
                 self._cut(found, held + (aim - held) * part)
                 while len(path) > 1 and self.cuts.exceeded(path[-1].has):
                     path.pop()
-                refused, stopper = aim, found if self.cuts.reach(path[-1]) <= path[-1].least else None
-            elif self._decides(solution := found if part <= 2 - self.enough else None, path[-1], end):
+                refused, stopper = (
+                    aim,
+                    found if self.cuts.reach(path[-1]) <= path[-1].least else None,
+                )
+            elif self._decides(
+                solution := found if part <= 2 - self.enough else None, path[-1], end
+            ):
                 self.last, reached, held, at = x, True, path[-1].asked(end), end
                 if end < t:
                     break
@@ -662,8 +760,9 @@ class TreeRounds(Rounds):
     def _allowed(self, path: list[RateSegment], at: float) -> tuple[float, float]:
         """Return how far the cuts allow to go in the last segment, and at which t of it that is known to be possible.
 
-        Segments that the cuts allow to pass are added. Without duals there are no cuts: the next point is then the
-        next one at which the set of those who rise changes, so that all rise in proportion up to it.
+        Segments that the cuts allow to pass are added. Without duals there are no cuts: the next
+        point is then the next one at which the set of those who rise changes, so that all rise in
+        proportion up to it.
         """
         while True:
             segment = path[-1]
@@ -671,7 +770,9 @@ class TreeRounds(Rounds):
             t = 0.0 if t <= segment.least and t < segment.end else t
             if not self.has_duals:
                 t = min(t, segment.next_rise(at))
-            may_pass = np.isfinite(segment.end) and not segment.pace.jumps and (self.has_duals or at == t)
+            may_pass = (
+                np.isfinite(segment.end) and not segment.pace.jumps and (self.has_duals or at == t)
+            )
             if t < segment.end or not may_pass:
                 return t, at
             path.append(segment.after(segment.end, segment.full(segment.end)))
@@ -691,8 +792,11 @@ class TreeRounds(Rounds):
         # what can have nothing is measured by what others can have
         reach[reach == 0] = reach.max(initial=0.0, where=np.arange(len(reach)) != self.t)
         off = beyond_rows(program, solution.x)
-        # the solver keeps to it in rows that are scaled by powers of two: to half a row's own size at least
-        if (off <= 2 * SOLVER_TIGHTEST * (abs(program.A) @ reach)).all() and (solution.x >= 0).all():
+        # the solver keeps to it in rows that are scaled by powers of two: to half a row's own size
+        # at least
+        if (off <= 2 * SOLVER_TIGHTEST * (abs(program.A) @ reach)).all() and (
+            solution.x >= 0
+        ).all():
             certificate = replace(certificate, primal_residual=0.0)
         return certificate.is_optimal
 
@@ -735,7 +839,9 @@ class TreeRounds(Rounds):
     def _blocked(self, solution: Solution | None, level: float) -> np.ndarray:
         """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
         active = self.segment.active
-        blocked = self.cuts.blocked(self.segment.asked(level), np.where(active, self.segment.rate, 0.0))
+        blocked = self.cuts.blocked(
+            self.segment.asked(level), np.where(active, self.segment.rate, 0.0)
+        )
         if solution is not None:
             blocked |= self._priced(solution, self.segment)
         return np.asarray(blocked | self._stuck(level, active & ~blocked))
@@ -754,11 +860,13 @@ class TreeRounds(Rounds):
             stuck[self.users[waiting]] = True
         return stuck
 
-    def _not_raised_together(self, has: np.ndarray, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
+    def _not_raised_together(
+        self, has: np.ndarray, waiting: np.ndarray, speed: np.ndarray
+    ) -> np.ndarray:
         """Return the positions of rows, of those ``waiting``, that cannot be raised above what everybody has.
 
-        Each program raises all that are left together. Those that gain leave; where none does, those with a price are
-        stuck. So one program is enough where nobody is.
+        Each program raises all that are left together. Those that gain leave; where none does,
+        those with a price are stuck. So one program is enough where nobody is.
         """
         stuck = [waiting[:0]]
         while waiting.size:
