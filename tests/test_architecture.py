@@ -18,7 +18,6 @@ import pytest
 
 import fairlp
 from profiles import PROFILE
-from scripts import benchmark
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fairlp"
