@@ -64,7 +64,9 @@ def random_instances(count: int) -> Iterator[tuple[str, fairlp.Instance]]:
         if seed % 4 == 1:
             options["task_limits"] = random.integers(1, 6, n_users) * 1.0
         if seed % 5 == 2:
-            options["queue"] = [("a", "b/c", "b/d")[number] for number in random.integers(0, 3, n_users)]
+            options["queue"] = [
+                ("a", "b/c", "b/d")[number] for number in random.integers(0, 3, n_users)
+            ]
         if seed % 2 and seed % 7 < 4:
             eligible = random.random((n_users, len(capacities))) < 0.7
             eligible[np.arange(n_users), random.integers(0, len(capacities), n_users)] = True
@@ -81,12 +83,11 @@ def lines_of_answers(name: str, instance: fairlp.Instance, digits: int) -> Itera
             except fairlp.FairlpError as error:
                 yield f"{name} | {mechanism} | {method}: {type(error).__name__}"
                 continue
-            steps = getattr(allocation, "steps", None)
-            tasks = (
-                allocation.tasks.to_numpy()
-                if steps is None
-                else np.concatenate([np.ravel(np.asarray(allocation.at(step).tasks)) for step in range(1, len(steps) + 1)])
-            )
+            if hasattr(allocation, "at"):
+                steps = [allocation.at(step) for step in range(1, len(instance.users) + 1)]
+                tasks = np.concatenate([np.ravel(step.tasks) for step in steps])
+            else:
+                tasks = allocation.tasks.to_numpy()
             yield f"{name} | {mechanism} | {method}: {digest_of_numbers(tasks, digits)}"
 
 
@@ -140,7 +141,9 @@ def lines_of_studies(digits: int) -> Iterator[str]:
 def main() -> None:
     """Print the digests, in an order that does not change."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--digits", type=int, default=17, help="significant digits of tasks that must agree")
+    parser.add_argument(
+        "--digits", type=int, default=17, help="significant digits of tasks that must agree"
+    )
     parser.add_argument("--random", type=int, default=40, help="random instances")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
