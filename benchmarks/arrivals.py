@@ -17,8 +17,8 @@ from measure import console, machine, median_seconds, show
 
 import fairlp
 from fairlp.formulations import arrivals as formulations
-from fairlp.mechanisms.arrivals.result import schedule
-from fairlp.mechanisms.arrivals.rows import solve_steps
+from fairlp.mechanisms.arrivals.programs import solve_steps
+from fairlp.mechanisms.arrivals.schedule import schedule
 
 RESOURCES = 4
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

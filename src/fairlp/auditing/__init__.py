@@ -86,21 +86,20 @@ def audit(
     names = None if asked is None else [known(name) for name in asked]
     few = len(instance.users) <= MOST_RERUN_USERS
     rows = {}
-    last, mechanism = allocation, None
+    mechanism = None
     if isinstance(allocation, DynamicAllocation):  # its order of arrival is part of its mechanism
-        last = allocation.last
         for name, step in DYNAMIC.items():
             if name in names if names is not None else few or not step.reruns:
                 rows[name] = step.audit(allocation, tries, seed)
     elif isinstance(allocation, Allocation):
         mechanism = TABLE.get(allocation.mechanism)
     if options is None:
-        options = last.parameters if isinstance(last, Allocation) else {}
+        options = allocation.parameters if isinstance(allocation, Allocation) else {}
     if whole_tasks is None:
         whole_tasks = mechanism is not None and mechanism.whole_tasks
     case = AuditCase(
         instance,
-        tasks_of(instance, last),
+        tasks_of(instance, allocation),
         mechanism.name if mechanism else "",
         division_named(division or (mechanism.division if mechanism else "rdm")),
         whole_tasks,

@@ -41,12 +41,12 @@ def worst_step(
     result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int
 ) -> Finding:
     """Return the step that is nearest to breaking a property of :meth:`DynamicAllocation.properties`."""
-    if len(result.level_array) < fewest_users:
+    if len(result.schedule) < fewest_users:
         return Finding.vacuous("there is one step, and one user")
-    found = result.properties().reset_index()
-    own = found[found["property"] == name]
-    worst = own.iloc[int(own["margin"].to_numpy(dtype=float).argmin())]
-    holds = bool(own["holds"].all())
+    table = result.properties()
+    by_step = table[table["property"] == name]
+    worst = by_step.iloc[int(by_step["margin"].to_numpy(dtype=float).argmin())]
+    holds = bool(by_step["holds"].all())
     witness = "at every step" if holds else f"step {worst['step']}: {worst['witness']}"
     return Finding(holds, float(worst["margin"]), witness)
 
@@ -59,7 +59,7 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     others. Margin: −(largest gain in tasks, over Γ[n]).
     """
     rng = np.random.default_rng(seed)
-    users = rng.permutation(len(result.level_array)).tolist()
+    users = rng.permutation(len(result.schedule)).tolist()
     found = [
         _tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)
     ]
@@ -78,7 +78,7 @@ def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     place is tried, as far as ``tries`` goes, with the truth first, then with lies. Never "holds",
     only "none found".
     """
-    count = len(result.level_array)
+    count = len(result.schedule)
     if count < 2:
         return Finding.vacuous("there is nobody to come after")
     rng = np.random.default_rng(seed)
@@ -138,11 +138,16 @@ def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray)
     except FairlpError:
         return _Lie(-np.inf, 0, user, place, demand, told)
     # from the step on at which it is there either way
-    lying = answer.tasks.to_numpy()[place:, place] * own_use(true, demand)
-    honest = result.tasks.to_numpy()[place:, user]
+    lying = tasks_by_step(answer)[place:, place] * own_use(true, demand)
+    honest = tasks_by_step(result)[place:, user]
     gain = (lying - honest) / instance.gamma()[user].sum()
     at = int(gain.argmax())
     return _Lie(gain[at], place + at + 1, user, place, demand, told)
+
+
+def tasks_by_step(result: DynamicAllocation) -> np.ndarray:
+    """Return tasks, steps × users in order of arrival."""
+    return np.asarray(result.steps * result.gamma[result.schedule.order])
 
 
 def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -81,84 +80,6 @@ def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) 
     return 1.0 - float(model.solve().require_optimal().objective or 0.0)
 
 
-class Answer(ABC):
-    """What every answer can do with its summary, its notes and its plain data: show itself, and go into a file."""
-
-    notes: tuple[str, ...]
-
-    @abstractmethod
-    def summary(self) -> pd.DataFrame:
-        """Return one row for each user."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-
-    @abstractmethod
-    def _csv(self) -> pd.DataFrame:
-        """Return the table that goes into a CSV file."""
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return :meth:`to_dict` as JSON text, and write it when a path is given.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
-        >>> print(found.to_json()[:30])
-        {
-         "mechanism": "drf",
-         "metho
-        """
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the table (tasks, users × servers; with arrivals one row a user) as CSV text, written to a path.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
-        >>> print(found.to_csv().strip())
-        user,pool
-        A,3.0
-        B,2.0
-        """
-        text = csv_text(self._csv())
-        if path is not None:
-            write_text(path, text)
-        return text
-
-    def __str__(self) -> str:
-        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        return f"{self!r}\n{table}{notes}"
-
-    def _repr_html_(self) -> str:
-        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<p>{escape(repr(self))}</p>{table}{notes}"
-
-
 #: What JSON has of an Allocation: tables, and what stands beside them.
 _COLUMNS = {
     "users": ["user", "tasks", "share", "tasks_per_level"],
@@ -184,7 +105,7 @@ _SAID = ("mechanism", "parameters", "method", "solver", "times", "gap", "notes",
 
 
 @dataclass(frozen=True, eq=False)
-class Allocation(Answer):
+class Allocation:
     """The answer of a mechanism, labelled.
 
     Attributes
@@ -277,9 +198,12 @@ class Allocation(Answer):
     @cached_property
     def levels(self) -> pd.Series[float]:
         """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(
-            quotients(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level"
-        )
+        return self._levels_of_users
+
+    @cached_property
+    def _levels_of_users(self) -> pd.Series[float]:
+        levels = quotients(self.totals.to_numpy(), self.tasks_per_level)
+        return pd.Series(levels, index=self._users, name="level")
 
     @cached_property
     def pool_utilization(self) -> pd.Series[float]:
@@ -441,7 +365,12 @@ class Allocation(Answer):
         """
         used = np.asarray((self.tasks_array > 0).sum(axis=1))
         return pd.DataFrame(
-            {"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used}
+            {
+                "tasks": self.totals,
+                "share": self.shares,
+                "level": self._levels_of_users,
+                "server_rows": used,
+            }
         )
 
     def by_queue(self, level: int | None = None) -> pd.DataFrame:
@@ -541,7 +470,7 @@ class Allocation(Answer):
                     inst.users,
                     self.totals,
                     self.shares,
-                    self.levels,
+                    self._levels_of_users,
                     self.tasks_per_level,
                     strict=True,
                 )
@@ -576,6 +505,56 @@ class Allocation(Answer):
             "notes": list(self.notes),
             "unproved": self.unproved,
         }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text, and write it when a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> allocation = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> print(allocation.to_json()[:30])
+        {
+         "mechanism": "drf",
+         "metho
+        """
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the table (tasks, users × servers) as CSV text, written to a path.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> allocation = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> print(allocation.to_csv().strip())
+        user,pool
+        A,3.0
+        B,2.0
+        """
+        text = csv_text(self._csv())
+        if path is not None:
+            write_text(path, text)
+        return text
 
     @classmethod
     def from_json(cls, source: str | Path, instance: Instance) -> Allocation:
@@ -685,6 +664,16 @@ class Allocation(Answer):
             f"<{type(self).__name__} by {self.mechanism} ({how}): {len(self.instance.users)} "
             f"users, {least}>"
         )
+
+    def __str__(self) -> str:
+        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{self!r}\n{table}{notes}"
+
+    def _repr_html_(self) -> str:
+        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p>{escape(repr(self))}</p>{table}{notes}"
 
 
 def _places(labels: pd.Series[Any], index: Index) -> np.ndarray:

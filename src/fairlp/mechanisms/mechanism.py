@@ -623,14 +623,13 @@ def finish(call: MethodCall) -> Any:
             times = {**call.times, **outcome.times}
             times.setdefault("solve", seconds - sum(times.values()))
             answer = outcome.answer(call, times)
-            last = answer if isinstance(answer, Allocation) else answer.at(len(call.instance.users))
     except (ArithmeticError, ValueError) as error:
         if isinstance(error, FairlpError) or not (
             isinstance(error, ArithmeticError) or is_extreme(call.instance)
         ):
             raise
         raise _beyond_floats(call) from error
-    if not np.isfinite(last.tasks_array).all():
+    if not np.isfinite(answer.tasks_array).all():
         raise _beyond_floats(call)
     return answer
 

@@ -366,7 +366,7 @@ def test_steps_that_are_off_break_the_lemmas(monkeypatch, key):
             model=found.model,
             needs=found.needs,
             steps=steps,
-            levels_at=lambda k: found.levels_at(k) * 1.01,
+            step_levels=SimpleNamespace(after=lambda k: found.step_levels.after(k) * 1.01),
         )
 
     monkeypatch.setattr(li, "arrivals", off)

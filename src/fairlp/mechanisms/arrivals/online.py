@@ -14,7 +14,9 @@ from ...errors import InstanceError, require_known
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from .algorithms import LevelStack
-from .result import DynamicAllocation, as_number, require_horizon
+from .result import DynamicAllocation, dynamic_allocation
+from .rule import DYNAMIC_DRF, StepLevels
+from .schedule import as_number, require_horizon, schedule
 
 
 class Change:
@@ -300,12 +302,12 @@ class Arrivals:
         >>> arrivals.result().totals.to_dict()
         {'ann': 1.5}
         """
-        from .rows import online_result
-
-        levels, first = zip(*self._history, strict=True) if self._history else ((), ())
-        return online_result(
-            self.instance(), self.horizon, np.array(levels), np.array(first, dtype=int)
-        )
+        instance = self.instance()
+        weight_present = float(instance.user_weights.sum())
+        steps = schedule(instance, max(self.horizon, weight_present))
+        levels, first = zip(*self._history, strict=True)
+        step_levels = StepLevels(np.array(levels) / steps.horizon, np.array(first, dtype=int))
+        return dynamic_allocation(DYNAMIC_DRF, instance, "stack", steps, step_levels)
 
     def __len__(self) -> int:
         return len(self.users)

@@ -71,7 +71,7 @@ def lemma_1(instance: Instance) -> Told:
     before = np.zeros(0)
     for k in range(1, len(instance.users) + 1):
         now = np.maximum(found.model(k).solve().objective, np.append(before, 0.0))
-        if not np.allclose(now, found.levels_at(k), rtol=VERIFIED):
+        if not np.allclose(now, found.step_levels.after(k), rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
         before = now
     return True
@@ -187,7 +187,7 @@ def equation_2(instance: Instance) -> Told:
     n, d = len(instance.users), found.needs
     before = np.zeros(0)
     for k in range(1, n + 1):
-        now = found.levels_at(k)
+        now = found.step_levels.after(k)
         first = (now <= now[-1] * (1 + AGREEMENT)).argmax()
         level = ((k / n - before[:first] @ d[:first]) / d[first:k].sum(axis=0)).min()
         if abs(level - now[-1]) > VERIFIED * level or (now[:first] < before[:first] - AUDIT).any():
@@ -281,7 +281,7 @@ def any_mechanism(run: Run) -> ItemAnswer:
     numbers: list[Number] = []
     for m in (2, 3, 5):
         found = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
-        left = 1 - found.given_out[m * m - 1].min()
+        left = 1 - found.utilization_by_step.loc[m * m].min()
         numbers += pairs({f"left for the last, m = {m}": _limit(Fraction(1, m * m + 1))}, [left])
     return compare(
         numbers,
@@ -321,7 +321,7 @@ def cautious_late(run: Run) -> ItemAnswer:
     instance = Instance.from_arrays(demands, [[40] * 4])
     late = {}
     for name in (DYNAMIC, CAUTIOUS):
-        used = allocate(instance, name).utilization.max(axis=1).to_numpy()
+        used = arrivals(instance, name).utilization_by_step.max(axis=1).to_numpy()
         late[name] = 1 - used[-5] / used[-1]
     ours = (
         f"the last 4 of 40 steps give out {late[CAUTIOUS]:.0%}, under dynamic DRF "

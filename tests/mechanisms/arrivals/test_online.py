@@ -43,7 +43,7 @@ def test_every_step_equals_the_exact_reference(seed):
     batch = fairlp.allocate(arrivals.instance(), "dynamic-drf", horizon=horizon)
     np.testing.assert_allclose(result.level_array, batch.level_array, rtol=1e-12)
     np.testing.assert_allclose(result.steps.iloc[-1], arrivals.shares, rtol=1e-12)
-    assert result.residual <= 1e-12
+    assert result.step_residual <= 1e-12
     assert fairlp.formulate(arrivals.instance(), "dynamic-drf").solve().status.is_optimal
 
 

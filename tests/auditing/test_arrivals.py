@@ -1,0 +1,57 @@
+"""Audits of every step: lies and coming late, where they pay and where they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.auditing import arrivals as audits
+from fairlp.tolerances import AGREEMENT
+
+
+def game(monkeypatch, weigh):
+    """Let the audits run a mechanism that weighs users by what they say, which can be gamed."""
+    real = fairlp.allocate
+
+    def gamed(told, name, **options):
+        return real(told.derived(weights=weigh(told)), name)
+
+    monkeypatch.setattr(audits, "allocate", gamed)
+    instance = Instance.from_arrays(
+        [[2, 1], [1, 2], [1, 1]], [[10, 10]], users=["ann", "bob", "cid"]
+    )
+    return gamed(instance, "dynamic-drf")
+
+
+def test_a_lie_that_pays_is_found_and_told(monkeypatch):
+    result = game(monkeypatch, lambda told: told.demands[:, 0] + 1.0)
+    found = fairlp.audit(result.instance, result, "strategy-proof at every step", tries=40).iloc[0]
+    assert found.holds is False and found.margin < -AGREEMENT
+    assert "more tasks of its own by claiming to need resource1" in found.witness
+    liar = next(n for n, name in enumerate(result.instance.users) if repr(name) in found.witness)
+    assert not np.array_equal(found.misreport.demands[liar], result.instance.demands[liar])
+
+
+def test_coming_late_that_pays_is_found_and_told(monkeypatch):
+    result = game(monkeypatch, lambda told: 4.0 ** np.arange(len(told.users)))
+    found = fairlp.audit(result.instance, result, "late arrival never pays", tries=40).iloc[0]
+    assert found.holds is False and "by coming at step" in found.witness
+    assert list(found.misreport.users) != list(result.instance.users)
+
+
+@pytest.mark.parametrize("mechanism", ["dynamic-drf", "cautious-lp"])
+def test_no_lie_found_is_not_called_proof(mechanism):
+    instance = Instance.from_arrays([[2, 1], [1, 2], [1, 1], [3, 1]], [[10, 10]])
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, mechanism), list(audits.DYNAMIC), tries=60
+    )
+    for name in ("strategy-proof at every step", "late arrival never pays"):
+        assert (
+            found.holds[name] is None
+            and found.margin[name] == 0
+            and "60 tries" in found.witness[name]
+        )
+    assert found.holds["envy-free at every step"] is (mechanism == "cautious-lp")
+    assert found.holds[["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]].all()

@@ -1,0 +1,119 @@
+"""Properties at every step: they hold, and the checks see shares that are made to break them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.mechanisms.arrivals.properties import envy, irrevocable
+from fairlp.mechanisms.arrivals.result import dynamic_allocation
+from fairlp.mechanisms.arrivals.rule import StepLevels
+
+
+def arrivals(**more):
+    return Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]], **more)
+
+
+INSTANCE = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]])
+
+
+def with_levels(result, levels, first=None):
+    """The answer as it would be with other levels of the steps."""
+    return dynamic_allocation(
+        result.rule,
+        result.instance,
+        result.method,
+        result.schedule,
+        StepLevels(np.asarray(levels), result.first_array if first is None else np.array(first)),
+    )
+
+
+def planted(mechanism, step, factor):
+    """The right answer, and the same with the level of one step times a factor."""
+    right = fairlp.allocate(INSTANCE, mechanism)
+    levels = right.level_array.copy()
+    levels[step] *= factor
+    return right, with_levels(right, levels)
+
+
+def test_cautious_lp_breaks_dynamic_pareto_optimality():
+    found = (
+        fairlp.allocate(examples.epsilon(), "cautious-lp")
+        .properties()
+        .set_index(["property", "step"])
+    )
+    assert not found.loc["DPO", "holds"].loc[2:3].any()
+    assert "of what the step may give out" in found.loc[("DPO", 2), "witness"]
+    assert found.loc["EF", "holds"].all()
+
+
+def test_dynamic_drf_is_not_envy_free_but_dynamically_so():
+    found = (
+        fairlp.allocate(examples.epsilon(), "dynamic-drf")
+        .properties()
+        .set_index(["property", "step"])
+    )
+    assert found.loc["DEF", "holds"].all()
+    assert not found.loc[("EF", 4), "holds"] or found.loc[("EF", 4), "margin"] == 0
+    instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]], users=["a", "b", "c"])
+    found = fairlp.allocate(instance, "dynamic-drf").properties().set_index(["property", "step"])
+    assert not found.loc[("EF", 3), "holds"] and found.loc[("DEF", 3), "holds"]
+    assert "'c'" in found.loc[("EF", 3), "witness"] and "'a'" in found.loc[("EF", 3), "witness"]
+
+
+def test_the_checks_see_what_is_wrong():
+    """Each property fails on shares made to break it, by hand."""
+    good = fairlp.allocate(
+        Instance.from_arrays([[1, 1]] * 3, [[1, 1]], users=["a", "b", "c"]), "dynamic-drf"
+    )
+
+    def holds(levels, first):
+        made = with_levels(good, levels, first)
+        found = made.properties().set_index(["property", "step"])["holds"]
+        return made, found
+
+    third = 1 / 3
+    made, found = holds([third, 0.4, third], [0, 1, 2])  # b, who came later, has more than a
+    assert not found["DEF", 2] and not found["feasible", 2] and made.step_residual > 0.09
+    made, found = holds([third, 0.3, third], [0, 0, 2])  # a lost something when b came
+    assert not found["irrevocable", 2] and not found["SI", 2] and not found["DPO", 2]
+    assert made.step_residual == pytest.approx(0.1)
+    made, found = holds([third, third, 0.2], [0, 1, 2])
+    assert not found["SI", 3] and not found["DPO", 3] and found["irrevocable", 3]
+
+
+def test_whoever_loses_is_seen():
+    found = irrevocable(
+        np.array([0.5, 0.4, 0.3]), np.array([0.5, 0.4 * (1 + 1e-6)]), ["a", "b", "c"]
+    )
+    assert found[0] == pytest.approx(-1e-6, rel=1e-3) and "'b'" in found[1]
+    assert irrevocable(np.array([0.6, 0.4]), np.array([0.5]), ["a", "b"])[0] > 0
+
+
+def test_nobody_envies_what_it_cannot_use_and_everybody_what_it_can():
+    """The second user asks for one resource only, of which the first has none."""
+    demand = np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert envy(np.array([0.9, 0.1]), demand, ["a", "b"])[0] == 0
+    both = np.array([[1.0, 0.1], [1.0, 0.0]])
+    margin, words = envy(np.array([0.6, 0.3]), both, ["a", "b"])
+    assert margin == pytest.approx(-0.5) and words.startswith("'b'")
+    # of what it does not ask for, a user needs nothing: the first's much of the second resource
+    # changes nothing
+    much = np.array([[0.5, 1.0], [1.0, 0.0]])
+    assert envy(np.array([0.4, 0.3]), much, ["a", "b"])[0] == 0
+
+
+def kept(result):
+    table = result.properties()
+    return {name: bool(part["holds"].all()) for name, part in table.groupby("property")}
+
+
+def test_properties_see_what_is_planted():
+    right = fairlp.allocate(arrivals(), "dynamic-drf")
+    assert all(kept(right).values())
+    _, high = planted("dynamic-drf", 1, 1.05)
+    assert not kept(high)["feasible"]
+    _, low = planted("dynamic-drf", 3, 0.5)
+    assert not kept(low)["SI"] and not kept(low)["DPO"]

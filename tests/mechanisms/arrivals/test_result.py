@@ -1,0 +1,264 @@
+"""An allocation over arrivals: its steps, certificate, ratios and files, also with planted errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from arrival_instances import random_arrivals
+from fairlp import Instance, plots
+from fairlp.errors import TooLargeError, UnknownNameError
+from fairlp.mechanisms.arrivals.result import dynamic_allocation
+from fairlp.mechanisms.arrivals.rule import StepLevels
+from fairlp.tolerances import AGREEMENT
+from profiles import many
+
+
+def arrivals(*when, **more):
+    """Three users of two resources, with these arrivals."""
+    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
+    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
+    return Instance.from_arrays(
+        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
+    )
+
+
+MECHANISMS = ["dynamic-drf", "cautious-lp"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("seed", range(many(30)))
+def test_tables_are_of_one_piece(seed, mechanism):
+    demands, capacities, weights = random_arrivals(seed)
+    rng = np.random.default_rng(seed)
+    late = pd.DataFrame({"arrival": rng.integers(0, 5, len(demands))})
+    instance = Instance.from_arrays(demands, [capacities], weights=weights, user_attributes=late)
+    result = fairlp.allocate(instance, mechanism, horizon=weights.sum() * 1.5)
+    order = np.argsort(late["arrival"].to_numpy(), kind="stable")
+    steps = result.steps
+    assert list(steps.columns) == [instance.users[k] for k in order]
+    assert list(steps.index) == list(range(1, len(demands) + 1))
+    assert (steps.isna().to_numpy() == np.triu(np.ones(steps.shape, dtype=bool), 1)).all()
+    for step in steps.index:
+        row = steps.loc[step].dropna()
+        allocation = result.at(step)
+        assert isinstance(allocation, fairlp.Allocation) and allocation.mechanism == mechanism
+        np.testing.assert_allclose(allocation.shares[row.index], row, rtol=1e-12)
+        np.testing.assert_allclose(
+            allocation.totals[row.index], row * result.gamma[order[:step]], rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            allocation.pool_utilization, result.utilization_by_step.loc[step], rtol=1e-12
+        )
+        assert allocation.levels.min() == pytest.approx(result.levels[step], rel=1e-12)
+        assert list(allocation.instance.users) == [u for u in instance.users if u in set(row.index)]
+        assert result.competitive()["sum"][step] == pytest.approx(row.sum(), rel=1e-12)
+    np.testing.assert_allclose(result.totals, result.at(len(demands)).totals)
+    assert list(result.totals.index) == list(instance.users)
+    assert result.rounds["raised"].iloc[0] == 1 and list(result.rounds["user"]) == list(
+        steps.columns
+    )
+
+
+@pytest.mark.parametrize("step", [0, 4, -1, 1.5, "2", True])
+def test_steps_that_do_not_exist(step):
+    result = fairlp.allocate(arrivals(), "dynamic-drf")
+    for ask in (result.at, result.model):
+        with pytest.raises(UnknownNameError, match="step"):
+            ask(step)
+    with pytest.raises(UnknownNameError, match="step"):
+        fairlp.formulate(arrivals(), "dynamic-drf", step=step)
+
+
+@pytest.mark.parametrize("method", ["lp", "auto"])
+def test_it_is_written_and_shown(method, tmp_path):
+    result = fairlp.allocate(arrivals(3, 1, 2), "dynamic-drf", method=method, horizon=5)
+    data = json.loads(result.to_json(tmp_path / "x.json"))
+    assert json.loads((tmp_path / "x.json").read_text()) == data
+    assert [step["user"] for step in data["steps"]] == ["b", "c", "a"] and data["horizon"] == 5
+    assert [user["user"] for user in data["users"]] == ["a", "b", "c"]
+    assert result.to_csv(tmp_path / "x.csv") == (tmp_path / "x.csv").read_text()
+    table = pd.read_csv(tmp_path / "x.csv", index_col="user")
+    assert table["arrived"].to_dict() == {"a": 3, "b": 1, "c": 2}
+    np.testing.assert_allclose(table["share"], result.shares)
+    assert "3 steps of a horizon of 5" in repr(result) and "<table" in result._repr_html_()
+    assert dataclasses.replace(result, notes=("x",)).notes == ("x",)
+    pytest.importorskip("matplotlib")
+    plots.plot_allocation(result)
+    plots.plot_shares({"dynamic": result, "drf": fairlp.allocate(arrivals(), "drf")})
+
+
+def test_many_users_take_no_dense_table():
+    n = 50_000
+    rng = np.random.default_rng(0)
+    instance = Instance.from_arrays(rng.uniform(0.01, 1, (n, 3)), [[n] * 3])
+    begin = time.perf_counter()
+    result = fairlp.allocate(instance, "dynamic-drf")
+    assert result.step_residual < 1e-9
+    np.testing.assert_allclose(result.utilization_by_step.max(axis=1), result.available, rtol=1e-9)
+    assert result.competitive()["cr2"].between(1 / 3, 1 + 1e-9).all()
+    assert time.perf_counter() - begin < 10
+    with pytest.raises(TooLargeError, match=r"50000 steps × 50000 users would take 18\.6 GiB"):
+        result.steps  # noqa: B018
+    with pytest.raises(MemoryError):
+        result.properties()
+    assert result.at(n // 2).totals.size == n // 2
+    assert repr(result) and result.summary().shape == (n, 4)
+
+
+DRF = fairlp.mechanisms.find("dynamic-drf")
+
+
+CAUTIOUS = fairlp.mechanisms.find("cautious-lp")
+
+
+INSTANCE = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]])
+
+
+def with_levels(result, levels, first=None):
+    """The answer as it would be with other levels of the steps."""
+    return dynamic_allocation(
+        result.rule,
+        result.instance,
+        result.method,
+        result.schedule,
+        StepLevels(np.asarray(levels), result.first_array if first is None else np.array(first)),
+    )
+
+
+def planted(mechanism, step, factor):
+    """The right answer, and the same with the level of one step times a factor."""
+    right = fairlp.allocate(INSTANCE, mechanism)
+    levels = right.level_array.copy()
+    levels[step] *= factor
+    return right, with_levels(right, levels)
+
+
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_certificates_hold_and_planted_errors_are_found(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    for row in (DRF, CAUTIOUS):
+        for method in row.method_names:
+            found = fairlp.allocate(
+                instance, row.name, method=method, horizon=float(weights.sum()) + seed % 2
+            )
+            assert found.certify(), (row.name, method)
+        at = seed % len(found.level_array)
+        for off in (1e-6, -1e-6, 1.0, -0.5):
+            levels = found.level_array.copy()
+            levels[at] *= 1 + off
+            wrong = with_levels(found, levels)
+            assert not wrong.certify(), (row.name, off)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
+    right, wrong = planted(mechanism, step, 1 + sign * off)
+    assert right.certify().holds
+    verdict = wrong.certify()
+    assert not verdict.holds and verdict.message.startswith(
+        ("not optimal: the level of step", "infeasible")
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("factor", [np.nan, np.inf])
+def test_levels_that_are_no_numbers_are_not_proved(mechanism, step, factor):
+    with np.errstate(invalid="ignore"):
+        assert not planted(mechanism, step, factor)[1].certify()
+
+
+def test_what_is_too_high_within_what_may_be_given_out_is_found():
+    """The cautious LP gives out less than it may: more is not infeasible, and wrong all the same."""
+    rising = Instance.from_arrays([[1.0, 0.1], [0.1, 1.0]], [[1, 1]])
+    right = fairlp.allocate(rising, "cautious-lp", horizon=3)
+    high = with_levels(right, right.level_array * [1, 1.0001])
+    assert (
+        right.certify().holds
+        and high.step_residual == 0
+        and "is too high" in high.certify().message
+    )
+    _, low = planted("dynamic-drf", 3, 0.99)
+    assert "could be raised" in low.certify().message
+
+
+def test_a_step_that_gives_out_too_much_is_infeasible():
+    _, high = planted("dynamic-drf", 2, 1.5)
+    assert high.certify().message.startswith("infeasible")
+
+
+def test_tasks_that_are_not_those_of_the_levels_are_not_proved():
+    right = fairlp.allocate(INSTANCE, "dynamic-drf")
+    assert not dataclasses.replace(right, tasks_array=right.tasks_array * 0.9).certify()
+
+
+def instance_of(seed, **more):
+    demands, capacities, weights = random_arrivals(seed)
+    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
+
+
+def test_static_drf_of_the_competitive_table_is_drf():
+    instance = instance_of(1)
+    versus = fairlp.allocate(instance, "dynamic-drf").competitive()
+    for step in range(1, len(instance.users) + 1):
+        here = instance.select_users(np.arange(step))
+        level = fairlp.allocate(here, "drf", method="lp").levels.min()
+        available = instance.user_weights[:step].sum() / instance.user_weights.sum()
+        assert versus["drf"][step] == pytest.approx(level * available, rel=1e-9)
+
+
+def bound(resources, horizon):
+    """n/(q(n − q + 1)), q = min(m, ⌊(n + 1)/2⌋)."""
+    q = min(resources, (horizon + 1) // 2)
+    return Fraction(horizon, q * (horizon - q + 1))
+
+
+def tight(resources, horizon, other=Fraction(0)):
+    """Each of the first users needs a resource of its own, and ``other`` of the rest; the ratio is least at step q."""
+    own = [k % resources for k in range(horizon)]
+    return [[Fraction(1) if r == k else other for r in range(resources)] for k in own]
+
+
+@pytest.mark.parametrize(
+    ("resources", "horizon", "printed"),
+    [(2, 10, 0.55556), (4, 20, 0.29412), (4, 200, 0.25381), (8, 65, 0.14009)],
+)
+def test_the_bound_for_smallest_share_and_sum_alike(resources, horizon, printed):
+    demands = np.array(tight(resources, horizon, Fraction(1, 10**9)), dtype=float)
+    found = fairlp.allocate(
+        Instance.from_arrays(demands, [np.ones(resources)]), "cautious-lp"
+    ).competitive()
+    assert float(bound(resources, horizon)) == pytest.approx(printed, abs=5e-6)
+    assert found.bound.to_numpy() == pytest.approx(
+        [float(bound(resources, horizon))] * horizon, rel=AGREEMENT
+    )
+    for ratio in ("cr1", "cr2"):
+        assert (
+            found[ratio].min() == pytest.approx(printed, abs=5e-6)
+            and found[ratio].idxmin() == resources
+        )
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_bound_that_the_answer_states_holds_with_weights_and_a_longer_horizon(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    extra = np.random.default_rng(seed).choice([0.0, 0.5, 7.0])
+    for mechanism in MECHANISMS:
+        found = fairlp.allocate(instance, mechanism, horizon=weights.sum() + extra).competitive()
+        assert (found.cr2 >= found.bound * (1 - AGREEMENT)).all()

@@ -1,0 +1,75 @@
+"""The program of each step: it reads like the paper, holds what users had, and gives the level of its step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from arrival_instances import random_arrivals
+from fairlp import Instance, examples
+
+
+def arrivals(*when, **more):
+    """Three users of two resources, with these arrivals."""
+    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
+    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
+    return Instance.from_arrays(
+        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
+    )
+
+
+MECHANISMS = ["dynamic-drf", "cautious-lp"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("seed", range(0, 36, 5))
+def test_the_model_of_each_step_gives_its_level(seed, mechanism, tmp_path):
+    demands, capacities, weights = random_arrivals(seed)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    horizon = float(weights.sum() + 2)
+    result = fairlp.allocate(instance, mechanism, horizon=horizon)
+    files = result.write_models(tmp_path / "models")
+    stem = {"dynamic-drf": "drf", "cautious-lp": "cautious-lp"}[mechanism]
+    expected = [f"{stem}-step-{step:04d}.mps" for step in range(1, len(demands) + 1)]
+    assert [path.name for path in files if path.suffix == ".mps"] == expected
+    for step, name in enumerate(expected, 1):
+        level = result.levels[step]
+        model = fairlp.formulate(instance, mechanism, step=step, horizon=horizon)
+        solution = model.solve()
+        assert solution.verify().is_optimal
+        assert solution.objective == pytest.approx(level, rel=1e-8)
+        assert fairlp.read_program(tmp_path / "models" / name).solve().objective == pytest.approx(
+            level, rel=1e-8
+        )
+    assert str(model).startswith(
+        {"dynamic-drf": "dynamic DRF, step", "cautious-lp": "cautious LP, step"}[mechanism]
+    )
+
+
+def test_models_read_like_the_paper_and_hold_what_users_had():
+    model = fairlp.formulate(examples.epsilon(), "dynamic-drf", step=4)
+    text = str(model)
+    for line in (
+        "maximize  M",
+        "fairness     x[n] ≥ φ[n]·M   ∀ n",
+        "irrevocable  x[n] ≥ x_before[n]   ∀ n ∈ E (3 of 4)",
+        "E = {user1, user2, user3}   3 of 4",
+        "capacity     ∑_n d̂[n,r]·x[n] ≤ a   ∀ r",
+    ):
+        assert line in text
+    before = fairlp.allocate(examples.epsilon(), "dynamic-drf").steps.loc[3].fillna(0)
+    np.testing.assert_allclose(model.parameters["x_before"].values, before)
+    assert float(model.parameters["a"].values) == 1.0
+    cautious = fairlp.formulate(examples.epsilon(), "cautious-lp", step=1)
+    assert (
+        "∑_n d̂[n,r]·x[n] + e·M ≤ a" in str(cautious) and float(cautious.parameters["e"].values) == 3
+    )
+    assert fairlp.formulate(examples.epsilon(), "dynamic-drf").name == "dynamic DRF, step 4"
+
+
+def test_some_models_in_another_format(tmp_path):
+    result = fairlp.allocate(arrivals(3, 2, 1), "dynamic-drf")
+    assert [path.name for path in result.write_models(tmp_path, [2], ".lp")] == ["drf-step-0002.lp"]
+    assert list(result.model(2).parameters["phi"].indices[0]) == ["c", "b"]

@@ -1,0 +1,90 @@
+"""Who arrives when: order, horizon, and what each step may give out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from arrival_instances import random_arrivals
+from fairlp import Instance, examples
+
+
+def arrivals(*when, **more):
+    """Three users of two resources, with these arrivals."""
+    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
+    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
+    return Instance.from_arrays(
+        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
+    )
+
+
+MECHANISMS = ["dynamic-drf", "cautious-lp"]
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ((), "abc"),
+        ((1, 1, 1), "abc"),
+        ((3, 2, 1), "cba"),
+        ((5.5, -1, 5.5), "bac"),
+        (tuple(pd.to_datetime(["2024-03-01", "2024-01-01", "2024-02-01"])), "bca"),
+        ((10**30, 5, 2.5), "cba"),
+        ((True, False, False), "bca"),
+    ],
+)
+def test_order_of_arrival(when, expected):
+    for mechanism in MECHANISMS:
+        assert "".join(fairlp.allocate(arrivals(*when), mechanism).steps.columns) == expected
+
+
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        ((1, None, 3), "arrival of user 'b' is missing"),
+        ((1, 2, float("nan")), "arrival of user 'c' is missing"),
+        (("1", "2", "10"), "arrival of user 'a' is the text '1'"),
+        ((pd.Timestamp("2024-01-01"), 2, 3.5), "arrivals cannot be put in order"),
+    ],
+)
+def test_bad_arrivals(when, words):
+    attributes = pd.DataFrame({"arrival": list(when)}, index=list("abc"), dtype=object)
+    instance = arrivals().replace(user_attributes=attributes)
+    with pytest.raises(fairlp.FairlpError, match=words):
+        fairlp.allocate(instance, "dynamic-drf")
+
+
+@pytest.mark.parametrize("horizon", [2, 0, -1, float("nan"), float("inf"), "many", True, [3]])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_bad_horizons(horizon, mechanism):
+    with pytest.raises(fairlp.FairlpError, match="horizon is"):
+        fairlp.allocate(arrivals(), mechanism, horizon=horizon)
+
+
+def test_a_horizon_equal_to_the_weights_but_for_rounding():
+    instance = arrivals(weights=[0.1, 0.2, 0.3])
+    result = fairlp.allocate(instance, "dynamic-drf", horizon=0.6)
+    assert result.available.iloc[-1] == 1.0 and "of a horizon" not in repr(result)
+
+
+def instance_of(seed, **more):
+    demands, capacities, weights = random_arrivals(seed)
+    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_horizon_only_scales_dynamic_drf(seed):
+    instance = instance_of(seed)
+    whole = float(instance.user_weights.sum())
+    near, far = (fairlp.allocate(instance, "dynamic-drf", horizon=h) for h in (whole, 4 * whole))
+    np.testing.assert_allclose(near.levels, 4 * far.levels, rtol=1e-12)
+    assert (near.first_array == far.first_array).all()
+    np.testing.assert_allclose(far.available.iloc[-1], 0.25)
+
+
+def test_the_horizon_does_more_to_the_cautious_lp():
+    near, far = (fairlp.allocate(examples.epsilon(), "cautious-lp", horizon=h) for h in (4, 8))
+    assert not np.allclose(near.levels, 2 * far.levels)
+    assert far.step_residual == 0 and far.properties().query("property == 'SI'")["holds"].all()
