@@ -213,7 +213,7 @@ def allocate_all(
         mechanisms = [mechanisms]
     if mechanisms is None:
         rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
-        if instance.queues is None:  # there, what goes along the tree is DRFH once more
+        if not instance.has_queues:  # there, what goes along the tree is DRFH once more
             rows = [row for row in rows if not row.along_tree]
     else:
         rows = [find(name) for name in mechanisms]

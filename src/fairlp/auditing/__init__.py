@@ -111,7 +111,7 @@ def audit(
         if name in rows:
             continue
         one = find(name)
-        if names is None and ((one.reruns and not few) or (one.tree and instance.queues is None)):
+        if names is None and ((one.reruns and not few) or (one.tree and not instance.has_queues)):
             continue
         try:
             rows[name] = one.audit(case)

@@ -33,7 +33,7 @@ def plain(instance: Instance) -> Instance:
     """Return the instance with one weight a user where weights do not matter."""
     return (
         instance
-        if instance.weights.ndim == 1
+        if not instance.has_resource_weights
         else instance.derived(weights=np.ones(len(instance.users)))
     )
 
@@ -133,7 +133,7 @@ def _whole_gain(case: AuditCase, i: int, who: np.ndarray, gain: np.ndarray) -> n
     """Return how many whole tasks more users run on a server: where rounding tells, what really fits."""
     instance, whole = case.instance, np.floor(gain * (1 + AUDIT))
     close = np.flatnonzero(whole > np.floor(gain))
-    if close.size and case.division == "rdm" and instance.rates is None:
+    if close.size and case.division == "rdm" and not instance.has_rates:
         need, left = exact_room(
             instance.demands, instance.capacities[[i]], instance.counts[[i]], case.tasks[:, [i]]
         )
@@ -181,7 +181,7 @@ def _most_gained(
     uses there.
     """
     demands, counts = instance.demands, instance.counts
-    exact = case.whole and case.division == "rdm" and held is None and instance.rates is None
+    exact = case.whole and case.division == "rdm" and held is None and not instance.has_rates
     limits = (
         np.maximum(np.floor(instance.task_limits), totals) if case.whole else instance.task_limits
     )
@@ -267,7 +267,7 @@ def _up_to_one(case: AuditCase, own: int, others: int) -> Finding:
 
 def _incomparable(case: AuditCase) -> Finding | None:
     """Return why bundles of users cannot be compared, None where they can."""
-    if case.instance.weights.ndim == 2:
+    if case.instance.has_resource_weights:
         return Finding.undefined(
             "weights are given per resource; envy compares users by one weight each"
         )
@@ -296,7 +296,7 @@ def most_envious(
 def sharing_incentive(case: AuditCase) -> Finding:
     """Everyone runs as much as with φ[n]/Σφ of every server. Margin: min_n of (x[n] − that)/Γ[n]."""
     weights = case.instance.weights
-    if weights.ndim == 2:
+    if case.instance.has_resource_weights:
         return Finding.undefined(
             "weights are given per resource; an equal part is by one weight a user"
         )
@@ -355,7 +355,7 @@ def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarr
         need = instance.demands[:, r]
         some = need > 0
         exchange[some] = np.minimum(exchange[some], need[None, :] / need[some, None])
-    if instance.rates is None:
+    if not instance.has_rates:
         return (gamma > 0).astype(float), tasks, exchange * ratio
     # a task is lighter or heavier by server
     scale = quotients(tasks_alone(instance.demands, instance.total_capacities), gamma)

@@ -50,7 +50,7 @@ def single_resource(case: AuditCase) -> Finding:
     """With one resource, it is shared max-min fairly. Margin as for the bottleneck."""
     if len(case.instance.resources) > 1:
         return Finding.vacuous(f"there are {len(case.instance.resources)} resources")
-    if case.instance.rates is not None and not _not_divisible(case):
+    if case.instance.has_rates and not _not_divisible(case):
         return Finding.undefined(
             "rates are given, so that amounts of the resource do not compare users"
         )
@@ -59,7 +59,7 @@ def single_resource(case: AuditCase) -> Finding:
 
 def common_bottleneck(instance: Instance) -> int | None:
     """Return the resource that every user needs most, relative to capacity, on each server where it can run."""
-    if instance.rates is not None:
+    if instance.has_rates:
         return None
     runs = (instance.gamma() > 0) & (instance.task_limits > 0)[:, None]
     return _everyones_largest(quotients(instance.demands[:, None, :], instance.capacities), runs)
@@ -67,7 +67,7 @@ def common_bottleneck(instance: Instance) -> int | None:
 
 def common_dominant(instance: Instance) -> int | None:
     """Return the resource of which every user needs the largest fraction of the pool."""
-    if instance.rates is not None:
+    if instance.has_rates:
         return None
     asks = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
     return _everyones_largest(quotients(instance.demands, instance.pool), asks)
@@ -113,7 +113,7 @@ _WHOLE = "tasks are whole here, and this compares divisible ones"
 
 
 def _not_divisible(case: AuditCase) -> str | None:
-    if case.instance.weights.ndim == 2:
+    if case.instance.has_resource_weights:
         return "weights are given per resource; this takes one weight a user"
     return _WHOLE if case.whole else None
 

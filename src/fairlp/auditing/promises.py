@@ -400,8 +400,8 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
     }
     if claimed := entries(SHIPPED).get((mechanism, property), {}).get("claimed"):
         entry["claimed"] = claimed
-    if instance.queues is not None:
-        queues = instance.queues
+    if instance.has_queues:
+        queues = instance.tree
         used = queues.below.sum(axis=1) > 0
         entry["queue"] = list(queues.names())
         weights = {

@@ -36,11 +36,11 @@ def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCa
     """Return the audit of instances with queues and one weight a user; of others there is nothing to check."""
 
     def judged(case: AuditCase) -> Finding:
-        if case.instance.queues is None:
+        if not case.instance.has_queues:
             return Finding.vacuous("the instance has no queues")
-        if case.instance.weights.ndim == 2:
+        if case.instance.has_resource_weights:
             return Finding.undefined("weights are given per resource; on a tree each user has one")
-        return audit(case, case.instance.queues)
+        return audit(case, case.instance.tree)
 
     judged.__doc__ = audit.__doc__
     return judged

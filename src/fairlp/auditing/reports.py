@@ -57,7 +57,7 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, given: np.ndarray
     """
     instance, true = case.instance, case.instance.demands[user]
     use = np.full(len(given), own_use(true, claimed))
-    if instance.rates is not None:
+    if instance.has_rates:
         alone = tasks_alone(np.stack([true, claimed]), instance.capacities)
         use = np.ones(len(given)) if case.division == "tdm" else use * quotients(alone[1], alone[0])
     if case.added_up:  # what one claimed task is given holds as many on any of the servers of a row
@@ -70,11 +70,9 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, given: np.ndarray
 
 def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
     """Whether a demand can be claimed: where rates say that a user runs tasks, there is what it claims to need."""
-    if instance.rates is None:
-        return True
-    return bool(
-        (tasks_alone(claimed[None], instance.capacities)[0] > 0)[instance.rates[user] > 0].all()
-    )
+    has_rate = instance.gamma(ignore_placement=True)[user] > 0
+    fits = tasks_alone(claimed[None], instance.capacities)[0] > 0
+    return not instance.has_rates or bool(fits[has_rate].all())
 
 
 def in_words(instance: Instance, demand: np.ndarray) -> str:
@@ -87,7 +85,7 @@ def none_found(tries: int, instance: Instance) -> Finding:
     """Return the finding of a search that came to nothing."""
     rates = (
         ""
-        if instance.rates is None
+        if not instance.has_rates
         else "; lies about the given rates are not tried: they count as known"
     )
     return Finding(

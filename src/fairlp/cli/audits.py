@@ -120,7 +120,7 @@ def _audit_data(comparison: ShareComparison | None, chosen: pd.DataFrame) -> Any
     """Return the rows of a table for programs; of a dump that is told whole, what is audited, by queue and user."""
     if comparison is None:
         return records(chosen)
-    tree = {} if comparison.instance.queues is None else {"queues": records(comparison.queues)}
+    tree = {} if not comparison.instance.has_queues else {"queues": records(comparison.queues)}
     return {
         "fair": comparison.fair.mechanism,
         "properties": records(chosen),

@@ -274,7 +274,7 @@ def shares_text(comparison: ShareComparison) -> Text:
     yield f"{whose}what runs now, beside what is fair by {fair.mechanism}"
     yield ("shares are dominant shares of the whole cluster, in percent\n")
     hint = "--table prints all of a table, --csv and --json too"
-    if comparison.instance.queues is not None:
+    if comparison.instance.has_queues:
         queues = comparison.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
         yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
     yield TitledTable(

@@ -293,7 +293,7 @@ def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
     yield TitledTable(
         "Users", allocation.summary(), SHOWN, "--table users prints all, --csv and --json write all"
     )
-    if instance.queues is not None:
+    if instance.has_queues:
         named = allocation.by_queue().rename(index={"": "(root)"})
         yield TitledTable(
             "Queues, each with all below it", named, SHOWN, "--table queues prints all"

@@ -401,8 +401,8 @@ class Allocation:
         [1.0]
         """
         instance = self.instance
-        queues = instance.queues
-        if queues is None:
+        queues = instance.tree
+        if not instance.has_queues:
             raise InstanceError(
                 "the instance has no queues; give queue= (the path of each user's queue) to make "
                 "some"

@@ -75,7 +75,7 @@ def _constraints(instance: Instance) -> str | None:
 def _rates(instance: Instance) -> str | None:
     return (
         None
-        if instance.rates is None
+        if not instance.has_rates
         else "it works with demands and capacities, and rates are given"
     )
 
@@ -90,7 +90,7 @@ def _limits(instance: Instance) -> str | None:
 def _weights_by_resource(instance: Instance) -> str | None:
     return (
         None
-        if instance.weights.ndim == 1
+        if not instance.has_resource_weights
         else "it takes one weight for each user, not one for each resource"
     )
 
@@ -138,7 +138,7 @@ def _sizes(instance: Instance) -> str | None:
 
 
 def _no_rates(instance: Instance) -> str | None:
-    if instance.rates is not None:
+    if instance.has_rates:
         return None
     return (
         "it shares servers by the throughputs of jobs, and no rates are given (rates=, users × "

@@ -357,12 +357,12 @@ class PriceSearch:
 
 def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -> LevelTree:
     """Return how levels rise: along the tree of queues, or (``counted`` None) all at once."""
-    if counted is None or instance.queues is None:
+    if counted is None or not instance.has_queues:
         return LevelTree.flat(mechanism.tasks_per_level(instance))
     part = instance.demands / instance.pool
     dominant = part.max(axis=1)
     return LevelTree(
-        instance.queues, instance.user_weights, part / dominant[:, None], 1.0 / dominant, counted
+        instance.tree, instance.user_weights, part / dominant[:, None], 1.0 / dominant, counted
     )
 
 

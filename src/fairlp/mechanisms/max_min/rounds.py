@@ -38,7 +38,7 @@ def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
 
 def closed_form_applies(instance: Instance) -> bool:
     """Whether the closed form is exact: one server, all demands positive, no limits, no given rates."""
-    if not is_one_server(instance) or instance.rates is not None or instance.tree.has_limits:
+    if not is_one_server(instance) or instance.has_rates or instance.tree.has_limits:
         return False
     return bool((instance.demands > 0).all() and np.isinf(instance.task_limits).all())
 

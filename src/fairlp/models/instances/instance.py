@@ -391,11 +391,26 @@ class Instance:
     @property
     def user_weights(self) -> np.ndarray:
         """Weights φ[n]; an error when they are given per resource."""
-        if self.weights.ndim == 2:
+        if self.has_resource_weights:
             raise InstanceError(
                 "weights are given per resource here; this needs one weight for each user"
             )
         return self.weights
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether rates of users on servers are given (psdsf, gavel), in place of demands alone."""
+        return self.rates is not None
+
+    @property
+    def has_queues(self) -> bool:
+        """Whether users stand in queues; :attr:`tree` is a root alone where they do not."""
+        return self.queues is not None
+
+    @property
+    def has_resource_weights(self) -> bool:
+        """Whether users have a weight for each resource."""
+        return self.weights.ndim == 2
 
     @cached_property
     def has_constraints(self) -> bool:

@@ -75,7 +75,7 @@ def charts(
 def drawn(facts: Facts) -> dict[str, Any]:
     """Return the charts of what is known."""
     found = {}
-    if facts.share_comparison.instance.queues is not None:
+    if facts.share_comparison.instance.has_queues:
         found["who"] = who_has_what(facts)
         found["queues"] = shares(facts.share_comparison.queues.iloc[1:], "queue", facts)
     found["users"] = shares(facts.share_comparison.users, "user", facts)

@@ -213,7 +213,7 @@ def is_large(instance: Instance) -> bool:
 
 def asked_of(instance: Instance) -> list[str]:
     """Return the properties that are asked for when none is named: those that need no mechanism to be run again."""
-    costly, tree = is_large(instance), instance.queues is not None
+    costly, tree = is_large(instance), instance.has_queues
     return [
         name
         for name, row in PROPERTIES.items()

@@ -240,7 +240,7 @@ def sections(facts: Facts) -> list[Section]:
         found.append(_owed(facts))
     if facts.earlier is not None:
         found.append(_since(facts))
-    if facts.share_comparison.instance.queues is not None:
+    if facts.share_comparison.instance.has_queues:
         found.append(_queues(facts))
     found += [_users(facts), _servers(facts)]
     subject = facts.share_comparison.subject
@@ -274,9 +274,9 @@ def _glance(facts: Facts) -> Section:
             counted(len(facts.classes.names), "class", "classes"),
         )
     ]
-    if instance.queues is not None:
-        levels = counted(int(instance.queues.depths.max()), "level", "levels")
-        cards.append(("queues", f"{len(instance.queues) - 1:,}", levels))
+    if instance.has_queues:
+        levels = counted(int(instance.tree.depths.max()), "level", "levels")
+        cards.append(("queues", f"{len(instance.tree) - 1:,}", levels))
     cards.append(("users", f"{len(instance.users):,}", ""))
     if _observed(facts):
         cards += [

@@ -319,7 +319,7 @@ class ShareComparison:
 
     @cached_property
     def _floors(self) -> np.ndarray:
-        simple = self._guaranteed and self.instance.weights.ndim == 1
+        simple = self._guaranteed and not self.instance.has_resource_weights
         return floors(self.instance) if simple else np.zeros(len(self.instance.users))
 
     def _held_by_users(self, n: int) -> tuple[Any, ...]:
@@ -464,7 +464,7 @@ def fair_shares(
     """
     require_user_or_queue(by)
     subject = subject_of(given, observed)
-    if by == "queue" and subject.instance.queues is None:
+    if by == "queue" and not subject.instance.has_queues:
         raise InstanceError(
             "the instance has no queues; give queue= (the path of each user's queue) to make some"
         )

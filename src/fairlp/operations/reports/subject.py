@@ -205,15 +205,15 @@ class Subject:
             )
         left = instance.select_users(kept).replace(capacities=capacities)
         if (
-            left.queues is not None and tasks is not None
+            left.has_queues and tasks is not None
         ):  # it counts for the guarantees and caps of its queues, too
             held = instance.tree.below[:, out] @ (
                 tasks[out].sum(axis=1)[:, None] * instance.demands[out]
             )
             guarantees, caps = (
-                np.maximum(one - held, 0.0) for one in (left.queues.guarantees, left.queues.caps)
+                np.maximum(one - held, 0.0) for one in (left.tree.guarantees, left.tree.caps)
             )
-            left = left.derived(queues=replace(left.queues, guarantees=guarantees, caps=caps))
+            left = left.derived(queues=replace(left.tree, guarantees=guarantees, caps=caps))
         return replace(
             self,
             instance=left,
@@ -340,7 +340,7 @@ def chosen(
     if mechanism is not None:
         return mechanism
     rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
-    if instance.queues is not None and not instance.queues.is_flat:
+    if instance.has_queues and not instance.tree.is_flat:
         rows = [row for row in rows if row.along_tree] or rows
     else:
         rows = [

@@ -70,7 +70,7 @@ def _with_servers(instance: Instance, more: Mapping[str, int]) -> Instance:
 
 def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
     """Return the instance with other weights of queues or users."""
-    table = None if instance.queues is None else instance.queues.table(instance.resources)
+    table = None if not instance.has_queues else instance.tree.table(instance.resources)
     of_users = np.array(instance.user_weights)
     place = {str(user): n for n, user in enumerate(instance.users)}
     paths = set() if table is None else set(table.index) - {""}
@@ -176,7 +176,7 @@ def _joined(instance: Instance, path: str, who: Mapping[str, Any]) -> Instance:
         demands = np.array([[float(given.get(r, 0.0)) for r in instance.resources]])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
         limits = np.array([np.inf if tasks is None else float(tasks)])
-    if instance.rates is not None:
+    if instance.has_rates:
         raise InstanceError("rates are given, and there are none for users that are new")
     return _with_users(instance, path, demands, eligible, limits)
 
@@ -286,9 +286,9 @@ def what_if(
     before = subject.instance
     after = edited(before, add_servers, weights, queues)
     if by is None:
-        by = "user" if after.queues is None else "queue"
+        by = "user" if not after.has_queues else "queue"
     require_user_or_queue(by)
-    if by == "queue" and after.queues is None:
+    if by == "queue" and not after.has_queues:
         raise InstanceError("there are no queues, before or after; by='user' is there")
     how = chosen(after, mechanism)
     allocated = [allocate(one, how, **options) for one in (before, after)]
@@ -320,9 +320,9 @@ def _amounts(instance: Instance, totals: np.ndarray, by: str) -> pd.DataFrame:
     amounts = np.column_stack([totals, totals[:, None] * instance.demands])
     labels = instance.users.labels
     if by == "queue":
-        if instance.queues is None:
+        if not instance.has_queues:
             amounts, labels = amounts.sum(axis=0, keepdims=True), pd.Index([""], dtype=object)
         else:
-            amounts, labels = (instance.queues.below @ amounts), instance.queues.paths.labels
+            amounts, labels = (instance.tree.below @ amounts), instance.tree.paths.labels
     columns = ["tasks", *(f"amount:{resource}" for resource in instance.resources)]
     return pd.DataFrame(amounts, index=labels, columns=columns)

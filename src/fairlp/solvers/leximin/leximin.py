@@ -160,7 +160,7 @@ def _leximin(
         rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
         if merge and left_out is None:
             # everybody may run everywhere, and a task needs the same there
-            pool = (own.demands, own.pool) if own.rates is None and own.runnable().all() else None
+            pool = (own.demands, own.pool) if not own.has_rates and own.runnable().all() else None
             rounds = partial(rounds, shorter=Shorter(pool, kept_off))
         missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
         piece = _Piece.solved(own, formulation, rounds, some, where, missing, parent)
