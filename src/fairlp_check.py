@@ -13,10 +13,12 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-FORMAT, VERSION = "fairlp proof", 1
+FORMAT = "fairlp proof"
+VERSION = 1
 #: An allocation's levels are floats: they may differ from the exact ones by so much of the larger.
 AGREEMENT = Fraction(1, 10**9)
-TEXT, BOUND = (str,), (str, type(None))
+TEXT = (str,)
+BOUND = (str, type(None))
 
 
 class RefusedError(Exception):
@@ -129,10 +131,8 @@ class Program:
             f"{where}: {basic} columns and rows are basic, and there are {len(y)} rows",
         )
         reduced = [cost for _, cost, _, _ in self.columns]
-        primal, dual = (
-            sum((cost * at for cost, at in zip(reduced, x, strict=True)), self.offset),
-            self.offset,
-        )
+        primal = sum((cost * at for cost, at in zip(reduced, x, strict=True)), self.offset)
+        dual = self.offset
         for (name, low, high, entries), status, price in zip(self.rows, active, y, strict=True):
             activity = sum((entry * x[j] for j, entry in entries.items()), Fraction(0))
             dual += self.worth(f"{where}: row {name!a}", (low, high), activity, status, price)
@@ -181,7 +181,8 @@ def leximin(program: Program, t: int, levels: list[Any], rounds: list[Any]) -> s
     """Return what a proof of a leximin proves: every round an optimum, and the next program made of it."""
     active: dict[int, tuple[str, Fraction]] = {}
     for name, i, level, has in lists(levels, "levels", TEXT, (int, type(None)), BOUND, BOUND):
-        what, exact = f"level of {name!a}", bound(level, "a level") or Fraction(0)
+        what = f"level of {name!a}"
+        exact = bound(level, "a level") or Fraction(0)
         own = exact if has is None else number(has, what)
         hold(
             abs(own - exact) <= AGREEMENT * max(abs(own), abs(exact)),

@@ -310,7 +310,8 @@ def _handle_oversized(
     report = instance.oversized()
     if report.empty:
         return instance, ()
-    user, first = report.index[0], report.iloc[0]
+    user = report.index[0]
+    first = report.iloc[0]
     what = (
         f"the task of user {user!r} fits no single eligible server (at most {first.fraction:.3g} "
         "of it, on "

@@ -137,10 +137,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
     names = [
         text if len(text := str(k)) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for k in known
     ]
-    asked, spelt = (
-        str(name)[:_MOST_LETTERS].casefold(),
-        {other.casefold(): other for other in names},
-    )
+    asked = str(name)[:_MOST_LETTERS].casefold()
+    spelt = {other.casefold(): other for other in names}
     close = [spelt[one] for one in difflib.get_close_matches(asked, spelt, n=6, cutoff=0.6)]
     if close:
         close.sort(

@@ -10,7 +10,8 @@ from time import monotonic
 
 #: In a notebook without widgets: seconds until there is text, which the notebook would store, and
 #: between two lines.
-_PATIENCE, _SECONDS = 10.0, 0.5
+_PATIENCE = 10.0
+_SECONDS = 0.5
 
 
 @contextmanager

@@ -55,7 +55,11 @@ class Registry(Mapping[str, T], Generic[T]):
         load: Callable[[str], T],
         missing: type[Exception] = UnknownNameError,
     ) -> None:
-        self.kind, self.group, self.ours, self.load, self.missing = kind, group, ours, load, missing
+        self.kind = kind
+        self.group = group
+        self.ours = ours
+        self.load = load
+        self.missing = missing
         #: What was declared in this process.
         self.own: dict[str, T] = {}
         self._loaded: dict[str, bool] = {}

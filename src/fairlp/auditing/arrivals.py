@@ -169,7 +169,8 @@ def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
     return Finding(False, -best.gain, witness, misreport=best.instance)
 
 
-_KASH, _LI = "Kash, Procaccia and Shah, JAIR 2014", "Li et al., 2019"
+_KASH = "Kash, Procaccia and Shah, JAIR 2014"
+_LI = "Li et al., 2019"
 
 
 def _of_shares(asks: str, source: str, name: str, fewest_users: int = 1) -> StepProperty:

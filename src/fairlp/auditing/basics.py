@@ -40,7 +40,8 @@ def plain(instance: Instance) -> Instance:
 
 def feasible(case: AuditCase) -> Finding:
     """No server is over capacity (or time), nobody over its limit or where it may not run. Margin: −(violation)."""
-    instance, market = case.instance, PerServerMarket.of(plain(case.instance), case.division)
+    instance = case.instance
+    market = PerServerMarket.of(plain(case.instance), case.division)
     found = [(0.0, "")]
     what = list(instance.resources) if case.division == "rdm" else ["time"]
     for i, who in enumerate(market.users):
@@ -50,7 +51,8 @@ def feasible(case: AuditCase) -> Finding:
         found.append(
             (over[r], f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it")
         )
-    limits, totals = instance.task_limits, case.totals
+    limits = instance.task_limits
+    totals = case.totals
     with np.errstate(invalid="ignore"):
         beyond = np.where(np.isfinite(limits), relative(totals - limits, limits), 0.0)
     n = int(beyond.argmax())
@@ -95,7 +97,8 @@ def non_wasteful(case: AuditCase) -> Finding:
             gain = _whole_gain(case, i, who, gain)
         ratio = gain / case.alone[who]
         k = int(ratio.argmax())
-        more, server = amount(gain[k]), case.instance.servers[i]
+        more = amount(gain[k])
+        server = case.instance.servers[i]
         found.append(
             (
                 ratio[k],
@@ -113,7 +116,9 @@ def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
         1 - 2 * FEASIBILITY
     )  # twice a solver's tolerance, within which it may call the program infeasible
     model = pareto(case.instance, case.totals * slack, case.division, case.whole)
-    y, n, i = model["y"], case.instance.users, case.instance.servers
+    y = model["y"]
+    n = case.instance.users
+    i = case.instance.servers
     region(model, case.instance, y)
     kept = np.where(case.instance.runnable(), np.maximum(case.tasks, 0.0), 0.0) * slack
     model.constraint(
@@ -131,7 +136,8 @@ def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
 
 def _whole_gain(case: AuditCase, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return how many whole tasks more users run on a server: where rounding tells, what really fits."""
-    instance, whole = case.instance, np.floor(gain * (1 + AUDIT))
+    instance = case.instance
+    whole = np.floor(gain * (1 + AUDIT))
     close = np.flatnonzero(whole > np.floor(gain))
     if close.size and case.division == "rdm" and not instance.has_rates:
         need, left = exact_room(
@@ -146,7 +152,8 @@ def pareto_optimal(case: AuditCase) -> Finding:
     """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
-    totals, held = case.totals, None
+    totals = case.totals
+    held = None
     if feasible(case).holds is False:  # judged with what it takes, where it can run
         held = np.maximum(case.tasks, 0.0)
         totals = np.where(case.instance.runnable(), held, 0.0).sum(axis=1)
@@ -180,12 +187,15 @@ def _most_gained(
     there is, and then to less than that of a server that they overload, or to what the allocation
     uses there.
     """
-    demands, counts = instance.demands, instance.counts
+    demands = instance.demands
+    counts = instance.counts
     exact = case.whole and case.division == "rdm" and held is None and not instance.has_rates
     limits = (
         np.maximum(np.floor(instance.task_limits), totals) if case.whole else instance.task_limits
     )
-    room, part, own = instance.derived(task_limits=limits), 0.0, case.tasks.T @ demands
+    room = instance.derived(task_limits=limits)
+    part = 0.0
+    own = case.tasks.T @ demands
     while True:
         model = pareto(room, totals, case.division, case.whole, held)
         if (region := _region(case)) is not None:
@@ -205,7 +215,8 @@ def _most_gained(
         most = np.where(
             over & (part > 0), np.maximum(most * (1 - part), np.minimum(most, own)), most
         )
-        room, part = room.derived(capacities=most), 10 * part if part else FEASIBILITY
+        room = room.derived(capacities=most)
+        part = 10 * part if part else FEASIBILITY
 
 
 def envy_free(case: AuditCase) -> Finding:
@@ -301,7 +312,8 @@ def sharing_incentive(case: AuditCase) -> Finding:
             "weights are given per resource; an equal part is by one weight a user"
         )
     part = weights / weights.sum()
-    gamma, counts = case.instance.gamma(), case.instance.counts
+    gamma = case.instance.gamma()
+    counts = case.instance.counts
     due = part[:, None] * gamma
     due = (counts * np.floor(due / counts * (1 + AUDIT)) if case.whole else due).sum(axis=1)
     due = np.minimum(due, case.instance.task_limits)
@@ -346,7 +358,9 @@ def _worth_of_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
 
 def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three factors: on server i, what m has is worth [n,i]·[m,i]·[n,m] tasks of n."""
-    instance, gamma, weights = case.instance, case.instance.gamma(), case.instance.user_weights
+    instance = case.instance
+    gamma = case.instance.gamma()
+    weights = case.instance.user_weights
     ratio = weights[:, None] / weights[None, :]
     if case.division == "tdm":
         return gamma, quotients(tasks, gamma), ratio
@@ -426,7 +440,9 @@ def blockers(
         scarcest = ratio.argmin(axis=1)
         for k, n in enumerate(who.tolist()):
             r = int(scarcest[k])
-            resource, unit, holders = "its tasks", "", {}
+            resource = "its tasks"
+            unit = ""
+            holders = {}
             if not full[n]:
                 resource = names[r]
                 unit = instance.units.get(str(resource), "part of the server's time" if tdm else "")

@@ -22,7 +22,8 @@ from ..tolerances import AUDIT
 # in the data.
 
 #: Letters of a witness that a notebook shows, and the fewest that a printed table does.
-_SHOWN, _FEWEST = 200, 40
+_SHOWN = 200
+_FEWEST = 40
 #: Columns of a printed table where no terminal says how many it has.
 _COLUMNS = 160
 _CUT = "… witnesses are cut; those of .witness are whole"

@@ -134,7 +134,8 @@ COLUMNS = (
     *DYNAMIC,
 )
 #: Files of ours: counterexamples that ship, and what depends on the options of a mechanism.
-SHIPPED, BY_OPTION = "counterexamples.json", "by_option.json"
+SHIPPED = "counterexamples.json"
+BY_OPTION = "by_option.json"
 #: Instances that are drawn for one that an audit can say something of, at most.
 MOST_DRAWN = 200
 
@@ -212,14 +213,17 @@ def promises(
         for wanted in COLUMNS
         if _fits(name, wanted)
     }
-    total, rows, fewer = audits * sum(map(bool, cells.values())), {}, 0
+    total = audits * sum(map(bool, cells.values()))
+    rows = {}
+    fewer = 0
     search = Search(seed=seed, generator=generator, time_limit=time_limit)
     with progress_bar("promises", total, 0, progress) as done:
         for (name, wanted), claim in cells.items():
             broken_by = _loaded(name, wanted)
             if claim is None and broken_by is None:
                 continue
-            standing, tally = "not promised", Tally()
+            standing = "not promised"
+            tally = Tally()
             if claim is not None:
                 tally = count_broken(name, wanted, audits, seed, search, done)
                 fewer += tally.audited < audits
@@ -478,7 +482,8 @@ def count_broken(
     fails are counted by themselves.
     """
     rng = np.random.default_rng(seed)
-    row, claim = find_mechanism(mechanism), _claim(mechanism, wanted) or Claim(wanted)
+    row = find_mechanism(mechanism)
+    claim = _claim(mechanism, wanted) or Claim(wanted)
     search = search or Search()
     audited = broken = fit = drawn = failed = 0
     first_error = ""

@@ -49,7 +49,8 @@ class Property(NamedTuple):
     tree: bool = False
 
 
-_GHODSI, _PS = "Ghodsi et al., NSDI 2011", "Khamse-Ashari et al., ICC 2017"
+_GHODSI = "Ghodsi et al., NSDI 2011"
+_PS = "Khamse-Ashari et al., ICC 2017"
 _HDRF = "Bhattacharya et al., SoCC 2013"
 _PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (

@@ -76,9 +76,11 @@ def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
     """
     if not queues.guarantees.any():
         return Finding.vacuous("no queue has a guarantee")
-    which, amounts = queues.guaranteed, case.instance.demands
+    which = queues.guaranteed
+    amounts = case.instance.demands
     kept = floors(case.instance)
-    given, below = queues.guarantees[which], queues.below[which]
+    given = queues.guarantees[which]
+    below = queues.below[which]
     inverse = quotients(np.ones(1), given)
     due = (below @ (kept[:, None] * amounts)) * inverse
     has = (below @ (np.maximum(case.totals, 0.0)[:, None] * amounts)) * inverse
@@ -173,7 +175,8 @@ def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
-    demands, totals = case.instance.demands, case.totals
+    demands = case.instance.demands
+    totals = case.totals
     below = [queues.below[[v]].nonzero()[1] for v in range(len(queues))]
     groups = [np.sort(users) for users in below if len(users) > 1]
     if not groups:

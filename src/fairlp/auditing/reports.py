@@ -55,7 +55,8 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, given: np.ndarray
     that twice the demand is the same claim. Under time division it is then given time, in which it
     runs its own tasks.
     """
-    instance, true = case.instance, case.instance.demands[user]
+    instance = case.instance
+    true = case.instance.demands[user]
     use = np.full(len(given), own_use(true, claimed))
     if instance.has_rates:
         alone = tasks_alone(np.stack([true, claimed]), instance.capacities)
@@ -103,7 +104,8 @@ def population_monotonic(case: AuditCase) -> Finding:
     count = len(case.instance.users)
     if count < 2:
         return Finding.vacuous("there is nobody whom one user's leaving could hurt")
-    worst, witness = np.inf, ""
+    worst = np.inf
+    witness = ""
     for leaver in range(count):
         stay = np.delete(np.arange(count), leaver)
         rest = case.instance.select_users(stay)
@@ -168,7 +170,8 @@ def _structured(
     users = rng.permutation(len(instance.users)).tolist()
     per_user = []
     for n in users:
-        true, where = instance.demands[n], instance.eligible[n]
+        true = instance.demands[n]
+        where = instance.eligible[n]
         demands = [
             changed(true, r, true.max() * factor)
             for factor in PADS

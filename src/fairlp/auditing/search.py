@@ -31,7 +31,8 @@ from .reports import changed
 _BLOCKED = 0.7
 #: Of the others, the part with task limits, and a limit as a part of what is due to the user, from
 #: and to.
-_LIMITED, _OF_THEIR_DUE = 0.3, (0.25, 1.0)
+_LIMITED = 0.3
+_OF_THEIR_DUE = (0.25, 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ class Search:
         ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the
         violation.
         """
-        row, wanted = find_mechanism(mechanism), known(property)
+        row = find_mechanism(mechanism)
+        wanted = known(property)
         how = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
         fewest = _asked(wanted).fewest_users
         if self.users < fewest:
@@ -112,7 +114,8 @@ class Search:
                     return found.derived(
                         users=Index("n", users, "user"), name=f"{mechanism} breaks {property}"
                     )
-                tried, fit = tried + 1, fit + (row.undefined(instance) is None)
+                tried = tried + 1
+                fit = fit + (row.undefined(instance) is None)
                 done()
         if tried < self.tries:
             self.warn(f"looked at {tried} of {self.tries} instances")
@@ -272,7 +275,8 @@ def random_tree(
     queue = [paths[k] for k in rng.integers(0, len(paths), users)]
     queues: dict[str, Any] = {path: {"weight": int(rng.integers(1, 4))} for path in paths[1:]}
     if limits and rng.random() < 0.5:
-        path, r = paths[int(rng.integers(1, len(paths)))], int(rng.integers(resources))
+        path = paths[int(rng.integers(1, len(paths)))]
+        r = int(rng.integers(resources))
         queues[path]["cap"] = {f"resource{r + 1}": int(rng.integers(1, pool[r] + 1))}
         other = paths[int(rng.integers(1, len(paths)))]
         if other != path:

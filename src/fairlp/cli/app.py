@@ -328,7 +328,8 @@ def bounded(message: str) -> str:
     """
     if len(message) <= MOST_LETTERS:
         return message
-    head, tail = MOST_LETTERS * 3 // 4, MOST_LETTERS // 4
+    head = MOST_LETTERS * 3 // 4
+    tail = MOST_LETTERS // 4
     return (
         f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … "
         f"{message[-tail:]}"

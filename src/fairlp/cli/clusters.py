@@ -268,7 +268,9 @@ def _queue(text: str) -> tuple[str, dict[str, Any]]:
 
 def shares_text(comparison: ShareComparison) -> Text:
     """Give the tables of queues and users; those who are owed most come first."""
-    fair, subject, units = comparison.fair, comparison.subject, comparison.instance.units
+    fair = comparison.fair
+    subject = comparison.subject
+    units = comparison.instance.units
     name = subject.name or subject.scheduler
     whose = f"{name}: " if name else ""
     yield f"{whose}what runs now, beside what is fair by {fair.mechanism}"
@@ -283,7 +285,8 @@ def shares_text(comparison: ShareComparison) -> Text:
         SHOWN,
         hint,
     )
-    lost, odd = subject.homeless, len(subject.not_understood)
+    lost = subject.homeless
+    odd = len(subject.not_understood)
     if len(lost):
         yield f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take"
     if odd:

@@ -285,7 +285,8 @@ def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
     """Give users, utilisation, prices, how it was found and verified, and notes that were not yet said."""
     from ..mechanisms.table import TABLE
 
-    name, instance = allocation.mechanism, allocation.instance
+    name = allocation.mechanism
+    instance = allocation.instance
     yield f"{name}: {TABLE[name].title}" if name in TABLE and TABLE[name].title else name
     how = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
     about = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")

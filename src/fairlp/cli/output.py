@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 #: Wide enough that nothing is folded in a file.
 _UNLIMITED = 100_000
 #: Columns of what goes through a pipe, where COLUMNS says nothing, and the fewest that it may say.
-_PIPED, _NARROWEST = 160, 40
+_PIPED = 160
+_NARROWEST = 40
 #: Dots per inch of a figure in a file.
 _DPI = 200
 #: Rows of a table that a report shows.

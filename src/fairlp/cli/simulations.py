@@ -200,7 +200,8 @@ def simulate(
     from ..research.simulation.experiments import Comparison
 
     options = runs.options()  # a name that is wrong ends it before the first policy is simulated
-    servers, workload = load_instance(cluster), jobs.drawn_or_read()
+    servers = load_instance(cluster)
+    workload = jobs.drawn_or_read()
     users = {str(user): user for user in workload.users}  # labels may be numbers
     weights = {
         users.get(user, user): weight

@@ -53,7 +53,8 @@ def linear(
     integer: Sequence[int] = (),
 ) -> Program:
     """Return a program from a cost vector, rows (lower, coefficients, upper), and bounds of the columns."""
-    n, m = len(c), len(rows)
+    n = len(c)
+    m = len(rows)
     dense = np.array([row for _, row, _ in rows], dtype=float).reshape(m, n)
     low, high = zip(*(bounds or [(0.0, INF)] * n), strict=True) if n else ((), ())
     whole = np.zeros(n, dtype=np.uint8)
@@ -76,7 +77,8 @@ def linear(
 
 def linear_cases() -> list[Case]:
     """Return linear programs with an optimum."""
-    free, box = (-INF, INF), (0.0, INF)
+    free = (-INF, INF)
+    box = (0.0, INF)
     ones = [1.0, 1.0]
     cases = [
         (linear("max, ≤", [3, 2], [(-INF, ones, 4), (-INF, [1, 3], 6)], [(0, 3), box]), 11),
@@ -174,7 +176,8 @@ def hopeless_cases() -> list[Case]:
 
 def integer_cases() -> list[Case]:
     """Return mixed-integer programs."""
-    weights, box = [5, 7, 4, 3], (0.0, 1.0)
+    weights = [5, 7, 4, 3]
+    box = (0.0, 1.0)
     solved = [
         (linear("knapsack", [8, 11, 6, 4], [(-INF, weights, 14)], [box] * 4, integer=range(4)), 21),
         (
@@ -207,7 +210,8 @@ def log_cases() -> list[Case]:
 
     def shares(sense: int, linear_part: float, constant: float) -> Program:
         model = Model("shares of a cake")
-        w, x = model.parameter("w", n, [1, 2, 3]), model.variable("x", n)
+        w = model.parameter("w", n, [1, 2, 3])
+        x = model.variable("x", n)
         model.constraint("cake", x.sum() <= 6)
         objective = sense * (w * log(x + constant)).sum(n) - sense * linear_part * x.sum()
         (model.maximize if sense > 0 else model.minimize)(objective)
@@ -215,7 +219,8 @@ def log_cases() -> list[Case]:
 
     def market() -> Program:
         """Two users, two goods; each wants one good much more: x = (1, 0), (0, 1), and 2·log-utilities."""
-        i, m = Index("i", ["s", "t"]), Index("m", ["u", "v"])
+        i = Index("i", ["s", "t"])
+        m = Index("m", ["u", "v"])
         model = Model("a Fisher market", indices=(m, i))
         value = model.parameter("v", (m, i), [[3, 1], [1, 3]])
         x = model.variable("x", m, i)

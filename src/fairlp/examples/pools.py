@@ -81,7 +81,8 @@ def google_cluster(users: int = 100, seed: int = 0, one_by_one: bool = False) ->
     """
     rng = np.random.default_rng(seed)
     table = google_servers()
-    capacities, counts = table[["cpu", "memory"]].to_numpy(), table["count"].to_numpy()
+    capacities = table[["cpu", "memory"]].to_numpy()
+    counts = table["count"].to_numpy()
     names = list(table.index)
     if one_by_one:
         names = [
@@ -89,7 +90,8 @@ def google_cluster(users: int = 100, seed: int = 0, one_by_one: bool = False) ->
             for name, count in zip(names, counts, strict=True)
             for k in range(1, count + 1)
         ]
-        capacities, counts = np.repeat(capacities, counts, axis=0), np.ones(counts.sum(), dtype=int)
+        capacities = np.repeat(capacities, counts, axis=0)
+        counts = np.ones(counts.sum(), dtype=int)
     demands = rng.uniform(0.01, 0.1, (users, 2)).round(4)
     return Instance.from_arrays(
         demands,
@@ -119,7 +121,8 @@ def wang_figure_4(seed: int = 0) -> Instance:
     """
     rng = np.random.default_rng(seed)
     table = google_servers()
-    capacities, counts = table[["cpu", "memory"]].to_numpy(), table["count"].to_numpy()
+    capacities = table[["cpu", "memory"]].to_numpy()
+    counts = table["count"].to_numpy()
     target = np.array([52.75, 51.32])
     draws = rng.multinomial(100, counts / counts.sum(), size=2000)
     best = draws[np.abs(draws @ capacities / target - 1).max(axis=1).argmin()]
@@ -259,7 +262,8 @@ def bhattacharya_starvation() -> Instance:
     Instance
         3 users in a tree of queues, 1 server.
     """
-    table, queue = [[0, 1], [1, 0], [0, 1]], [None, "n2", "n2"]
+    table = [[0, 1], [1, 0], [0, 1]]
+    queue = [None, "n2", "n2"]
     return _queued(table, ["n1", "a", "b"], queue, "bhattacharya-starvation")
 
 
@@ -275,7 +279,8 @@ def bhattacharya_blocked() -> Instance:
         5 users in a tree of queues, 1 server.
     """
     table = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]
-    users, queue = ["n1", "n2", "n3,1", "n3,2", "n4"], [None, None, "n3", "n3", None]
+    users = ["n1", "n2", "n3,1", "n3,2", "n4"]
+    queue = [None, None, "n3", "n3", None]
     return _queued(table, users, queue, "bhattacharya-blocked")
 
 

@@ -69,7 +69,8 @@ def _step(
     name: str, source: str, present: Instance, before: np.ndarray
 ) -> tuple[Model, Expression, Variable]:
     """Return what both programs share, the use of each resource, and the level M."""
-    n, r = present.users, present.resources
+    n = present.users
+    r = present.resources
     model = Model(f"{name}, step {len(n)}", source, (n, r))
     d = model.parameter(
         "d_hat",

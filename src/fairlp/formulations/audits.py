@@ -43,7 +43,9 @@ def pareto(
     """
     if held is not None:
         instance = instance.derived(task_limits=np.maximum(instance.task_limits, totals))
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     model = Model("can someone gain?", "Pareto optimality as a linear program", (n, i, r))
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
@@ -73,7 +75,9 @@ def feasible_region(
     model: Model, instance: Instance, y: Any, division: str, held: np.ndarray | None = None
 ) -> None:
     """Add what servers can hold, by resources or by time, and the task limits."""
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
     if division == "tdm":

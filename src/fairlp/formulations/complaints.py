@@ -20,7 +20,8 @@ from ..models.notation.model import Model
 from ..models.programs.program import free_name
 
 SOURCE = "Dolev et al., No Justified Complaints, ITCS 2012"
-UTILIZATION, LEAST_SERVED = "utilization", "least-served"
+UTILIZATION = "utilization"
+LEAST_SERVED = "least-served"
 CRITERIA = (UTILIZATION, LEAST_SERVED)
 Criterion = str | int | Mapping[Any, float]
 
@@ -60,7 +61,8 @@ def eisenberg_gale(requests: Requests, left: np.ndarray | None = None) -> Model:
     saturated j have x[n]·r[n,j] ≥ e[n]. ``left`` is the fraction of each resource to give out
     (default 1), shape (R,).
     """
-    n, j = requests.users, requests.resources.alias("j")
+    n = requests.users
+    j = requests.resources.alias("j")
     model = Model("NJC, Eisenberg–Gale", f"optimum of the path of {SOURCE}, §5.4", (n, j))
     x, used = _granted(model, requests)
     e = model.parameter(
@@ -85,7 +87,8 @@ def candidate(
     Σ_n x[n]·r[n,j] = 1 for the bottlenecks, ≤ 1 for the others; x[n] ≥ min(1, e[n]/max r[n,j] over
     the bottlenecks).
     """
-    n, j = requests.users, requests.resources.alias("j")
+    n = requests.users
+    j = requests.resources.alias("j")
     names = (
         ", ".join(str(name) for name, is_one in zip(j, bottlenecks, strict=True) if is_one)
         or "none"
@@ -112,7 +115,8 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
     than k, n needs a[n,k]. This one row for each k says all (it is the projection of one binary for
     each user and resource), so users need no binaries.
     """
-    n, j = requests.users, requests.resources.alias("j")
+    n = requests.users
+    j = requests.resources.alias("j")
     model = Model(
         "NJC, best fair allocation", f"selection among all solutions, {SOURCE}, §5.5", (n, j)
     )

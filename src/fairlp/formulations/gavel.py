@@ -35,9 +35,12 @@ def gavel(instance: Instance) -> Model:
     all kinds, Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j
     T[m,j]·X[m,j]/(φ[m]·Γ[m]). The model prints m and j as users n and servers i, and T as v.
     """
-    m, j, r = instance.users, instance.servers, instance.resources
+    m = instance.users
+    j = instance.servers
+    r = instance.resources
     model = Model("Gavel", f"{SOURCE}, §4.1", (m, j, r))
-    d, c = region.demands(model, instance), region.capacities(model, instance)
+    d = region.demands(model, instance)
+    c = region.capacities(model, instance)
     speed = throughputs(instance)
     throughput = model.parameter("v", (m, j), speed, "tasks of n in a unit of time on i")
     phi = model.parameter("phi", m, instance.user_weights, "weight of n")
@@ -62,7 +65,8 @@ def gavel(instance: Instance) -> Model:
 
 def one_kind_at_a_time(model: Model, instance: Instance, tasks: Expression) -> None:
     """Add the rows ``time`` to a model with tasks over users and servers: a job has no more than all its time."""
-    m, j = instance.users, instance.servers
+    m = instance.users
+    j = instance.servers
     time = model.parameter(
         "a", (m, j), inverse(throughputs(instance)), "time of n for one of its tasks on i"
     )

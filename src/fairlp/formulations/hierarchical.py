@@ -83,7 +83,8 @@ def collapsed(instance: Instance) -> np.ndarray:
     The part of a queue, or user, is its weight divided by those of its siblings together, itself
     included; queues without anybody who can run are no siblings.
     """
-    weights, able = instance.user_weights, runnable_users(instance)
+    weights = instance.user_weights
+    able = runnable_users(instance)
     parts, inside = parts_of_queues(instance.tree, weights, able)
     of = instance.tree.of
     return np.asarray(

@@ -40,7 +40,8 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         together at least.
     """
     books = Books.opened(instance, lanes, "Kueue's fair sharing")
-    model, small = books.model, lanes.instance
+    model = books.model
+    small = lanes.instance
     g = books.on_servers()
     t = model.variable(
         "t", upper=None if runnable_users(small).any() else 0.0, doc="level of the first round"
@@ -60,7 +61,8 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
 
 def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
     """Return the program of the most that each queue's nominal quota and demand allow, whatever servers there are."""
-    books, small = Books.opened(instance, lanes, "what nominal quotas allow"), lanes.instance
+    books = Books.opened(instance, lanes, "what nominal quotas allow")
+    small = lanes.instance
     alone = small.gamma().sum(axis=1) / normalisers.dominant(small)
     most = np.where(lanes.use.any(axis=1) & (alone > 0), np.inf, alone)
     y = books.model.variable("y", small.users, upper=most, doc="dominant share of n")
@@ -72,7 +74,8 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
 def nominal_first(instance: Instance, lanes: Lanes, due: np.ndarray) -> Model:
     """Return the leximin over queues of (what a queue has) / (what its nominal quota and its demand allow, ``due``)."""
     books = Books.opened(instance, lanes, "nominal quotas first")
-    model, has = books.model, books.on_servers().sum(lanes.instance.servers)
+    model = books.model
+    has = books.on_servers().sum(lanes.instance.servers)
     t = model.variable("t", doc="smallest part of what quotas allow")
     books.nominal(has)
     level = model.parameter(
@@ -111,7 +114,9 @@ class Books:
     @classmethod
     def opened(cls, instance: Instance, lanes: Lanes, name: str) -> Books:
         """Return the books of an instance, in a new model."""
-        queues, quotas, small = instance.tree, instance.quotas, lanes.instance
+        queues = instance.tree
+        quotas = instance.quotas
+        small = lanes.instance
         nearest = nearest_listing(queues)[queues.of][lanes.user]
         at = np.unique(nearest)
         model = Model(name, SOURCE, (small.users, small.servers, small.resources))
@@ -132,8 +137,11 @@ class Books:
 
     def on_servers(self) -> Variable:
         """Add dominant shares on servers, the rows ``capacity`` and the definition ``tasks``."""
-        model, small = self.model, self.lanes.instance
-        n, i, r = small.users, small.servers, small.resources
+        model = self.model
+        small = self.lanes.instance
+        n = small.users
+        i = small.servers
+        r = small.resources
         share = normalisers.normalised_demands(small)
         d = model.parameter(
             "d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one"
@@ -153,7 +161,9 @@ class Books:
 
     def nominal(self, share: Expression) -> None:
         """Add the rows ``nominal``: what owners use of each column is within their nominal quota; and task limits."""
-        quotas, small, (_, q) = self.instance.quotas, self.lanes.instance, self.use.indices
+        quotas = self.instance.quotas
+        small = self.lanes.instance
+        _, q = self.use.indices
         listed = quotas.listed[self.at]
         some = self.model.subset("O", (self.owners, q), listed, "o lists q")
         own = np.where(listed, quotas.amounts[0, self.at], 0.0) / small.pool[quotas.resource]
@@ -168,12 +178,14 @@ class Books:
 
     def limit(self, share: Expression) -> None:
         """Add the rows ``cap`` and ``limit``: task limits of all lanes of a user together."""
-        small, limits = self.lanes.instance, self.instance.task_limits
+        small = self.lanes.instance
+        limits = self.instance.task_limits
         alone = normalisers.dominant(small)
         region.caps(self.model, small, share, alone)
         if len(small.users) == len(limits):
             return region.task_limits(self.model, small, share, LIMIT, unit=alone)
-        m, finite = self.instance.users.alias("m"), np.isfinite(limits)
+        m = self.instance.users.alias("m")
+        finite = np.isfinite(limits)
         one = (np.arange(len(limits))[:, None] == self.lanes.user) * alone
         tasks = self.model.parameter(
             "W", (m, small.users), one, "tasks of m in a dominant share of its lane n"
@@ -195,13 +207,16 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     consumed : Expression
         What each of them takes of each column of the quotas, as part of the pool.
     """
-    queues, quotas, n = small.tree, small.quotas, small.users
+    queues = small.tree
+    quotas = small.quotas
+    n = small.users
     pool = small.pool[quotas.resource]
     nearest = nearest_listing(queues)
     said = np.unique(nearest)
     place = np.searchsorted(said, nearest)
     k = Index("k", queues.paths.labels[said], "queue")
-    j, q = k.alias("j"), Index("q", quotas.names(small.resources), "quota")
+    j = k.alias("j")
+    q = Index("q", quotas.names(small.resources), "quota")
     inside = np.arange(len(said))[:, None]
     stands = model.parameter(
         "Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k"
@@ -225,7 +240,10 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
 
 def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     """Add the rows of quotas to a model with tasks over the instance's own users and servers, as audits have."""
-    lanes, n, i, quotas = Lanes.of(instance), instance.users, instance.servers, instance.quotas
+    lanes = Lanes.of(instance)
+    n = instance.users
+    i = instance.servers
+    quotas = instance.quotas
     q = Index("q", quotas.names(instance.resources), "quota")
     use = np.zeros((len(n), len(i), len(q)))
     parts = lanes.use / instance.pool[quotas.resource]

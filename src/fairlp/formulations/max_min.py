@@ -25,7 +25,8 @@ LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
 def drf(instance: Instance, count: str = "total") -> Model:
     """DRF on one server (Ghodsi et al., NSDI 2011): maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n])."""
-    n, r = instance.users, instance.resources
+    n = instance.users
+    r = instance.resources
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
     d = region.demands(model, instance)
     c = region.pool(model, instance)
@@ -46,7 +47,8 @@ def drf(instance: Instance, count: str = "total") -> Model:
 
 def edrf(instance: Instance, count: str = "total") -> Model:
     """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares; per-resource weights, zero demands."""
-    n, r = instance.users, instance.resources
+    n = instance.users
+    r = instance.resources
     model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
     scale = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     d = model.parameter(
@@ -95,7 +97,9 @@ def in_global_shares(
     ``tasks_per_level`` is the parameter (name, values, meaning) of what a user has at t = 1,
     ``level`` what t is.
     """
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     alone = normalisers.dominant(instance)
     share = normalisers.normalised_demands(instance)
     available = instance.total_capacities / instance.pool
@@ -152,7 +156,9 @@ def tsf(instance: Instance, count: str = "total") -> Model:
 
 def naive_drf(instance: Instance) -> Model:
     """DRF on each server separately: what DRFH improves on (Wang et al., §III-D); one level t[i] for each server."""
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     model = Model("naive DRF", "Wang, Li and Liang, INFOCOM 2014, §III-D", (n, i, r))
     gamma = instance.gamma()
     d = region.needs(model, instance)
@@ -203,7 +209,9 @@ def max_min(
     count: str = "total",
 ) -> Model:
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     model = Model(name, source, (n, i, r))
     d = region.needs(model, instance)
     c = region.capacities(model, instance)

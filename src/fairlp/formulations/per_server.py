@@ -38,7 +38,8 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     """
     if support is not None or theorem:
         return _theorem_2(instance, support)
-    n, i = instance.users, instance.servers
+    n = instance.users
+    i = instance.servers
     able = runnable_users(instance, instance.gamma() > 0)
     model = Model("PS-DSF (time)", f"{SOURCE}, Theorem 2 as an Eisenberg–Gale program", (n, i))
     gamma = instance.gamma()
@@ -65,7 +66,8 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
 
 def _theorem_2(instance: Instance, support: Any) -> Model:
     """Theorem 2: all time is used, and whoever uses a server has the lowest level there."""
-    n, i = instance.users, instance.servers
+    n = instance.users
+    i = instance.servers
     able = runnable_users(instance, instance.gamma() > 0)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
@@ -122,7 +124,9 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     InstanceError
         A bottleneck that the user does not demand, or none given for a pair that can run.
     """
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     able = runnable_users(instance, instance.gamma() > 0)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
@@ -208,7 +212,9 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     if user not in instance.users:
         raise UnknownNameError(f"no user is called {user!r}; {nearest(user, instance.users)}")
     position = list(instance.users).index(user)
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     gamma = np.where(runnable_users(instance, instance.gamma() > 0)[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
@@ -286,7 +292,8 @@ def _chosen(
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)
     for n, i in np.argwhere(runs):
-        user, server = instance.users[int(n)], instance.servers[int(i)]
+        user = instance.users[int(n)]
+        server = instance.servers[int(i)]
         known = user in bottlenecks.index and server in bottlenecks.columns
         resource = bottlenecks.loc[user, server] if known else None
         if resource not in resources:

@@ -47,7 +47,8 @@ def better(instance: Instance, tasks: np.ndarray) -> Model:
 
 def _feasible(model: Model, instance: Instance) -> Expression:
     """Declare what is feasible; return the tasks of n."""
-    n, i = instance.users, instance.servers
+    n = instance.users
+    i = instance.servers
     able = runnable_users(instance)
     alone = np.where(able, instance.gamma().sum(axis=1), 1.0)
     d = region.demands(model, instance)

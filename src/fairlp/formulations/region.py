@@ -183,9 +183,11 @@ def caps(
     capped = np.flatnonzero(queues.capped.any(axis=1))
     if not capped.size:
         return
-    n, r = instance.users, instance.resources
+    n = instance.users
+    r = instance.resources
     v = Index("v", queues.paths.labels[capped], "queue")
-    most, some = queues.caps[capped], queues.capped[capped]
+    most = queues.caps[capped]
+    some = queues.capped[capped]
     below = model.parameter(
         "B", (v, n), queues.below[capped].toarray(), "1 where n stands in v or below it"
     )
@@ -202,11 +204,14 @@ def caps(
 
 def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
     """Return the program that asks how far guarantees miss: tasks that have no place, in dominant shares, at least."""
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     model = Model(
         "do all guarantees fit?", "the elastic relaxation of the rows guarantee", (n, i, r)
     )
-    d, c = needs(model, instance), capacities(model, instance)
+    d = needs(model, instance)
+    c = capacities(model, instance)
     worth = model.parameter("w", n, inverse(dominant(instance)), "dominant share of one task of n")
     kept = model.parameter("F", n, tasks, "tasks that queues guarantee to n")
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")

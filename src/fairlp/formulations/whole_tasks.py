@@ -44,7 +44,8 @@ def whole_tasks(
     shape (R,), is the capacity that tasks are held to where a solver's tolerance lets them take
     more than there is.
     """
-    n, r = instance.users, instance.resources
+    n = instance.users
+    r = instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
     able = whole_able(instance)
     tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
@@ -107,7 +108,8 @@ def whole_able(instance: Instance) -> np.ndarray:
 
 def precomputed_drf(instance: Instance) -> Model:
     """Precomputed DRF (Metin, §3.4): maximise the number k of cycles that fit; n runs floor(k·ds*/ds[n]) tasks."""
-    n, r = instance.users, instance.resources
+    n = instance.users
+    r = instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
     able = whole_able(instance)
     tasks_per_level = np.where(

@@ -36,7 +36,8 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     machine's arithmetic.
     """
     used = _used(instance, tasks)
-    within, needs = tasks.copy(), instance.demands > 0
+    within = tasks.copy()
+    needs = instance.demands > 0
     # Only whoever takes of what is used too much gives some of it back.
     for i in np.flatnonzero(used.max(axis=1) > 1 + ROUNDING):
         over = np.where(used[i] > 1 + ROUNDING, used[i], 1.0)
@@ -70,9 +71,11 @@ def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) 
     """Return the part by which all tasks must shrink to be in a mechanism's own region, 0 without one."""
     if region is None:
         return 0.0
-    n, i = instance.users, instance.servers
+    n = instance.users
+    i = instance.servers
     model = Model("is it in the region?", indices=(n, i))
-    y, part = model.variable("y", n, i), model.variable("part", upper=1.0)
+    y = model.variable("y", n, i)
+    part = model.variable("part", upper=1.0)
     has = model.parameter("has", (n, i), np.maximum(tasks, 0.0))
     region(model, instance, y)
     model.constraint("these_tasks", y - has * part == 0)
@@ -265,7 +268,8 @@ class Allocation:
         capacity = self.instance.total_capacities
         over = self.usage.to_numpy() - capacity
         worst = float(relative(over, capacity).max(initial=0.0))
-        totals, limits = self.totals.to_numpy(), self.instance.task_limits
+        totals = self.totals.to_numpy()
+        limits = self.instance.task_limits
         finite = np.isfinite(limits)
         beyond = relative(totals[finite] - limits[finite], limits[finite])
         worst = max(
@@ -612,7 +616,8 @@ class Allocation:
                 f"this is an allocation of {name} over arrivals; only one of a single step is read"
             )
         mechanism = find_defined(name, instance)
-        gamma, tasks = mechanism.gamma(instance), _table(pairs, (instance.users, instance.servers))
+        gamma = mechanism.gamma(instance)
+        tasks = _table(pairs, (instance.users, instance.servers))
         at = _places(users["user"], instance.users)
         missing = np.setdiff1d(np.arange(len(instance.users)), at)
         if missing.size:

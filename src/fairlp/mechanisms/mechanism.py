@@ -130,7 +130,8 @@ def _sizes(instance: Instance) -> str | None:
     other = (instance.demands != instance.demands[0]).any(axis=1)
     if not other.any():
         return None
-    first, user = instance.users[0], instance.users[int(other.argmax())]
+    first = instance.users[0]
+    user = instance.users[int(other.argmax())]
     return (
         f"it shares slices of one size, and a task of user {user!r} is another than one of user "
         f"{first!r}"

@@ -71,7 +71,8 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
         x = solution.x
     if not verdict.holds:
         return verdict
-    ours, expected = allocation.totals.to_numpy(), tasks_at(model, x, instance).sum(axis=1)
+    ours = allocation.totals.to_numpy()
+    expected = tasks_at(model, x, instance).sum(axis=1)
     difference = differences(ours, expected)
     worst = int(difference.argmax())
     if difference[worst] > AGREEMENT:
@@ -89,7 +90,8 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
 
 def compare_methods(check: Check) -> Compared:
     """Return the rows of ``validate``: every method against the first, and a leximin against a second back end."""
-    row, instance = check.mechanism, check.instance
+    row = check.mechanism
+    instance = check.instance
     first = row.methods[-1]
     reference = check.allocate(method=first.name)
     runs = {first.name: reference}
@@ -108,7 +110,8 @@ def compare_methods(check: Check) -> Compared:
 # it must say.
 
 #: What the parts of a formulation are called.
-TASKS, CAPACITY = "tasks", "capacity"
+TASKS = "tasks"
+CAPACITY = "capacity"
 
 
 def solve_model(call: MethodCall) -> Tasks:
@@ -210,7 +213,9 @@ def _rounds(answer: LeximinSolution, instance: Instance, tasks: np.ndarray) -> p
 
 
 #: What a method of one's own is called: by a model, by a procedure, and before it is known which.
-MODEL, PROCEDURE, UNKNOWN = "lp", "procedure", "own"
+MODEL = "lp"
+PROCEDURE = "procedure"
+UNKNOWN = "own"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,10 +257,8 @@ class OwnMechanism(Mechanism):
     @property
     def reference(self) -> str | None:
         """``module:function``, by which another process finds it; None where it cannot (a notebook's, a script's)."""
-        home, path = (
-            getattr(self.function, "__module__", None),
-            getattr(self.function, "__qualname__", ""),
-        )
+        home = getattr(self.function, "__module__", None)
+        path = getattr(self.function, "__qualname__", "")
         module = sys.modules.get(home or "")
         if home == "__main__" or "." in path or getattr(module, path, None) is not self:
             return None
@@ -324,7 +327,8 @@ class _Procedure:
     function: Callable[[Instance], Any]
 
     def __call__(self, call: MethodCall) -> Tasks:
-        name, remembers = call.mechanism.name, call.mechanism.remembers
+        name = call.mechanism.name
+        remembers = call.mechanism.remembers
         found = _returned(self.function, call.instance, name, *([call.state] if remembers else []))
         found, state = _and_state(found, call.instance, name) if remembers else (found, None)
         tasks = tasks_of(found, call.instance, name)

@@ -41,7 +41,8 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     """
     group = equal_servers(instance, instance.server_attributes.reset_index(drop=True))
     first = np.unique(group, return_index=True)[1]
-    rows, servers = np.bincount(group), np.bincount(group, weights=instance.counts).astype(int)
+    rows = np.bincount(group)
+    servers = np.bincount(group, weights=instance.counts).astype(int)
     labels = [_class_label(instance, int(k), int(rows[g])) for g, k in enumerate(first)]
     twice = {label for label in labels if labels.count(label) > 1}
     labels = [
@@ -91,10 +92,12 @@ Found: TypeAlias = (
 
 #: Users up to which all have a look of their own; of more, those with a colour are so many, and the
 #: others share one.
-_ALL_USERS, _COLOURED_USERS = 13, len(style.COLOURS)
+_ALL_USERS = 13
+_COLOURED_USERS = len(style.COLOURS)
 #: A band of others that is high enough for their number, and the bars up to which there is room for
 #: it.
-_ROOM, _NUMBERED = 0.06, 60
+_ROOM = 0.06
+_NUMBERED = 60
 #: Users up to which shares are bars; more are curves.
 _BARS = 20
 _NOTHING = "there is nothing to draw; expected at least one mechanism with an allocation"
@@ -237,7 +240,8 @@ def plot_comparison(
             "mechanisms and options go with an Instance, not with allocations that are there "
             "already"
         )
-    shares, used = _frame(found, "shares"), _frame(found, "utilization")
+    shares = _frame(found, "shares")
+    used = _frame(found, "utilization")
     bars = max(len(shares) if len(shares) <= _BARS else 0, len(used)) * shares.shape[1]
     figure = style.new_figure(style.width_for(bars), 8.0)
     top, bottom = figure.subplots(2, 1)

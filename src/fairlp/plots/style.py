@@ -256,7 +256,8 @@ def letters_across(axis: Any) -> float:
 def share_names(axes: list[Any]) -> None:
     """Where panels stand one above the other, name the bars at the lowest only."""
     for upper in axes[:-1]:
-        grid, last = upper.get_subplotspec(), axes[-1].get_subplotspec()
+        grid = upper.get_subplotspec()
+        last = axes[-1].get_subplotspec()
         if grid is not None and last is not None and grid.colspan == last.colspan:
             upper.set_xlabel("")
             upper.tick_params(labelbottom=False)

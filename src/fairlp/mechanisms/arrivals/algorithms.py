@@ -55,7 +55,9 @@ class LevelStack:
         parts : number
             What the step may give out of each resource, in the unit of the levels.
         """
-        levels, first, below = self.levels, self._users, self.used()
+        levels = self.levels
+        first = self._users
+        below = self.used()
         had: Number = 0
         while True:
             level = None
@@ -70,7 +72,9 @@ class LevelStack:
                 level = had
             if not levels or level < levels[-1]:
                 break
-            had, first, below = levels.pop(), self.firsts.pop(), self._below.pop()
+            had = levels.pop()
+            first = self.firsts.pop()
+            below = self._below.pop()
             need = [one + other for one, other in zip(need, self._needs.pop(), strict=True)]
         levels.append(level)
         self.firsts.append(first)
@@ -115,7 +119,8 @@ def stack(needs: Table, parts: Table) -> Steps:
     >>> stack([[1, 0.25], [0.25, 1], [1, 1]], [1, 2, 3])
     ([1.0, 1.6, 1.0], [0, 0, 2])
     """
-    rows, available = _rows(needs), _rows(parts)
+    rows = _rows(needs)
+    available = _rows(parts)
     groups = LevelStack(len(rows[0]))
     levels = []
     first = []
@@ -146,12 +151,15 @@ def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
     levels, first
         As for :func:`stack`.
     """
-    demand, available = _columns(needs), np.asarray(parts)
+    demand = _columns(needs)
+    available = np.asarray(parts)
     x = np.zeros_like(demand[0])
     levels = []
     first = []
     for k in range(1, len(x) + 1):
-        d, had, part = demand[:, :k], x[:k], available[k - 1]
+        d = demand[:, :k]
+        had = x[:k]
+        part = available[k - 1]
         beta = d.sum(axis=1)
         asked = _use(d, had) if as_printed else beta * had[0]
         if (asked <= part).all():
@@ -171,24 +179,24 @@ def _halve(d: np.ndarray, had: np.ndarray, part: Number) -> tuple[np.ndarray, np
     Lines 9 to 19: users up to LB keep what they have, users from UB on (counted from 1) are at the
     new level.
     """
-    lower, upper = 1, len(had)
+    lower = 1
+    upper = len(had)
     tau = (lower + upper + 1) // 2
-    alpha, beta = _use(d[:, : tau - 1], had[: tau - 1]), d[:, tau - 1 :].sum(axis=1)
+    alpha = _use(d[:, : tau - 1], had[: tau - 1])
+    beta = d[:, tau - 1 :].sum(axis=1)
     while upper - lower > 1:
         if (alpha + beta * had[tau - 1] <= part).all():
-            upper, tau = tau, (lower + tau + 1) // 2
+            upper = tau
+            tau = (lower + tau + 1) // 2
             between = slice(tau - 1, upper - 1)
-            alpha, beta = (
-                alpha - _use(d[:, between], had[between]),
-                beta + d[:, between].sum(axis=1),
-            )
+            alpha = alpha - _use(d[:, between], had[between])
+            beta = beta + d[:, between].sum(axis=1)
         else:
-            lower, tau = tau, (tau + upper + 1) // 2
+            lower = tau
+            tau = (tau + upper + 1) // 2
             between = slice(lower - 1, tau - 1)
-            alpha, beta = (
-                alpha + _use(d[:, between], had[between]),
-                beta - d[:, between].sum(axis=1),
-            )
+            alpha = alpha + _use(d[:, between], had[between])
+            beta = beta - d[:, between].sum(axis=1)
     return alpha, beta
 
 
@@ -201,12 +209,14 @@ def water_filling(needs: Table, parts: Table) -> Steps:
 
     Parameters and returns as for :func:`stack`.
     """
-    demand, available = _columns(needs), np.asarray(parts)
+    demand = _columns(needs)
+    available = np.asarray(parts)
     x = np.zeros_like(demand[0])
     levels = []
     first = []
     for k in range(1, len(x) + 1):
-        d, level = demand[:, :k], x[:k]
+        d = demand[:, :k]
+        level = x[:k]
         left = available[k - 1] - _use(d, level)
         while True:
             least = level.min()

@@ -36,7 +36,10 @@ class Change:
     """
 
     def __init__(self, arrivals: Arrivals, step: int, level: float, first: int) -> None:
-        self._arrivals, self.step, self.level, self.first = arrivals, step, level, first
+        self._arrivals = arrivals
+        self.step = step
+        self.level = level
+        self.first = first
 
     def __len__(self) -> int:
         return self.step - self.first

@@ -131,7 +131,8 @@ class _Steps:
     def give_out(self, parts: float) -> None:
         """Let the step give out so much of every resource."""
         n_rows = len(self.capacity)
-        lower, upper = np.full(n_rows, -np.inf), np.full(n_rows, parts)
+        lower = np.full(n_rows, -np.inf)
+        upper = np.full(n_rows, parts)
         self.session.change(rows=(self.capacity, lower, upper))
 
     def reserve_for(self, weight: float) -> None:

@@ -139,7 +139,8 @@ class DynamicAllocation(Allocation):
 
         # The first user of a group at some steps has had the level of the last of these before.
         order = np.argsort(self.first_array, kind="stable")
-        first, levels = self.first_array[order], self.level_array[order]
+        first = self.first_array[order]
+        levels = self.level_array[order]
         ratio = np.ones(len(levels) - 1)
         np.divide(levels[1:], levels[:-1], out=ratio, where=levels[:-1] > 0)
         losses = (1 - ratio)[first[1:] == first[:-1]]
@@ -447,7 +448,8 @@ def prove_steps(allocation: Allocation, exact: bool) -> Proof:
     if exact:
         raise no_certificate(allocation.mechanism, exact)
     result = cast("DynamicAllocation", allocation)
-    schedule, levels = result.schedule, result.level_array
+    schedule = result.schedule
+    levels = result.level_array
 
     # Feasible: no step gives out too much, no user loses, and the tasks are those of the last step.
     residual = result.step_residual

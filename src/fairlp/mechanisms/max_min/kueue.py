@@ -46,7 +46,8 @@ def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
     queues = instance.tree
     alone = formulas.nominal_alone(instance, lanes)
     found = alone.solve(**how).require_optimal().require_point()
-    due, wanted = alone.evaluate("has", found), alone.evaluate("used", found)
+    due = alone.evaluate("has", found)
+    wanted = alone.evaluate("used", found)
     due[due <= NOISE * due.max(initial=0.0)] = 0.0
     floors = np.zeros(len(queues))
     if not due.any():
@@ -74,7 +75,8 @@ def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
 
 def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> list[str]:
     """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
-    quotas, sentences = instance.quotas, []
+    quotas = instance.quotas
+    sentences = []
     wanted = np.where(quotas.listed[owners], wanted, 0.0)
     lacks = np.where(wanted > 0, wanted - has, 0.0)
     part = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
@@ -100,7 +102,8 @@ def formulation(instance: Instance) -> Model:
 
 def share_quotas(call: MethodCall) -> Tasks:
     """Share nominal quotas first, and then what is lent, by rounds of linear programs."""
-    instance, lanes = call.instance, Lanes.of(call.instance)
+    instance = call.instance
+    lanes = Lanes.of(call.instance)
     with call.phase("nominal"):
         own = nominal(instance, lanes, solver=call.solver, **call.options)
     result = climb(

@@ -59,7 +59,8 @@ def of_tree(
 
 def _are_far_apart(call: MethodCall) -> bool:
     """Whether beside the largest demand, capacity or weight (along the tree) the smallest may be a solver's noise."""
-    mechanism, instance = call.mechanism, call.instance
+    mechanism = call.mechanism
+    instance = call.instance
     weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
     positive = (
         numbers[numbers > 0]
@@ -127,7 +128,8 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
     """Return the exact levels and tasks, or why there are none."""
     if rationals is None:
         return Proof(False, "servers are shared one by one"), np.zeros((0, 0))
-    instance, none = call.instance, np.zeros((0, 0))
+    instance = call.instance
+    none = np.zeros((0, 0))
     pairs = int(merge_servers(instance)[0].runnable().sum())
     if pairs > MOST_EXACT:
         return Proof(
@@ -143,9 +145,11 @@ def _of_rationals(
     call: MethodCall, outcome: Tasks | None, verdict: Proof, tasks: np.ndarray
 ) -> Tasks:
     """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
-    instance, tasks_per_level = call.instance, call.mechanism.tasks_per_level(call.instance)
+    instance = call.instance
+    tasks_per_level = call.mechanism.tasks_per_level(call.instance)
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
-    totals, there = np.minimum(levels * tasks_per_level, instance.task_limits), tasks.sum(axis=1)
+    totals = np.minimum(levels * tasks_per_level, instance.task_limits)
+    there = tasks.sum(axis=1)
     tasks = (
         tasks
         * np.divide(totals, there, out=np.zeros(len(tasks_per_level)), where=there > 0)[:, None]

@@ -52,7 +52,8 @@ class LevelTree:
         counted: bool = False,
     ) -> None:
         self.counted = counted
-        self.queue_of, self.parents = queues.of, queues.parents
+        self.queue_of = queues.of
+        self.parents = queues.parents
         self.queue_weights = queues.weights
         depths = queues.depths
         self.upward = [np.flatnonzero(depths == depth) for depth in range(int(depths.max()), 0, -1)]
@@ -225,7 +226,9 @@ def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
     able : ndarray of bool, shape (N,)
         Who can run anything.
     """
-    queues, demands, limits = instance.tree, instance.demands, instance.task_limits
+    queues = instance.tree
+    demands = instance.demands
+    limits = instance.task_limits
     least = np.zeros(len(demands))
     for v in sorted(queues.guaranteed.tolist(), key=lambda v: -int(queues.depths[v])):
         pool = queues.guarantees[v]

@@ -35,7 +35,11 @@ from .rounds import edrf_rounds
 #: the simplex method (measured: ``benchmarks/shapes.py --grid``): of one with so many users and
 #: servers at least; of a thinner one; where weights differ by more than that factor, which brings
 #: rounds of small prices.
-PAYS_FROM, WIDE, PAYS_FROM_IF_THIN, APART, PAYS_FROM_IF_APART = 4_500, 50, 12_000, 1e3, 40_000
+PAYS_FROM = 4_500
+WIDE = 50
+PAYS_FROM_IF_THIN = 12_000
+APART = 1e3
+PAYS_FROM_IF_APART = 40_000
 
 _NO_DUALS = (
     "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; "
@@ -74,7 +78,8 @@ def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> fl
     multiple = effort(instance)  # given rates scale what a task needs on a server
     with np.errstate(over="ignore", invalid="ignore"):
         taken = tasks if multiple is None else tasks * multiple
-        used, has = taken.T @ instance.demands, taken.sum(axis=1)[:, None] * instance.demands
+        used = taken.T @ instance.demands
+        has = taken.sum(axis=1)[:, None] * instance.demands
         room = instance.total_capacities
         over = np.divide(used - room, room, out=np.zeros(room.shape), where=used > room).max(axis=1)
         moved = (
@@ -85,7 +90,8 @@ def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> fl
 
 def leximin_lp(call: MethodCall) -> Tasks:
     """Run the rounds of the mechanism's linear program."""
-    mechanism, instance = call.mechanism, call.instance
+    mechanism = call.mechanism
+    instance = call.instance
     require_count(count_of(call.parameters))
     if have_limits(instance):
         return with_limits(call)
@@ -129,7 +135,8 @@ def count_of(parameters: Mapping[str, Any]) -> str:
 
 def _by_programs(call: MethodCall, rates: Rates) -> Tasks:
     """Return the outcome of the rounds of linear programs at these rates."""
-    instance, formulation = call.instance, call.mechanism.formulation
+    instance = call.instance
+    formulation = call.mechanism.formulation
     assert formulation is not None
     count = count_of(call.parameters)
     first = _first(instance, rates, count)
@@ -184,7 +191,8 @@ def require_room(instance: Instance, kept: np.ndarray) -> None:
         return
     amounts = missing[:, None] * instance.demands
     r = int((amounts.sum(axis=0) / instance.pool).argmax())
-    n, resource = int(amounts[:, r].argmax()), instance.resources[r]
+    n = int(amounts[:, r].argmax())
+    resource = instance.resources[r]
     v = max(
         (v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0),
         key=lambda v: int(queues.depths[v]),
@@ -205,8 +213,10 @@ def separate_lp(call: MethodCall) -> Tasks:
     merged, servers = (
         merge_servers(instance) if call.merge else (instance, identity(len(instance.servers)))
     )
-    runnable, limits = merged.gamma() > 0, separate_limits(merged)
-    tasks, prices = np.zeros(runnable.shape), np.zeros(merged.capacities.shape)
+    runnable = merged.gamma() > 0
+    limits = separate_limits(merged)
+    tasks = np.zeros(runnable.shape)
+    prices = np.zeros(merged.capacities.shape)
     found = LeximinResult(tasks, np.zeros(0))
     for i in range(len(merged.servers)):
         who = np.flatnonzero(runnable[:, i] & (limits[:, i] > 0))
@@ -223,8 +233,10 @@ def separate_lp(call: MethodCall) -> Tasks:
         found.programs += rounds.programs
         found.uncertain = max(found.uncertain, rounds.uncertain)
     everyone = len(instance.users)
-    found.tasks, found.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
-    found.merged, found.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
+    found.tasks = tasks[:, servers.of] * servers.factor
+    found.prices = prices[servers.of]
+    found.merged = (everyone, len(merged.servers))
+    found.before = (everyone, len(instance.servers))
     return outcome(instance, found)
 
 
@@ -251,7 +263,8 @@ def features(instance: Instance) -> tuple[int, int, float]:
     smallest.
     """
     small, _ = merge_users(merge_servers(instance)[0])
-    runs, needs = small.runnable(), (small.demands > 0).sum(axis=1)
+    runs = small.runnable()
+    needs = (small.demands > 0).sum(axis=1)
     sizes = [
         (
             int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]),
@@ -314,7 +327,8 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
 
 def _notes(result: LeximinResult) -> Iterable[str]:
     if result.merged != result.before:
-        (users, servers), (all_users, all_servers) = result.merged, result.before
+        users, servers = result.merged
+        all_users, all_servers = result.before
         yield (
             f"solved with {users} users and {servers} servers instead of {all_users} and "
             f"{all_servers}: "

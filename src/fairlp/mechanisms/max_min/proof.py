@@ -65,7 +65,8 @@ class PricedRegion:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        demands, capacities = instance.demands, instance.total_capacities
+        demands = instance.demands
+        capacities = instance.total_capacities
         users = len(demands)
         self.runs = instance.runnable()
         self.able = (
@@ -85,7 +86,8 @@ class PricedRegion:
 
     def violation(self, tasks: np.ndarray) -> float:
         """Return the largest violation of a capacity, limit, cap, placement or sign, relative to what there is."""
-        instance, totals = self.instance, tasks.sum(axis=1)
+        instance = self.instance
+        totals = tasks.sum(axis=1)
         used = (tasks if self.effort is None else tasks * self.effort).T @ instance.demands
         capacities = instance.total_capacities
         limits = np.where(np.isfinite(instance.task_limits), instance.task_limits, totals)
@@ -101,7 +103,8 @@ class PricedRegion:
 
     def add_prices(self, capacity: np.ndarray, caps: np.ndarray) -> None:
         """Take up prices of capacities, servers × resources, and of caps."""
-        capacity, caps = np.maximum(capacity, 0.0), np.maximum(caps, 0.0)
+        capacity = np.maximum(capacity, 0.0)
+        caps = np.maximum(caps, 0.0)
         cost = self.instance.demands @ capacity.T
         if self.effort is not None:
             cost = cost * self.effort
@@ -167,7 +170,10 @@ class Replay:
         count: str,
         search: PriceSearch | None,
     ) -> None:
-        self.region, self.tree, self.totals, self.search = region, tree, totals, search
+        self.region = region
+        self.tree = tree
+        self.totals = totals
+        self.search = search
         instance = region.instance
         self.limits = instance.task_limits
         self.least = guaranteed(instance, region.able)
@@ -182,7 +188,9 @@ class Replay:
         ------
         NotProvedError
         """
-        tree, totals, has = self.tree, self.totals, self.least.copy()
+        tree = self.tree
+        totals = self.totals
+        has = self.least.copy()
         self.require_guarantees()
         satisfied = self.region.able & (has >= self.limits * (1 - AGREEMENT))
         active = self.region.able & ~satisfied
@@ -221,7 +229,8 @@ class Replay:
 
     def next_stop(self, active: np.ndarray, has: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Let levels rise until a user asks for what it has, or to a kink; return those users, and all floors."""
-        tree, totals = self.tree, self.totals
+        tree = self.tree
+        totals = self.totals
         level_speed, taken_speed, end = tree.pace(active)
         rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
         rises = rate > 0
@@ -315,7 +324,8 @@ class PriceSearch:
         """The model's program, where the level stays 0."""
         program = self.model.compile()
         _, t = program.leximin()
-        lower, upper = program.col_lower.copy(), program.col_upper.copy()
+        lower = program.col_lower.copy()
+        upper = program.col_upper.copy()
         lower[t] = upper[t] = 0.0
         return program.replace(col_lower=lower, col_upper=upper)
 
@@ -329,7 +339,8 @@ class PriceSearch:
         """
         program = self.program
         block, t = program.leximin()
-        rows, users = np.arange(block.start, block.stop), block.flat
+        rows = np.arange(block.start, block.stop)
+        users = block.flat
         tasks_in_row = -program.A[:, [t]].toarray()[rows, 0] / self.tasks_per_level[users]
         lower = program.row_lower.copy()
         lower[rows] = tasks_in_row * floors[users]
@@ -413,10 +424,8 @@ def prove_rounds(
         )
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
-    tree, search = (
-        level_tree(mechanism, instance, counted),
-        PriceSearch(mechanism, region, count) if may_solve else None,
-    )
+    tree = level_tree(mechanism, instance, counted)
+    search = PriceSearch(mechanism, region, count) if may_solve else None
     try:
         user, lack = Replay(region, tree, tasks.sum(axis=1), count, search).run()
     except NotProvedError as error:
@@ -461,9 +470,11 @@ def by_rounds(
         Along a tree: whether satisfied users count for their queues; None for a mechanism without a
         tree.
     """
-    mechanism, instance = find(allocation.mechanism), allocation.instance
+    mechanism = find(allocation.mechanism)
+    instance = allocation.instance
     count = str(allocation.parameters.get("count") or "total")
-    prices, tasks = allocation.round_prices, allocation.tasks_array
+    prices = allocation.round_prices
+    tasks = allocation.tasks_array
     # rationals share nothing with the programs of an instance without queues; with them they share
     # rates and guarantees
     apart = counted is None and not instance.tree.has_limits

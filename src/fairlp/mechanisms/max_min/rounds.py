@@ -50,7 +50,8 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
     to γ[n,i].
     """
     merged, servers = merge_servers(instance)
-    alone, limits = merged.gamma(), separate_limits(merged)
+    alone = merged.gamma()
+    limits = separate_limits(merged)
     tasks = np.zeros(alone.shape)
     for i in range(len(merged.servers)):
         who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))

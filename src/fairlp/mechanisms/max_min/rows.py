@@ -86,10 +86,8 @@ _FAIR = (
     "single-resource",
 )
 _PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
-_LEAVES, _QUEUES = (
-    f"hierarchical share guarantee if {_PLAIN}",
-    f"queue share guarantee if {_PLAIN} (ours)",
-)
+_LEAVES = f"hierarchical share guarantee if {_PLAIN}"
+_QUEUES = f"queue share guarantee if {_PLAIN} (ours)"
 _NO_LIMITS = "all run on one server and no queue has a guarantee or a cap"
 _KEPT = ("caps kept (ours)", "guarantees kept (ours)")
 _ALONE = "population-monotonic if all demands are positive"

@@ -65,7 +65,9 @@ def server_procedure(
     market: PerServerMarket, server: int, here: np.ndarray, totals: np.ndarray
 ) -> Procedure:
     """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
-    demands, capacity, rate = market.demands[server], market.capacity[server], market.rate[server]
+    demands = market.demands[server]
+    capacity = market.capacity[server]
+    rate = market.rate[server]
     limits = market.limits[market.users[server]]
     base = totals - here
     here = np.minimum(
@@ -136,7 +138,8 @@ def algorithm_1(
     sweeps = []
     totals = tasks.sum(axis=1)
     for _ in range(most_sweeps):
-        change, updates = 0.0, 0
+        change = 0.0
+        updates = 0
         for i, who in enumerate(market.users):
             if not who.size:
                 continue

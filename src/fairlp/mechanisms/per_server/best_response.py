@@ -63,8 +63,15 @@ class Support:
     @classmethod
     def of(cls, market: PerServerMarket, tasks: np.ndarray, filled: list[Filled | None]) -> Support:
         """Return the edges and groups after a sweep."""
-        users, servers, groups, amounts, rates = [], [], [], [], []
-        rows, columns, needs, capacity = [], [], [], []
+        users = []
+        servers = []
+        groups = []
+        amounts = []
+        rates = []
+        rows = []
+        columns = []
+        needs = []
+        capacity = []
         edges = n_groups = 0
         for i, one in enumerate(filled):
             if one is None:
@@ -83,8 +90,10 @@ class Support:
                 columns.append(np.arange(edges, edges + len(here)))
                 needs.append(market.demands[i][here, resource])
                 capacity.append(float(market.capacity[i][resource]))
-            edges, n_groups = edges + len(here), n_groups + len(one.resource)
-        user, server = np.concatenate(users), np.concatenate(servers)
+            edges = edges + len(here)
+            n_groups = n_groups + len(one.resource)
+        user = np.concatenate(users)
+        server = np.concatenate(servers)
         return cls(
             user,
             server,
@@ -113,11 +122,9 @@ class Support:
             return
         new = np.cumsum(keep) - 1
         there = keep[self.column]
-        self.row, self.column, self.need = (
-            self.row[there],
-            new[self.column[there]],
-            self.need[there],
-        )
+        self.row = self.row[there]
+        self.column = new[self.column[there]]
+        self.need = self.need[there]
         for name in ("user", "server", "group", "tasks", "alone", "rate"):
             setattr(self, name, getattr(self, name)[keep])
 
@@ -174,7 +181,8 @@ class Support:
             return
         part = _components(self)
         among = np.isin(self.column, ties)
-        tie, there = self.column[among], self.row[among]
+        tie = self.column[among]
+        there = self.row[among]
         around = part[self.user[tie]] == part[len(self.limits) + there]
         level = np.flatnonzero(
             (self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]])
@@ -198,7 +206,8 @@ class Support:
         length = np.full(len(step), np.inf)
         length[falls] = self.tasks[falls] / -step[falls]
         room, rises = self._room(step)
-        first, full = float(length.min(initial=np.inf)), float(room.min(initial=np.inf))
+        first = float(length.min(initial=np.inf))
+        full = float(room.min(initial=np.inf))
         if not beyond and min(first, full) > 1:
             self.tasks = target
             return False
@@ -252,7 +261,9 @@ class _ForestSystem:
         free = np.union1d(np.flatnonzero(level), ties)
         names, member = np.unique(support.user, return_inverse=True)
         groups = np.unique(support.group[level])
-        n_edges, n_users, n_groups = len(support.tasks), len(names), len(groups)
+        n_edges = len(support.tasks)
+        n_users = len(names)
+        n_groups = len(groups)
         group = np.full(n_edges, n_groups)  # the ground comes last
         group[level] = np.searchsorted(groups, support.group[level])
         weight = (support.tasks / support.alone)[free]
@@ -379,7 +390,10 @@ def best_response(
     n_users, n_servers = market.shape
     tasks = np.zeros((n_users, n_servers)) if start is None else start.copy()
     sweeps = []
-    best, failures, gap, due = np.inf, 0, 2, FIRST_SWEEPS
+    best = np.inf
+    failures = 0
+    gap = 2
+    due = FIRST_SWEEPS
     for number in range(most_sweeps):
         forward = failures % 2 == 0  # the other way round breaks a dance of two states
         before = tasks.copy() if pivoting else tasks

@@ -117,7 +117,8 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
 
 def judge(allocation: Allocation, division: Division) -> FixedPoint:
     """Return whether an allocation's tasks are PS-DSF; under time division with task limits, the market's optimum."""
-    instance, tasks = allocation.instance, allocation.tasks_array
+    instance = allocation.instance
+    tasks = allocation.tasks_array
     verdict = fixed_point(instance, tasks, division)
     if division == "rdm" or not verdict.holds or not limits_bind(instance):
         return verdict
@@ -131,7 +132,8 @@ def _gains(
     market: PerServerMarket, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many tasks each user could add on the server, and its level there."""
-    demands, capacity = market.demands[server], market.capacity[server]
+    demands = market.demands[server]
+    capacity = market.capacity[server]
     level = totals / market.rate[server]
     order = largest_first(level)
     held = np.zeros((len(who) + 1, demands.shape[1]))

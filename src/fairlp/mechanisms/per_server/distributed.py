@@ -196,7 +196,8 @@ class Network:
         self.quiet_since = self.now
 
     def _act(self, server: int) -> Action:
-        clocks, market = self.clocks, self.market
+        clocks = self.clocks
+        market = self.market
         who = market.users[server]
         here = self.tasks[who, server]
         others = np.maximum(self._told[who] - self.known[who, server], 0.0)
@@ -338,7 +339,8 @@ def track(
     require_instance(instance)
     for name in clocks:
         require_known(name, CLOCK_OPTIONS, f"track has no option {name!r}")
-    until, step = positive("until", until), positive("step", step)
+    until = positive("until", until)
+    step = positive("step", step)
     events = _events(instance, away or {}, until)
     own = find_defined(f"psdsf-{division}", instance)
     others = [find_defined(one, instance) for one in beside]
@@ -471,7 +473,8 @@ def _totals(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> 
 
 
 def _utilization(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> pd.DataFrame:
-    servers, resources = list(instance.servers), list(instance.resources)
+    servers = list(instance.servers)
+    resources = list(instance.resources)
     columns = pd.MultiIndex.from_product([servers, resources], names=["server", "resource"])
     capacity = instance.total_capacities
     frames = {}

@@ -73,9 +73,11 @@ def fill_server(
     [1.0, 2.0]
     """
     count = len(rate)
-    tasks, group = np.zeros(count), np.full(count, NO_GROUP)
+    tasks = np.zeros(count)
+    group = np.full(count, NO_GROUP)
     resources: list[int] = []
-    start, stop = base / rate, (base + most) / rate
+    start = base / rate
+    stop = (base + most) / rate
     left = capacity.astype(float)
     going = np.arange(count)
     while going.size:
@@ -108,13 +110,15 @@ def _saturation(
     demands: np.ndarray, rate: np.ndarray, start: np.ndarray, stop: np.ndarray, left: np.ndarray
 ) -> np.ndarray:
     """Return, for each resource, the common level at which what is left of it is used up; infinite where never."""
-    slopes, points = demands * rate[:, None], start
+    slopes = demands * rate[:, None]
+    points = start
     limited = np.isfinite(stop)
     if limited.any():
         points = np.concatenate([start, stop[limited]])
         slopes = np.concatenate([slopes, -slopes[limited]])
     order = np.argsort(points, kind="stable")
-    points, slopes = points[order], slopes[order]
+    points = points[order]
+    slopes = slopes[order]
     growth = np.cumsum(slopes, axis=0)
     offset = np.cumsum(slopes * points[:, None], axis=0)
     used = growth[:-1] * points[1:, None] - offset[:-1]  # where the next bend is

@@ -84,7 +84,8 @@ def _from_market(
     start = market_start(small)
     if start is None or division == "tdm":
         return run(small, start)
-    first, failure = None, None
+    first = None
+    failure = None
     for last_turn in [*[False] * (MOST_FIXED_POINTS - 1), True]:
         start = None if last_turn else start
         try:
@@ -127,7 +128,8 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
         raise TooLargeError(
             f"{pairs} pairs of user and server, and above {MOST_PARETO} it is not asked"
         )
-    totals, alone = tasks.sum(axis=1), instance.gamma().sum(axis=1)
+    totals = tasks.sum(axis=1)
+    alone = instance.gamma().sum(axis=1)
     model = pareto(instance, totals)
     solution = model.solve().require_optimal()
     better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
@@ -237,7 +239,8 @@ def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outco
     """
 
     def point(small: Instance) -> np.ndarray:
-        model, failure = formulation(small), None
+        model = formulation(small)
+        failure = None
         given = call.options.get("primal_tolerance")
         for tolerance in MILP_TOLERANCES if given is None else (given,):
             try:

@@ -49,7 +49,8 @@ def time_market(instance: Instance, device: str | None = None) -> TimeMarket:
 
     gamma = instance.gamma()
     limits = instance.task_limits
-    tasks, prices = np.zeros(gamma.shape), np.zeros(gamma.shape[1])
+    tasks = np.zeros(gamma.shape)
+    prices = np.zeros(gamma.shape[1])
     users = np.flatnonzero((gamma > 0).any(axis=1) & (limits > 0))
     servers = np.flatnonzero((gamma[users] > 0).any(axis=0))
     if not users.size:
@@ -87,11 +88,16 @@ def market_gap(instance: Instance, totals: np.ndarray, prices: np.ndarray) -> fl
     Any prices p ≥ 0 prove what they prove, by weak duality: the maximum is at most Σ p + Σ_n max
     over x ≤ limit[n] of φ[n]·log x − x·min_i p[i]/γ[n,i]. O(NK).
     """
-    gamma, limits, weights = instance.gamma(), instance.task_limits, instance.user_weights
+    gamma = instance.gamma()
+    limits = instance.task_limits
+    weights = instance.user_weights
     users = (gamma > 0).any(axis=1) & (limits > 0)
     if not users.any():
         return 0.0
-    gamma, limits, weights, totals = gamma[users], limits[users], weights[users], totals[users]
+    gamma = gamma[users]
+    limits = limits[users]
+    weights = weights[users]
+    totals = totals[users]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         cost = np.where(gamma > 0, prices / gamma, np.inf).min(axis=1)
         most = np.minimum(limits, np.where(cost > 0, weights / cost, np.inf))

@@ -87,7 +87,8 @@ def higher_order(instance: Instance) -> pd.DataFrame:
         Indexed by order: ``turns`` (k), ``largest`` (share per task of its largest user), ``tasks``
         (user → whole tasks) and ``left`` (resource → amount that is left after it).
     """
-    users, resources = list(instance.users), list(instance.resources)
+    users = list(instance.users)
+    resources = list(instance.resources)
     total = np.zeros(len(users))
     rows = []
     for cycle in precomputed.higher_order_cycles(_pool(instance)):

@@ -141,7 +141,8 @@ def _dominant(
         below = product(one, weights[:, r]) if by_resource else np.broadcast_to(one, (n_users,))
         share = quotient(demands[:, r], below)
         if below.dtype == object and bottom.dtype != object:
-            top, bottom = integers(top), integers(bottom)
+            top = integers(top)
+            bottom = integers(bottom)
         more = share > best
         doubtful = np.flatnonzero((share == best) & (share > 0))
         if doubtful.size:  # equal when rounded; whole numbers decide
@@ -228,12 +229,17 @@ class Keys:
         share = quotient(self.top[who], self.bottom[who])
         sign = {"larger": -1.0, "smaller": 1.0, "index": 0.0}[self.ties]
         inner = np.lexsort((picks[tied], who, sign * share, group))
-        tied, group, who, share = tied[inner], group[inner], who[inner], share[inner]
-        top, bottom = self._numerator(who, picks[tied]), self.bottom[who]
+        tied = tied[inner]
+        group = group[inner]
+        who = who[inner]
+        share = share[inner]
+        top = self._numerator(who, picks[tied])
+        bottom = self.bottom[who]
         together = group[1:] == group[:-1]
         wrong = together & ~same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
         if sign:
-            a, b = self.top[who], self.bottom[who]
+            a = self.top[who]
+            b = self.bottom[who]
             wrong |= (
                 together & (share[1:] == share[:-1]) & ~same_quotient(a[1:], b[1:], a[:-1], b[:-1])
             )
@@ -308,7 +314,8 @@ class Filling:
     def run(self) -> np.ndarray:
         """Serve until nothing fits (or, by ``stop``, until the first task that does not); return the tasks."""
         current = np.flatnonzero(self.alive)
-        part, keys = self.pool.take(current), self._keys(current)
+        part = self.pool.take(current)
+        keys = self._keys(current)
         level = 0.0
         while not self.stopped:
             going = self._going(part, current)
@@ -316,7 +323,9 @@ class Filling:
                 break
             if going.mean() < 0.75:
                 current = current[going]
-                part, keys, going = part.take(going), keys.take(going), going[going]
+                part = part.take(going)
+                keys = keys.take(going)
+                going = going[going]
             level = self._advance(part, keys, current, going, level)
         return self.tasks
 
@@ -365,22 +374,26 @@ class Filling:
         def served(at: float) -> np.ndarray:
             return np.asarray(np.clip(keys.below(at), now, limits))
 
-        at_low, used_low = now, self.left * 0
+        at_low = now
+        used_low = self.left * 0
         if low > level:
             tasks = served(low)
             used = part.usage(tasks - now)
             if (used <= self.left).all():
-                at_low, used_low = tasks, used
+                at_low = tasks
+                used_low = used
             else:
                 low = level
-        at_high, used_high = served(high), None
+        at_high = served(high)
+        used_high = None
         probes = stalled = 0
         side = 0
         while (at_high - at_low).sum() > WINDOW and stalled < _GIVE_UP:
             if used_high is None:
                 used_high = part.usage(at_high - now)
                 if (used_high <= self.left).all():  # all that there is fits
-                    at_low, used_low = at_high, used_high
+                    at_low = at_high
+                    used_low = used_high
                     break
             middle = _between(low, high, used_low, used_high, self.left, side)
             if not low < middle < high:
@@ -390,9 +403,15 @@ class Filling:
             used = part.usage(tasks - now)
             probes += 1
             if (used <= self.left).all():
-                low, at_low, used_low, side = middle, tasks, used, 1
+                low = middle
+                at_low = tasks
+                used_low = used
+                side = 1
             else:
-                high, at_high, used_high, side = middle, tasks, used, -1
+                high = middle
+                at_high = tasks
+                used_high = used
+                side = -1
             stalled = 0 if (at_high - at_low).sum() < 0.75 * before else stalled + 1
         self.tasks[current] = at_low
         self.left = self.left - used_low
@@ -417,7 +436,8 @@ class Filling:
         rate = np.where(going, keys.rate, 0.0)
         demands = part.demands.astype(float) if part.demands.dtype == object else part.demands
         left = self.left.astype(float)
-        growth, start = rate @ demands, now * going
+        growth = rate @ demands
+        start = now * going
         each = going.astype(float) @ demands
         base = left + start @ demands + self.offset * each
         low = _fluid(base - each, growth)
@@ -443,7 +463,8 @@ class Filling:
 
     def _serve_in_order(self, part: Pool, current: np.ndarray, queue: np.ndarray) -> None:
         """Serve one task to each user in the queue, in order; who does not fit is out (``stop``: all is over)."""
-        position, size = 0, _FIRST_CHUNK
+        position = 0
+        size = _FIRST_CHUNK
         while position < len(queue):
             chunk = queue[position : position + size]
             demands = part.demands[chunk]

@@ -14,7 +14,8 @@ from ..mechanism import MethodCall, Tasks
 
 #: The part α of its fair share that a user can always have, and the credits that it begins with,
 #: unless told otherwise.
-ALPHA, CREDITS = 0.5, 10**12
+ALPHA = 0.5
+CREDITS = 10**12
 
 
 def karma(call: MethodCall) -> Tasks:
@@ -27,10 +28,8 @@ def karma(call: MethodCall) -> Tasks:
     fewest credits earns the credit. Equal credits: in the order of the users.
     """
     instance = call.instance
-    slices, count = (
-        int(whole_tasks_alone(instance.demands[:1], instance.pool)[0]),
-        len(instance.users),
-    )
+    slices = int(whole_tasks_alone(instance.demands[:1], instance.pool)[0])
+    count = len(instance.users)
     if slices * count >= LARGEST_WHOLE:
         raise TooLargeError(
             f"{slices:.3g} slices for {count} users are not counted exactly; give larger tasks"
@@ -41,13 +40,12 @@ def karma(call: MethodCall) -> Tasks:
     credits = before + shared // count
     demand = np.floor(np.minimum(instance.task_limits, slices)).astype(np.int64)
     own = np.minimum(demand, guaranteed)
-    donated, wanted = guaranteed - own, np.minimum(demand - own, credits)
+    donated = guaranteed - own
+    wanted = np.minimum(demand - own, credits)
     given = int(donated.sum())
     lent = min(int(wanted.sum()), given + shared)
-    borrowed, earned = (
-        highest_first(credits, wanted, lent),
-        highest_first(-credits, donated, min(lent, given)),
-    )
+    borrowed = highest_first(credits, wanted, lent)
+    earned = highest_first(-credits, donated, min(lent, given))
     state = pd.Series(
         credits - borrowed + earned, instance.users.labels.rename("user"), name="credits"
     )
@@ -65,7 +63,8 @@ def highest_first(numbers: np.ndarray, most: np.ndarray, amount: int) -> np.ndar
     """
     if amount >= most.sum():
         return np.asarray(most)
-    low, high = int((numbers - most).min()), int(numbers.max())
+    low = int((numbers - most).min())
+    high = int(numbers.max())
     while high - low > 1:  # the lowest number above which no more than this amount are picked
         middle = (low + high) // 2
         few = np.clip(numbers - middle, 0, most).sum() <= amount
@@ -87,11 +86,9 @@ def _alpha(call: MethodCall) -> Fraction:
 
 def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the credits of the users, and who joined or left: who joins has the average of the others."""
-    first, state, users = (
-        call.parameters.get("credits", CREDITS),
-        call.state,
-        call.instance.users.labels,
-    )
+    first = call.parameters.get("credits", CREDITS)
+    state = call.state
+    users = call.instance.users.labels
     if not isinstance(first, Integral) or isinstance(first, bool) or not 0 <= int(first) <= CREDITS:
         raise InstanceError(
             f"credits is {first!r}; expected the credits at the beginning, whole, from 0 to "

@@ -62,7 +62,8 @@ def discrete_leximin(
     """
     who = np.flatnonzero(pool.able)
     result = DiscreteLeximin(np.zeros(len(pool.limits)))
-    tops, bottoms = integers(pool.top).tolist(), integers(pool.bottom).tolist()
+    tops = integers(pool.top).tolist()
+    bottoms = integers(pool.bottom).tolist()
     shares = [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
     settled: list[Settled] = []
     staying = 0

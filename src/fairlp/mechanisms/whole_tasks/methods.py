@@ -129,7 +129,8 @@ def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
 def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF or sequential minmax pick by pick, with every pick in ``Allocation.picks`` if ``trace=True``."""
     given = _parameters(call, rule="exclude", ties="larger", trace=False)
-    pool, picks = _pool(call), list[Pick]() if given["trace"] else None
+    pool = _pool(call)
+    picks = list[Pick]() if given["trace"] else None
     tasks = pick_by_pick(pool, rule=given["rule"], ties=given["ties"], offset=offset, trace=picks)
     found = _shared(call, pool, tasks)
     return found if picks is None else replace(found, picks=_trace(call.instance, picks))
@@ -223,7 +224,8 @@ def leximin_milp(call: MethodCall) -> Tasks:
 
 def placed(call: MethodCall, *, policy: str) -> Tasks:
     """Serve users one task at a time on real servers, until nothing fits on any."""
-    ties, slots = call.parameters.get("ties", "larger"), call.parameters.get("slots", SLOTS)
+    ties = call.parameters.get("ties", "larger")
+    slots = call.parameters.get("slots", SLOTS)
     unit = call.parameters.get("unit", SYSTEM)
     _one_of("ties", ties, TIES)
     _one_of("unit", unit, tuple(UNITS))

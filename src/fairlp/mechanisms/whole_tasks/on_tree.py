@@ -114,11 +114,10 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
     leaves costs O(N·kinks), a task that is served O(log N + kinks), in rationals.
     """
     room, _, limits, active = _begin(instance)
-    rates, tasks = (
-        rational_rates(instance, counted=True, number=decimal),
-        np.array([Fraction(0)] * len(limits)),
-    )
-    satisfied, sign = tasks * 0, SIGNS[ties]
+    rates = rational_rates(instance, counted=True, number=decimal)
+    tasks = np.array([Fraction(0)] * len(limits))
+    satisfied = tasks * 0
+    sign = SIGNS[ties]
     while active:
         way = _Way(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
         for _, asked, _, pace in way if at_once else ():
@@ -155,7 +154,8 @@ class _Way:
     """What active users ask for along the tree, from kink to kink, as far as it was needed."""
 
     def __init__(self, rates: Rates, active: np.ndarray, point: TreePoint) -> None:
-        self.rates, self.active = rates, active
+        self.rates = rates
+        self.active = active
         self.parts = [self._part(Fraction(0), point)]
 
     def _part(self, begin: Fraction, point: TreePoint) -> _Part:
@@ -184,8 +184,11 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     pick costs O(log N + log Q), somebody who leaves O(Q) and the vectors on its way up.
     """
     room, _, limits, active = _begin(instance)
-    tree, tasks, sign = ExactTree(instance, active, decimal), [0] * len(limits), SIGNS[ties]
-    many, picks = len(active), len(active)
+    tree = ExactTree(instance, active, decimal)
+    tasks = [0] * len(limits)
+    sign = SIGNS[ties]
+    many = len(active)
+    picks = len(active)
     heaps: dict[int, list[Pick]] = {}
     while active:
         factor = tree.factors()
@@ -273,7 +276,8 @@ def _in_bulk(
 
 
 def _begin(instance: Instance) -> tuple[FreeCapacity, ExactRates, list[float], set[int]]:
-    room, limits = FreeCapacity(instance), np.floor(instance.task_limits).tolist()
+    room = FreeCapacity(instance)
+    limits = np.floor(instance.task_limits).tolist()
     active = {n for n, limit in enumerate(limits) if limit > 0 and room.fits(n)}
     return room, exact_hierarchical(instance, decimal), limits, active
 

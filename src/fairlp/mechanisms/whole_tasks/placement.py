@@ -104,7 +104,8 @@ def _next_task(heap: list[Any], share: Any, wants_more: bool) -> None:
 
 def comparable(pool: Pool) -> list[int] | list[Fraction]:
     """Return each user's share per task in one unit in which they compare exactly: whole numbers where it is short."""
-    tops, bottoms = _python(pool.top), _python(pool.bottom)
+    tops = _python(pool.top)
+    bottoms = _python(pool.bottom)
     common = 1
     for bottom in set(bottoms):
         common = math.lcm(common, bottom)
@@ -192,7 +193,8 @@ class Servers:
                 "number)"
             )
         row = np.repeat(np.arange(len(counts)), counts)
-        cut, largest = None, capacities.max(axis=0)
+        cut = None
+        largest = capacities.max(axis=0)
         if slots is not None:
             there = np.flatnonzero(largest > 0)
             cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
@@ -247,7 +249,8 @@ class BestFit:
 
     def __init__(self, servers: Servers) -> None:
         self.servers = servers
-        users, single = len(servers.demands), len(servers.row)
+        users = len(servers.demands)
+        single = len(servers.row)
         self.table: np.ndarray | None = None
         if users * single <= LARGEST_TABLE:
             self.table = np.full((users, single), np.inf)
@@ -292,7 +295,8 @@ class FirstFit:
 
     def __call__(self, user: int) -> int:
         """Return the first server that fits the user's task, −1 where none does."""
-        begin, size = int(self.begin[user]), 1
+        begin = int(self.begin[user])
+        size = 1
         while begin < len(self.servers.row):
             fits = self.servers.fits(user, slice(begin, begin + size))
             if fits.any():
@@ -379,7 +383,8 @@ def place(
     heap = [(0 * share, sign * share, n) for n, share in enumerate(shares) if limits[n] > 0]
     heapq.heapify(heap)
     find = BestFit(servers) if policy == "best-fit" else FirstFit(servers)
-    last, same = np.full(len(had), -1), 0
+    last = np.full(len(had), -1)
+    same = 0
     while heap:
         n = heap[0][2]
         server = find(n)
@@ -392,7 +397,8 @@ def place(
             same = 0
             who = np.array([one for _, _, one in heap])
             where = np.array([find(one) for one in who])
-            who, where = who[where >= 0], where[where >= 0]
+            who = who[where >= 0]
+            where = where[where >= 0]
             more = _counted(servers, who, where, shares, had[who], limits[who])
             for one, at, count in zip(who.tolist(), where.tolist(), more, strict=True):
                 servers.take(one, at, count)
@@ -425,7 +431,8 @@ def _counted(
 
     They are the tasks of all shares below one, which is found by halving: as many as fit together.
     """
-    demands, free = servers.demands[who], servers.free[where]
+    demands = servers.demands[who]
+    free = servers.free[where]
     unit = min(shares[n] for n in who)
     spots, at = np.unique(where, return_inverse=True)
 

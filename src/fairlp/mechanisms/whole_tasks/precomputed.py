@@ -62,7 +62,8 @@ class FluidLevel:
         doubtful = doubtful[share[doubtful] > 0]
         if doubtful.size:
             level = self.exact
-            below, above = integers(bottom[doubtful]), integers(top[doubtful])
+            below = integers(bottom[doubtful])
+            above = integers(top[doubtful])
             exact = [
                 level.numerator * b // (level.denominator * a)
                 for a, b in zip(above.tolist(), below.tolist(), strict=True)
@@ -74,7 +75,8 @@ class FluidLevel:
         """Return Σ_n d[n,r]/ds[n] exactly: terms of one denominator first, then in pairs."""
         need = integers(self.pool.demands[:, r])
         some = np.flatnonzero((self.pool.top > 0) & (need > 0))
-        tops, terms = integers(self.pool.top[some]), need[some] * integers(self.pool.bottom[some])
+        tops = integers(self.pool.top[some])
+        terms = need[some] * integers(self.pool.bottom[some])
         by_top: dict[int, int] = {}
         for top, term in zip(tops.tolist(), terms.tolist(), strict=True):
             by_top[top] = by_top.get(top, 0) + term
@@ -124,7 +126,8 @@ def algorithm_1(pool: Pool, *, simplified: bool = False) -> np.ndarray:
     tasks = np.zeros(len(pool.limits))
     if not pool.able.any():
         return tasks
-    demands, capacity = part.demands.astype(float), part.capacity.astype(float)
+    demands = part.demands.astype(float)
+    capacity = part.capacity.astype(float)
     share = part.per_task()
     ratio = 1.0 / share if simplified else share.max() / share
     total = ratio @ demands
@@ -154,7 +157,8 @@ def higher_order_cycles(pool: Pool) -> list[Cycle]:
     cycles: list[Cycle] = []
     users = np.flatnonzero(pool.able)
     order = users[_by_share(pool, users)]  # ascending
-    left, tasks = pool.capacity, np.zeros(len(pool.limits))
+    left = pool.capacity
+    tasks = np.zeros(len(pool.limits))
     end = len(order)
     while end > 0:
         who = order[:end]

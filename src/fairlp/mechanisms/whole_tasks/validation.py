@@ -170,7 +170,8 @@ def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
     row = _row(check, found, divisible, "drf, lp")
     if not able.any():
         return {**row, "agrees": True}
-    levels, per_task = found.levels.to_numpy()[able], 1.0 / found.tasks_per_level[able]
+    levels = found.levels.to_numpy()[able]
+    per_task = 1.0 / found.tasks_per_level[able]
     limited = found.totals.to_numpy()[able] >= np.floor(check.instance.task_limits[able])
     first = float(divisible.levels.to_numpy()[able].min())
     close = (levels + per_task.max() >= first * (1 - AGREEMENT)) | limited

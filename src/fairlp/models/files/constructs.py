@@ -103,12 +103,16 @@ class _SwitchedRows:
     """What a file says, with more columns and rows, and which rows are switched."""
 
     def __init__(self, source: Source, parsed: Parsed) -> None:
-        self.source, self.parsed = source, parsed
+        self.source = source
+        self.parsed = parsed
         self.by_row = parsed.A.tocsr()
-        self.row_names, self.column_names = [*parsed.row_names], [*parsed.column_names]
-        self.taken_rows, self.taken_columns = set(self.row_names), set(self.column_names)
+        self.row_names = [*parsed.row_names]
+        self.column_names = [*parsed.column_names]
+        self.taken_rows = set(self.row_names)
+        self.taken_columns = set(self.column_names)
         self.row_lower, self.row_upper = parsed.row_lower.tolist(), parsed.row_upper.tolist()
-        self.col_lower, self.col_upper = parsed.col_lower.copy(), parsed.col_upper
+        self.col_lower = parsed.col_lower.copy()
+        self.col_upper = parsed.col_upper
         self.entries: list[tuple[int, int, float]] = []
         self.switches: list[_Switch] = []
 
@@ -153,10 +157,8 @@ class _SwitchedRows:
                 )
             if np.isfinite(self.row_lower[row]) and np.isfinite(self.row_upper[row]):
                 begin, end = self.by_row.indptr[row : row + 2].tolist()
-                columns, values = (
-                    self.by_row.indices[begin:end].tolist(),
-                    self.by_row.data[begin:end].tolist(),
-                )
+                columns = self.by_row.indices[begin:end].tolist()
+                values = self.by_row.data[begin:end].tolist()
                 below = self._row(
                     f"{self.row_names[row]}_below", columns, values, self.row_lower[row], np.inf
                 )
@@ -169,7 +171,8 @@ class _SwitchedRows:
 
         A column that may be as small as it likes needs neither.
         """
-        least, most = self.parsed.col_lower, self.parsed.col_upper
+        least = self.parsed.col_lower
+        most = self.parsed.col_upper
         for column, line in lines.items():
             if least[column] < 0 or not 0 < most[column] < np.inf:
                 raise self.source.fault(
@@ -187,7 +190,9 @@ class _SwitchedRows:
 
     def add_set(self, ordered_set: OrderedSet) -> None:
         """Add binaries ``set_x_on`` of which one is 1, and rows ``set_x_off`` that hold ``x`` at 0 where none is."""
-        columns, name, line = ordered_set.ordered(), ordered_set.name, ordered_set.line
+        columns = ordered_set.ordered()
+        name = ordered_set.name
+        line = ordered_set.line
         heads = [f"{name}_{self.column_names[column]}" for column in columns]
         binaries = [self._binary(f"{head}_on") for head in heads]
         self._row(name, binaries, [1.0] * len(binaries), -np.inf, 1.0)
@@ -205,8 +210,10 @@ class _SwitchedRows:
         """Return what the file says, with M in the rows that are switched."""
         parsed = self.parsed
         count = len(self.column_names) - len(parsed.column_names)
-        zeros, ones = np.zeros(count), np.ones(count)
-        low, high = np.concatenate([self.col_lower, zeros]), np.concatenate([self.col_upper, ones])
+        zeros = np.zeros(count)
+        ones = np.ones(count)
+        low = np.concatenate([self.col_lower, zeros])
+        high = np.concatenate([self.col_upper, ones])
         shape = (len(self.row_names), len(self.column_names))
         by_row = _extended(parsed.A, self.entries, shape).tocsr()
         by_row.sort_indices()
@@ -232,7 +239,8 @@ class _SwitchedRows:
     def _switch(self, switch: _Switch, by_row: Any, low: np.ndarray, high: np.ndarray) -> None:
         """Give a row room of M where it does not hold."""
         begin, end = by_row.indptr[switch.row : switch.row + 2].tolist()
-        columns, values = by_row.indices[begin:end], by_row.data[begin:end]
+        columns = by_row.indices[begin:end]
+        values = by_row.data[begin:end]
         falls = np.isfinite(self.row_upper[switch.row])
         sign, sides = (1.0, self.row_upper) if falls else (-1.0, self.row_lower)
         side = sign * sides[switch.row]
@@ -290,24 +298,26 @@ def with_indicators(program: Program) -> tuple[Program, dict[int, Indicator]]:
     that the bounds of the columns allow, as the compiler and the readers have it. Others, of a
     larger or smaller M, stay as they are.
     """
-    low, high, by_row = program.col_lower, program.col_upper, program.A.tocsr()
+    low = program.col_lower
+    high = program.col_upper
+    by_row = program.A.tocsr()
     by_row.sort_indices()
     binary = (program.integrality > 0) & (low == 0) & (high == 1)
-    lower, upper, indicators = (
-        program.row_lower.copy(),
-        program.row_upper.copy(),
-        dict[int, Indicator](),
-    )
+    lower = program.row_lower.copy()
+    upper = program.row_upper.copy()
+    indicators = dict[int, Indicator]()
     for row in program.switched.tolist():
         if np.isfinite(lower[row]) == np.isfinite(upper[row]):
             continue
         begin, end = by_row.indptr[row : row + 2].tolist()
         columns = by_row.indices[begin:end]
         sign, sides = (1.0, upper) if np.isfinite(upper[row]) else (-1.0, lower)
-        values, side = sign * by_row.data[begin:end], sign * sides[row]
+        values = sign * by_row.data[begin:end]
+        side = sign * sides[row]
         reach = _reach(values, columns, low, high)
         for place in np.flatnonzero(binary[columns]).tolist():
-            m, active = abs(float(values[place])), int(values[place] > 0)
+            m = abs(float(values[place]))
+            active = int(values[place] > 0)
             bare = side - m if active else side
             if _least_m(np.where(np.arange(len(reach)) == place, 0.0, reach), bare) == m and (
                 not active or bare + m == side

@@ -29,8 +29,12 @@ from .plain_data import plain_json
 from .tables import guarded, unguarded
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
-USERS, SERVERS, ELIGIBLE, RATES = "users.csv", "servers.csv", "eligible.csv", "rates.csv"
-QUEUES, ABOUT = "queues.csv", "fairlp.json"
+USERS = "users.csv"
+SERVERS = "servers.csv"
+ELIGIBLE = "eligible.csv"
+RATES = "rates.csv"
+QUEUES = "queues.csv"
+ABOUT = "fairlp.json"
 #: All files of a folder; the first two are required.
 FILES = (USERS, SERVERS, ELIGIBLE, RATES, QUEUES, ABOUT)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,299})")
@@ -67,7 +71,8 @@ def read_folder(folder: Path) -> Instance:
     if about["fairlp"] == 1:  # it knows no queues, and a file of that name is not one of it
         tables.pop(QUEUES, None)
         tables[USERS].rename_queue(tables[SERVERS].cells)
-    users, servers = tables[USERS].frame("user"), tables[SERVERS].frame("server")
+    users = tables[USERS].frame("user")
+    servers = tables[SERVERS].frame("server")
     labels = {"user": users["user"].tolist(), "server": servers["server"].tolist()}
     if ELIGIBLE in tables:
         users["eligible"] = pd.Series(_places(tables[ELIGIBLE], users, labels), dtype=object)
@@ -165,7 +170,8 @@ def _label_header(what: str, labels: Iterable[Any]) -> str:
 
 def _columns(frame: pd.DataFrame, label: str, attributes: int) -> _Table:
     """Return headers and rows; the last columns are attributes, marked as text where they look otherwise."""
-    headers, columns = [label], [frame.index.tolist()]
+    headers = [label]
+    columns = [frame.index.tolist()]
     for position, name in enumerate(frame.columns):
         values = frame.iloc[:, position].tolist()
         header = str(name)

@@ -26,7 +26,8 @@ RESERVED: dict[str, frozenset[str]] = {
 }
 #: Columns that belong to a label: a weight for one resource, a rate on one server.
 FAMILIES: dict[str, tuple[str, ...]] = {"user": ("weight:", "rate:"), "server": ()}
-RESOURCE, ATTRIBUTE = "resource:", "attribute:"
+RESOURCE = "resource:"
+ATTRIBUTE = "attribute:"
 #: Numeric columns of users that are attributes without being called so.
 NUMERIC_ATTRIBUTES = frozenset({"arrival"})
 _OTHER = {"user": "server", "server": "user"}
@@ -84,11 +85,13 @@ def from_frames(
     >>> instance.units
     {'cpu': 'cores'}
     """
-    n, i = _Table(users, "user"), _Table(servers, "server")
+    n = _Table(users, "user")
+    i = _Table(servers, "server")
     chosen = _chosen(n, i, resources)
     if resources is None:
         n.refuse_numbers_among_attributes(chosen, i)
-    demands, capacities = n.numbers(chosen), i.numbers(chosen)
+    demands = n.numbers(chosen)
+    capacities = i.numbers(chosen)
     if eligible is not None and "eligible" in n.frame:
         raise InstanceError(
             "eligible is given twice, as a column of users and as an argument; give it once"
@@ -192,7 +195,8 @@ def _labels_of(frame: pd.DataFrame, what: str) -> list[Any]:
     """
     if what in frame:
         return list(frame[what].tolist())
-    other, nothing_given = _OTHER[what], isinstance(frame.index, pd.RangeIndex)
+    other = _OTHER[what]
+    nothing_given = isinstance(frame.index, pd.RangeIndex)
     if frame.index.name == other or (nothing_given and other in frame):
         raise InstanceError(
             f"the table of {what}s has labels of {other}s, {other!r}, and none called {what!r}; "
@@ -404,7 +408,8 @@ def _units(
         for resource, unit in known.items():
             if not unit:
                 continue
-            first, where = units.setdefault(resource, unit), origin.setdefault(resource, source)
+            first = units.setdefault(resource, unit)
+            where = origin.setdefault(resource, source)
             if first != unit:
                 raise InstanceError(
                     f"resource {resource!r} is in {first!r} in {where} and in {unit!r} in "
@@ -437,7 +442,8 @@ def _resource_columns(
     instance: Instance, table: np.ndarray, what: str
 ) -> Iterable[tuple[Any, np.ndarray]]:
     for k, resource in enumerate(instance.resources):
-        header, unit = resource, instance.units.get(str(resource), "")
+        header = resource
+        unit = instance.units.get(str(resource), "")
         if isinstance(resource, str):
             if resource in RESERVED[what] or resource.startswith(
                 (RESOURCE, ATTRIBUTE, *FAMILIES[what])

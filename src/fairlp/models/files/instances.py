@@ -194,7 +194,8 @@ def differences(a: Instance, b: Instance) -> list[str]:
         return []
     found = [part for part in _PARTS if not a.derived(**{part: getattr(b, part)}).equals(a)]
     for part in ("server_attributes", "user_attributes"):
-        left, right = getattr(a, part), getattr(b, part)
+        left = getattr(a, part)
+        right = getattr(b, part)
         what = part.removesuffix("s").replace("_", " ")
         changed = [
             f"{what} {n!r}"
@@ -365,10 +366,13 @@ def to_document(instance: Instance) -> Record:
     def amounts(row: np.ndarray, given: np.ndarray) -> Record:
         return {names[r]: short(row[r]) for r in np.flatnonzero(given)}
 
-    users, places = [], eligible_entries(instance)
+    users = []
+    places = eligible_entries(instance)
     attributes = _attribute_records(instance.user_attributes, instance.users, "user")
     for n, user in enumerate(instance.users):
-        demand, weight, limit = instance.demands[n], instance.weights[n], instance.task_limits[n]
+        demand = instance.demands[n]
+        weight = instance.weights[n]
+        limit = instance.task_limits[n]
         record = {
             "user": user,
             "demand": amounts(demand, demand != 0),
@@ -385,7 +389,8 @@ def to_document(instance: Instance) -> Record:
     servers = []
     attributes = _attribute_records(instance.server_attributes, instance.servers, "server")
     for i, server in enumerate(instance.servers):
-        capacity, count = instance.capacities[i], _unless(instance.counts[i], 1)
+        capacity = instance.capacities[i]
+        count = _unless(instance.counts[i], 1)
         record = {"server": server, "capacity": amounts(capacity, capacity != 0)}
         servers.append(_given(record | {"count": count, "attributes": attributes[i]}))
     queues = rates = None
@@ -688,13 +693,13 @@ class _Document:
             self.resources[str(name)] = name
             if "unit" in record:
                 units[name] = record["unit"]
-        users, servers = self.records("users"), self.records("servers")
-        of_user, of_server = partial(_column, users), partial(_column, servers)
-        eligible, queue, entitlements = (
-            of_user("eligible"),
-            of_user("queue", ROOT),
-            of_user("entitlement"),
-        )
+        users = self.records("users")
+        servers = self.records("servers")
+        of_user = partial(_column, users)
+        of_server = partial(_column, servers)
+        eligible = of_user("eligible")
+        queue = of_user("queue", ROOT)
+        entitlements = of_user("entitlement")
         if None in entitlements and any(entry is not None for entry in entitlements):
             where = users[entitlements.index(None)]["where"]
             self.fail(
@@ -754,7 +759,8 @@ class _Document:
             return None
         found = {}
         for record in self.records("queues"):
-            path, where = record.pop("queue"), record.pop("where")
+            path = record.pop("queue")
+            where = record.pop("where")
             if path in found:
                 self.fail(where, "this queue occurs twice; expected once")
             found[path] = record
@@ -774,7 +780,8 @@ class _Document:
                         record["where"],
                         f"{what} {record[what]!r} is unknown; {nearest(record[what], known)}",
                     )
-            user, server = record["user"], record["server"]
+            user = record["user"]
+            server = record["server"]
             at = place["user"][user], place["server"][server]
             if not np.isnan(rates[at]):
                 self.fail(

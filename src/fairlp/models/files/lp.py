@@ -89,7 +89,8 @@ class _Tokens:
     """The tokens of a section, read from the first to the last: text, kind and line of each."""
 
     def __init__(self, source: Source, text: str, line: int, column_of: dict[str, int]) -> None:
-        self.source, self.column_of = source, column_of
+        self.source = source
+        self.column_of = column_of
         texts = _TOKEN.findall(text)
         kinds = np.array(
             [_KIND.get(text[0], _WORD) if text != "." else _OTHER for text in texts], dtype=np.int8
@@ -102,7 +103,8 @@ class _Tokens:
         self.kinds: list[int] = kinds[~ends].tolist()
         self.lines: list[int] = (line + np.cumsum(breaks)[~ends]).tolist()
         self.texts: list[str] = [text for text in texts if text[0] != "\n"]
-        self.count, self.at = len(self.texts), 0
+        self.count = len(self.texts)
+        self.at = 0
         self.texts += ["", ""]  # nothing stands behind the last
         self.kinds += [_RELATION, _RELATION]
         self.lines += self.lines[-1:] or [line + int(breaks.sum())]
@@ -120,7 +122,8 @@ class _Tokens:
 
     def constant(self) -> float | None:
         """Take a number with its signs, or an infinity; None if there is none."""
-        sign, begin = 1.0, self.at
+        sign = 1.0
+        begin = self.at
         while self.kinds[self.at] == _SIGN:
             sign = -sign if self.texts[self.at] == "-" else sign
             self.at += 1
@@ -149,11 +152,16 @@ class _Tokens:
             The sum of the terms without a variable, and the first of their tokens (-1: there are
             none).
         """
-        kinds, texts, column_of = self.kinds, self.texts, self.column_of
-        total, first, begin = 0.0, -1, self.at
+        kinds = self.kinds
+        texts = self.texts
+        column_of = self.column_of
+        total = 0.0
+        first = -1
+        begin = self.at
         at = begin  # a local name: this loop takes most of the time of a large file
         while kinds[at] != _RELATION:
-            sign, start = 1.0, at
+            sign = 1.0
+            start = at
             while kinds[at] == _SIGN:
                 sign = -sign if texts[at] == "-" else sign
                 at += 1
@@ -283,7 +291,9 @@ class _LpReader:
             raise self.source.fault(
                 self.source.last_line, "the file ends without End; it was cut off"
             )
-        line, position, last = 1, 0, ""
+        line = 1
+        position = 0
+        last = ""
         seen: dict[str, int] = {}
         for match, stop in zip(
             found, [*(other.start() for other in found[1:]), len(self.text)], strict=True
@@ -336,7 +346,9 @@ class _LpReader:
     def _constraint(self, tokens: _Tokens, name: str, line: int) -> _Row:
         """Read one constraint behind its label."""
         self._condition(tokens, line)
-        begin, left, other = tokens.at, tokens.constant(), ""
+        begin = tokens.at
+        left = tokens.constant()
+        other = ""
         if left is not None and tokens.kinds[tokens.at] == _RELATION and tokens.at < tokens.count:
             other = tokens.texts[tokens.at]
             tokens.at += 1
@@ -350,7 +362,8 @@ class _LpReader:
                 f"unexpected {shown(tokens.texts[alone])} without a variable; move it to the other "
                 "side"
             )
-        middle, relation = tokens.at, tokens.texts[tokens.at]
+        middle = tokens.at
+        relation = tokens.texts[tokens.at]
         if not relation:
             what = (
                 f"a number after {other}, with all terms on its left"
@@ -425,7 +438,8 @@ class _LpReader:
     def _set(self, number: int, j: int, side: int, value: float) -> None:
         before = self.bounds[side].setdefault(j, value + 0.0)
         if before != value:
-            what, line = ("lower", "upper")[side], self.bound_lines[j]
+            what = ("lower", "upper")[side]
+            line = self.bound_lines[j]
             raise self.source.fault(
                 number, f"its {what} bound was {before} (line {line}); expected one"
             )
@@ -447,9 +461,13 @@ class _LpReader:
 
     def _sets(self, tokens: _Tokens) -> None:
         """Read special ordered sets: ``name: S1 :: x : 1 y : 2``."""
-        sets, kinds, texts = self.constructs.sets, tokens.kinds, tokens.texts
+        sets = self.constructs.sets
+        kinds = tokens.kinds
+        texts = tokens.texts
         while tokens.at < tokens.count:
-            line, name, kind = tokens.lines[tokens.at], tokens.label(), ""
+            line = tokens.lines[tokens.at]
+            name = tokens.label()
+            kind = ""
             if name.upper() in ("S1", "S2") and kinds[tokens.at] == _COLON:
                 name, kind = f"set{len(sets) + 1}", name.upper()
             elif name:
@@ -465,12 +483,16 @@ class _LpReader:
 
     def _parsed(self, sense: Sense, c: np.ndarray, offset: float) -> Parsed:
         """Put the sections together."""
-        n, m, names = len(self.column_of), len(self.rows), list(self.column_of)
+        n = len(self.column_of)
+        m = len(self.rows)
+        names = list(self.column_of)
         row_names = [row.name for row in self.rows]
         row_lower, row_upper, row_lines = (
             np.array([row[1:] for row in self.rows], dtype=float).reshape(m, 3).T.copy()
         )
-        lower, upper, lines = np.zeros(n), np.full(n, np.inf), np.ones(n, dtype=np.int64)
+        lower = np.zeros(n)
+        upper = np.full(n, np.inf)
+        lines = np.ones(n, dtype=np.int64)
         integrality = np.zeros(n, dtype=np.uint8)
         for j, (kind, number) in self.whole.items():
             integrality[j], lines[j] = 1, number
@@ -530,7 +552,8 @@ class _LpReader:
 
 def _lines(text: str, first: int) -> Iterator[tuple[int, str]]:
     """Yield number and content of every line that is not blank."""
-    number, last = first, 0
+    number = first
+    last = 0
     for match in _LINE.finditer(text):
         number += text.count("\n", last, match.start())
         last = match.start()
@@ -597,13 +620,15 @@ def write_lp(
 
 def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], NameMap]:
     """Return the names under which each row's lower and upper bound are written, and the map for the side file."""
-    lower, upper = program.row_lower, program.row_upper
+    lower = program.row_lower
+    upper = program.row_upper
     ranged = np.isfinite(lower) & np.isfinite(upper) & (lower != upper)
     free = np.isinf(lower) & np.isinf(upper)
     pairs = [(name, name) for name in use.rows]
     if not ranged.any() and not free.any():
         return pairs, use.row_map
-    taken, row_map = {*use.rows, use.objective}, {}
+    taken = {*use.rows, use.objective}
+    row_map = {}
     entries = explained(program.rows, use.rows, ranged)
     for i, name in enumerate(use.rows):
         if ranged[i]:
@@ -653,7 +678,8 @@ def _parts(
 
 def _objective(program: Program, use: Naming, kept: np.ndarray, extra: str | None) -> str:
     """Return the objective; a column that occurs nowhere else has a zero cost there, so that it exists."""
-    used, entries = np.zeros(program.n_columns, dtype=bool), program.A.tocoo(copy=False)
+    used = np.zeros(program.n_columns, dtype=bool)
+    entries = program.A.tocoo(copy=False)
     used[entries.col[kept[entries.row]]] = True
     which = np.flatnonzero((program.c != 0) | ~used)
     if not which.size and program.n_columns:
@@ -681,11 +707,10 @@ def _constraints(
     terms = _terms(matrix.data, columns[matrix.indices].tolist())
     longest = max(map(len, terms), default=0)
     nothing = [f"0 {use.columns[0] if use.columns else extra}"]
-    lower, upper = decimals(program.row_lower), decimals(program.row_upper)
-    has_lower, has_upper = (
-        np.isfinite(program.row_lower).tolist(),
-        np.isfinite(program.row_upper).tolist(),
-    )
+    lower = decimals(program.row_lower)
+    upper = decimals(program.row_upper)
+    has_lower = np.isfinite(program.row_lower).tolist()
+    has_upper = np.isfinite(program.row_upper).tolist()
     equal = (program.row_lower == program.row_upper).tolist()
     for i in np.flatnonzero(kept).tolist():
         row = terms[starts[i] : starts[i + 1]] or nothing
@@ -701,7 +726,8 @@ def _constraints(
 
 def _bounds(program: Program, names: list[str], wanted: np.ndarray) -> Iterator[str]:
     """Yield the bounds of all wanted columns but continuous ones on [0, inf), which is what readers assume."""
-    lower, upper = program.col_lower, program.col_upper
+    lower = program.col_lower
+    upper = program.col_upper
     which = np.flatnonzero(wanted & ((program.integrality != 0) | (lower != 0) | (upper != np.inf)))
     for j, low, high in zip(
         which.tolist(), decimals(lower[which]), decimals(upper[which]), strict=True

@@ -139,9 +139,11 @@ def numbered_names(
 
 def unused(name: str, taken: Collection[str]) -> str:
     """Return ``name``, or the first of ``name_2``, ``name_3``, … that is not taken."""
-    candidate, k = name, 2
+    candidate = name
+    k = 2
     while candidate in taken:
-        candidate, k = f"{name}_{k}", k + 1
+        candidate = f"{name}_{k}"
+        k = k + 1
     return candidate
 
 
@@ -179,7 +181,9 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
 
 def _separate(names: list[str], changed: np.ndarray) -> None:
     """Make names unique in place: of equal ones the first keeps it, an unchanged one before changed ones."""
-    taken, kept, suffixes = set(names), set[str](), dict[str, int]()
+    taken = set(names)
+    kept = set[str]()
+    suffixes = dict[str, int]()
     for i in np.argsort(changed, kind="stable").tolist():
         name = names[i]
         if name not in kept:

@@ -129,7 +129,8 @@ class _Reader:
 
     def parse(self) -> Parsed:
         """Return what the file says."""
-        source, sections = self.source, self.sections
+        source = self.source
+        sections = self.sections
         self._rows()
         self._columns()
         self._right_hand_sides()
@@ -138,13 +139,16 @@ class _Reader:
         self._sets()
         self._indicators()
         kept = self.kept
-        lower, upper, numbers = self.row_lower[kept], self.row_upper[kept], self.row_lines[kept]
+        lower = self.row_lower[kept]
+        upper = self.row_upper[kept]
+        numbers = self.row_lines[kept]
         names = (
             b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n")
             if kept.any()
             else []
         )
-        columns, ends = self.columns, (self.lower, self.upper)
+        columns = self.columns
+        ends = (self.lower, self.upper)
         settle(source, lower, upper, lambda i: f"row {shown(names[i])}", numbers, self.exact)
         settle(
             source, *ends, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact
@@ -186,7 +190,8 @@ class _Reader:
         self.kinds = np.array([kind.upper() for kind in lines.words[::2]], dtype=bytes)
         wrong = ~np.isin(self.kinds, [b"N", b"L", b"G", b"E"])
         self._refuse(wrong, lines.numbers, lambda _: "expected a row of type N, L, G or E")
-        names, self.row_lines = lines.words[1::2], lines.numbers.copy()
+        names = lines.words[1::2]
+        self.row_lines = lines.numbers.copy()
         self.row_of = dict(zip(names, range(len(names)), strict=True))
         if len(self.row_of) < len(names):
             first: dict[bytes, int] = {}
@@ -210,12 +215,10 @@ class _Reader:
             "COLUMNS", (3, 5), "column, row and number, or column and two of each"
         )
         self._markers(found)
-        self.columns, numbers, begins, n = (
-            found.names,
-            found.numbers,
-            found.begins,
-            len(found.names),
-        )
+        self.columns = found.names
+        numbers = found.numbers
+        begins = found.begins
+        n = len(found.names)
         of = np.repeat(np.arange(n), np.diff(begins, append=len(numbers)))
         again = pd.Index(found.names if len({*found.names}) < n else range(n)).duplicated()[of]
         moved = np.diff(found.inside, prepend=found.inside[:1]) != 0
@@ -229,10 +232,12 @@ class _Reader:
                 return f"column {shown(found.names[of[i]])} {problem}"
 
             self._refuse(wrong, numbers, message)
-        self.column_lines, self.whole = numbers[begins], found.inside[begins]
+        self.column_lines = numbers[begins]
+        self.whole = found.inside[begins]
 
         order = self._checked(found, of)
-        rows, values = found.rows[order], found.values[order]
+        rows = found.rows[order]
+        values = found.values[order]
         self.c = np.zeros(n)
         costs = rows == self.cost_row
         self.c[of[costs]] = values[costs] + 0.0
@@ -279,13 +284,15 @@ class _Reader:
     def _ranges(self) -> None:
         """Read RANGES; the sign counts for equations only."""
         rows, values = self._vector("RANGES")
-        kinds, widths = self.kinds[rows], np.abs(values)
+        kinds = self.kinds[rows]
+        widths = np.abs(values)
         if (kinds == b"N").any():
             raise self.source.fault(
                 int(self.row_lines[rows[kinds == b"N"][0]]), "a row of type N has no range"
             )
         down = (kinds == b"L") | ((kinds == b"E") & (values < 0))
-        low, high = self.row_lower, self.row_upper
+        low = self.row_lower
+        high = self.row_upper
         with np.errstate(over="ignore"):
             low[rows[down]] = high[rows[down]] - widths[down]
             high[rows[~down]] = low[rows[~down]] + widths[~down]
@@ -317,13 +324,16 @@ class _Reader:
 
     def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
-        fault, columns, n = self.source.fault, self.columns, len(self.columns)
+        fault = self.source.fault
+        columns = self.columns
+        n = len(self.columns)
         column_of = self.column_of if "BOUNDS" in self.sections.lines else {}
         bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
         seen = {"lower": [0] * n, "upper": [0] * n}
         vector = b""
         for number, words in chain.from_iterable(self.sections.pieces("BOUNDS")):
-            kind, size = words[0].upper(), len(words)
+            kind = words[0].upper()
+            size = len(words)
             sides, whole = _BOUNDS.get(kind, ({}, False))
             valued = _GIVEN in sides.values()
             if not sides or not 2 + valued <= size <= 4:
@@ -410,7 +420,8 @@ class _Reader:
 
     def _set(self, title: str, number: int, words: list[bytes]) -> OrderedSet:
         """Return the set that a line begins: its type, perhaps a vector, its name, perhaps a priority."""
-        kind, rest = words[0].decode().upper(), words[1:]
+        kind = words[0].decode().upper()
+        rest = words[1:]
         if len(rest) > 3 or title[3:] not in ("", kind[1]):
             raise self.source.fault(
                 number, f"expected S{title[3:] or '1 or S2'} and the name of a set"
@@ -463,13 +474,18 @@ class _Reader:
 
     def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
         """Return the entries of a section; its lines have one of these numbers of words."""
-        parts, names, size, count = [], [], 0, 0
+        parts = []
+        names = []
+        size = 0
+        count = 0
         last: Any = None
         marked = title == "COLUMNS" and b"'MARKER'" in self.sections.text
         for lines in self.sections.pieces(title):
             self._count(lines, sizes, what)
             words = np.array(lines.words, dtype=object)
-            first, odd, pairs = lines.first, lines.counts % 2, lines.counts // 2
+            first = lines.first
+            odd = lines.counts % 2
+            pairs = lines.counts // 2
             if marked:
                 pairs[(lines.counts == 3) & (words[first + 1] == b"'MARKER'")] = 0
             before = size + np.cumsum(pairs) - pairs
@@ -485,10 +501,8 @@ class _Reader:
             rows = np.fromiter(
                 map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at)
             )
-            values, numbers = (
-                numbers_in(words[at + 1].tolist()),
-                np.repeat(lines.numbers, pairs).astype(np.int32),
-            )
+            values = numbers_in(words[at + 1].tolist())
+            numbers = np.repeat(lines.numbers, pairs).astype(np.int32)
             said = lines.numbers[marks], words[first[marks] + 2]
             parts.append((rows, values, numbers, before[named[changes]], inside, *said))
             # words that stayed where they are would leave gaps in memory, which are slow to fill
@@ -502,7 +516,8 @@ class _Reader:
 
     def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
         """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
-        rows, numbers = found.rows, found.numbers
+        rows = found.rows
+        numbers = found.numbers
 
         def word(i: int, behind: int = 0) -> str:
             words = self.sections.line(int(numbers[i]))
@@ -627,7 +642,8 @@ def write_mps(
 def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) -> Iterator[str]:
     """Yield the file, section by section."""
     layout = {"fixed": _FIXED, "native": _NATIVE}.get(profile, _FREE)
-    full, maximised = profile in ("full", "native"), program.sense == "max"
+    full = profile in ("full", "native")
+    maximised = program.sense == "max"
     program, indicators = with_indicators(program) if profile == "native" else (program, {})
     sign = -1.0 if maximised and not full else 1.0
     constant = sign * program.offset
@@ -700,8 +716,10 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
 
 def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return type, right-hand side, and width (zero without a range) of every row."""
-    lower, upper = program.row_lower, program.row_upper
-    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
+    lower = program.row_lower
+    upper = program.row_upper
+    has_lower = np.isfinite(lower)
+    has_upper = np.isfinite(upper)
     both = has_lower & has_upper
     widths = np.zeros(len(lower))
     with np.errstate(over="ignore"):
@@ -717,7 +735,8 @@ def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.nd
     # A reader computes the other bound from the difference: take the side from which it comes out
     # exactly, else the smaller one, from which the other is off by its last bit at most (and by
     # rounding, where numbers are rounded).
-    low, high = np.where(both, lower, 0.0), np.where(both, upper, 0.0)
+    low = np.where(both, lower, 0.0)
+    high = np.where(both, upper, 0.0)
     smaller = np.abs(high) < np.abs(low)
     from_upper = both & (
         smaller if rounded else (low + widths != high) & ((high - widths == low) | smaller)
@@ -739,7 +758,8 @@ def _ranges(
     """Yield the lines of the RANGES section, and in comments the bounds that they give only nearly."""
     texts = layout.numbers(widths)
     for i in which:
-        low, high = program.row_lower[i], program.row_upper[i]
+        low = program.row_lower[i]
+        high = program.row_upper[i]
         given, other = (low + widths[i], high) if kinds[i] == "G" else (high - widths[i], low)
         yield layout.entry % ("RNG", names[i], texts[i])
         if given != other:
@@ -750,11 +770,16 @@ def _columns(
     program: Program, use: Naming, kept: np.ndarray, sign: float, layout: _Layout
 ) -> Iterator[str]:
     """Yield the COLUMNS section: cost, then rows in order; markers around runs of integer columns."""
-    n, entries = program.n_columns, program.A.tocoo(copy=False)
-    rows, of, values = entries.row, entries.col, entries.data
+    n = program.n_columns
+    entries = program.A.tocoo(copy=False)
+    rows = entries.row
+    of = entries.col
+    values = entries.data
     if not kept.all():
         stays = kept[rows]
-        rows, of, values = rows[stays], of[stays], values[stays]
+        rows = rows[stays]
+        of = of[stays]
+        values = values[stays]
     counts = np.bincount(of, minlength=n)
     starts = np.concatenate(([0], np.cumsum(counts)))
     costs = sign * program.c
@@ -788,12 +813,16 @@ def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str
     that a negative upper bound implies: both are always written, the lower one first. (0 below 0 is
     a fixed column.)
     """
-    lower, upper, whole = program.col_lower, program.col_upper, program.integrality.astype(bool)
+    lower = program.col_lower
+    upper = program.col_upper
+    whole = program.integrality.astype(bool)
     which = np.flatnonzero(whole | (lower != 0) | (upper != np.inf))
     finite = [np.where(np.isfinite(bounds[which]), bounds[which], 0.0) for bounds in (lower, upper)]
     rest = zip(which.tolist(), *map(layout.numbers, finite), strict=True)
     for j, low, high in rest:
-        name, has_lower, has_upper = names[j], lower[j] != -np.inf, upper[j] != np.inf
+        name = names[j]
+        has_lower = lower[j] != -np.inf
+        has_upper = upper[j] != np.inf
         if lower[j] == upper[j]:
             yield layout.bound % ("FX", name, low)
         elif layout.has_binaries and whole[j] and (lower[j], upper[j]) == (0, 1):

@@ -86,9 +86,12 @@ class MpsSections:
     """
 
     def __init__(self, source: Source, fixed: bool = False) -> None:
-        self.source, self.fixed = source, fixed
+        self.source = source
+        self.fixed = fixed
         self.text = source.content if source.content.endswith(b"\n") else source.content + b"\n"
-        self.name, self.objective, self.free = "", "", False
+        self.name = ""
+        self.objective = ""
+        self.free = False
         self.sense: Sense = "min"
         self.lines: dict[str, tuple[int, int, int]] = {}
 
@@ -115,10 +118,14 @@ class MpsSections:
 
     def _find(self, titles: list[int]) -> None:
         """Check the titles, note the lines of each section, and read what stands before the rows."""
-        title, beyond, number, last = "", 0, 1, 0
+        title = ""
+        beyond = 0
+        number = 1
+        last = 0
         senses = []
         for start, stop in pairwise([*titles, len(self.text)]):
-            number, last = number + self.text.count(b"\n", last, start), start
+            number = number + self.text.count(b"\n", last, start)
+            last = start
             begin = self.text.index(b"\n", start) + 1
             line = self.text[start:begin]
             words = line.split()
@@ -128,9 +135,11 @@ class MpsSections:
             ):  # not moved in
                 data = [(number, words)]
             else:
-                previous, title = title, words[0].decode().upper()
+                previous = title
+                title = words[0].decode().upper()
                 if previous == "ENDATA" and title not in _ORDER and title not in _REFUSED:
-                    beyond, title = beyond or number, previous
+                    beyond = beyond or number
+                    title = previous
                     continue
                 self._check(title, previous, number)
             self.lines[title] = (number, begin, stop)
@@ -194,7 +203,8 @@ class MpsSections:
             yield self._words(text, number + 1, by_columns)
             if stop == end:
                 return
-            number, begin = number + text.count(b"\n"), stop
+            number = number + text.count(b"\n")
+            begin = stop
 
     def line(self, number: int) -> list[bytes]:
         """Return the words of one line of data."""

@@ -43,7 +43,8 @@ _SOURCE = re.compile(
     re.M | re.S,
 )
 _NUMBERED = re.compile(r"r\d+|c\d+|R\d{7}|C\d{7}")
-_LOWER, _UPPER = re.compile(r"\.lower(_\d+)?$"), re.compile(r"\.upper(_\d+)?$")
+_LOWER = re.compile(r"\.lower(_\d+)?$")
+_UPPER = re.compile(r"\.upper(_\d+)?$")
 #: Block and labels; for a name that stands for itself, None and the name.
 _Key = tuple[Any, ...]
 
@@ -313,7 +314,9 @@ def _undo(parsed: Parsed, text: str) -> None:
             parsed.offset += float(parsed.c[j])
             _take_columns(parsed, np.delete(np.arange(len(parsed.c)), j))
     if parsed.sense == "min" and re.search(r"^objective: NEGATED\.", text, re.M):
-        parsed.sense, parsed.offset, parsed.c = "max", -parsed.offset + 0.0, -parsed.c + 0.0
+        parsed.sense = "max"
+        parsed.offset = -parsed.offset + 0.0
+        parsed.c = -parsed.c + 0.0
 
 
 def _take_columns(parsed: Parsed, order: np.ndarray) -> None:
@@ -339,7 +342,8 @@ def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
 
 def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
     """Make one row of two that the LP writer made of it: equal names and coefficients, a bound each."""
-    lower, upper = parsed.row_lower, parsed.row_upper
+    lower = parsed.row_lower
+    upper = parsed.row_upper
     rows = parsed.A.tocsr()
     rows.sort_indices()
     kept = np.ones(len(keys), dtype=bool)
@@ -355,11 +359,9 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
             a, b, end = rows.indptr[i : i + 3].tolist()
             if all(np.array_equal(part[a:b], part[b:end]) for part in (rows.indices, rows.data)):
                 upper[i], kept[i + 1] = upper[i + 1], False
-    parsed.A, parsed.row_lower, parsed.row_upper = (
-        rows[np.flatnonzero(kept)].tocsc(),
-        lower[kept],
-        upper[kept],
-    )
+    parsed.A = rows[np.flatnonzero(kept)].tocsc()
+    parsed.row_lower = lower[kept]
+    parsed.row_upper = upper[kept]
     if parsed.switched is not None:
         parsed.switched = parsed.switched[kept]
     return list(compress(keys, kept))
@@ -414,7 +416,8 @@ def _block(name: str, keys: list[_Key], start: int) -> Block | None:
     count = len(keys[0]) - 1
     if count == 0:
         return Block(name, (), start, start + 1) if len(keys) == 1 else None
-    axes, codes = [], []
+    axes = []
+    codes = []
     for k in range(count):
         places: dict[str, int] = defaultdict(counter().__next__)
         codes.append(

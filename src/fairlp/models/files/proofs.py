@@ -49,10 +49,12 @@ def vipr(proof: ExactProof) -> str:
             "write a .json, or the "
             "certificate of one program's solution"
         )
-    program, found = proof.program, proof.rounds[0]
+    program = proof.program
+    found = proof.rounds[0]
     costs = [(j, Fraction(cost)) for j, cost in enumerate(program.c.tolist()) if cost]
     value = sum((cost * found.x[j] for j, cost in costs), Fraction(0))
-    columns, constraints = file_names(program.columns)[0], _constraints(program, found)
+    columns = file_names(program.columns)[0]
+    constraints = _constraints(program, found)
     of_bounds = sum(one.name.startswith("bound#") for one in constraints)
     used = [(k, one.dual) for k, one in enumerate(constraints) if one.dual]
     point = [(j, x) for j, x in enumerate(found.x) if x]
@@ -95,7 +97,8 @@ def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
 
 def _constraints(program: Program, found: ProofRound) -> list[ViprLine]:
     """Return the bounds of columns, with the exact reduced costs as duals, and the rows."""
-    reduced, entries = [Fraction(cost) for cost in program.c.tolist()], _entries(program)
+    reduced = [Fraction(cost) for cost in program.c.tolist()]
+    entries = _entries(program)
     for row, dual in zip(entries, found.row_duals, strict=True):
         for j, value in row:
             reduced[j] -= value * dual
@@ -118,7 +121,8 @@ def _sides(
     """Return the sides of a row or column that are there; the dual goes to the one that its sign is of."""
     if low == high:
         return [ViprLine(name, "E", Fraction(low), entries, dual)]
-    used, zero = "G" if (dual > 0) == (sense == "min") else "L", Fraction(0)
+    used = "G" if (dual > 0) == (sense == "min") else "L"
+    zero = Fraction(0)
     return [
         ViprLine(f"{name}#{word}", kind, Fraction(side), entries, dual if kind == used else zero)
         for word, kind, side in (("least", "G", low), ("most", "L", high))
@@ -126,7 +130,8 @@ def _sides(
     ]
 
 
-FORMAT, VERSION = "fairlp proof", 1
+FORMAT = "fairlp proof"
+VERSION = 1
 
 
 def write_proof(verdict: Proof, path: str | Path) -> Path:
@@ -149,7 +154,9 @@ def write_proof(verdict: Proof, path: str | Path) -> Path:
 
 def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     """Return a proof as plain data, rationals as text."""
-    program, columns, rows = proof.program, proof.program.column_names, proof.program.row_names
+    program = proof.program
+    columns = proof.program.column_names
+    rows = proof.program.row_names
     levels = [
         [
             one.name,

@@ -23,7 +23,8 @@ from .whole_files import home, read_text
 _CLASS = ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"]
 _UNITS = {"cpu": "1/1000 core", "memory": "MiB", "gpu": "1/1000 GPU"}
 #: Thousandths in one GPU or core, and MiB in one GiB.
-_MILLI, _MIB = 1000, 1024
+_MILLI = 1000
+_MIB = 1024
 _PAI_COLUMNS = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 
 

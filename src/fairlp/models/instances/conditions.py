@@ -283,7 +283,8 @@ class _Condition:
         holds = _EQUAL.get(type(op)) or _ORDER.get(type(op))
         if holds is None:
             self._fail("'is' is not understood; write == or !=")
-        a, b = self._operand(left), self._operand(right)
+        a = self._operand(left)
+        b = self._operand(right)
         self._same_kind(a, b, ordered=type(op) in _ORDER)
         if isinstance(a, Column) and isinstance(b, Column):
             pairs = zip(a.codes.tolist(), b.codes.tolist(), strict=True)
@@ -473,7 +474,8 @@ def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
         raise InstanceError(
             f"eligible is of type {table.dtype}; expected True or False for each user and server"
         )
-    yes, no = np.asarray(table == 1, dtype=bool), np.asarray(table == 0, dtype=bool)
+    yes = np.asarray(table == 1, dtype=bool)
+    no = np.asarray(table == 0, dtype=bool)
     wrong = ~(yes | no)
     if wrong.any():
         user, server = (int(k) for k in np.argwhere(wrong)[0])

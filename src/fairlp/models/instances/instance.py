@@ -509,10 +509,12 @@ class Instance:
 
         merged, groups = merge_servers(self)
         alone = merged.gamma() / merged.counts
-        where, best = alone.argmax(axis=1).tolist(), alone.max(axis=1)
+        where = alone.argmax(axis=1).tolist()
+        best = alone.max(axis=1)
         rows = []
         for user in np.flatnonzero(best < 1).tolist():
-            demand, capacity = self.demands[user], merged.capacities[where[user]]
+            demand = self.demands[user]
+            capacity = merged.capacities[where[user]]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(demand > 0, capacity / demand, np.inf)
             server = self.servers[int(groups.first[where[user]])]
@@ -568,7 +570,8 @@ class Instance:
         """
         if (self.counts == 1).all():
             return self
-        servers, users = float(self.counts.sum(dtype=float)), len(self.users)
+        servers = float(self.counts.sum(dtype=float))
+        users = len(self.users)
         if servers * users > MOST_PAIRS:
             raise TooLargeError(
                 f"{servers:,.0f} servers one by one are {servers * users:,.0f} pairs with "
@@ -706,10 +709,8 @@ class Instance:
         """
         if not isinstance(other, Instance):
             return False
-        indices, frames = (
-            ("users", "servers", "resources"),
-            ("server_attributes", "user_attributes"),
-        )
+        indices = ("users", "servers", "resources")
+        frames = ("server_attributes", "user_attributes")
         if any(list(getattr(self, name)) != list(getattr(other, name)) for name in indices):
             return False
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS):

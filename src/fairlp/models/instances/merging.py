@@ -39,7 +39,8 @@ def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     user, server = np.nonzero(runs)
     of_user, of_server = connected(user, server, (len(runs), runs.shape[1]))
     size = int(max(of_user.max(), of_server.max())) + 1
-    users, servers = _members(of_user, size), _members(of_server, size)
+    users = _members(of_user, size)
+    servers = _members(of_server, size)
     for one in of_user[np.sort(np.unique(of_user, return_index=True)[1])]:
         if servers[one].size:
             yield users[one], servers[one]
@@ -52,7 +53,8 @@ def connected(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    users, size = shape[0], sum(shape)
+    users = shape[0]
+    size = sum(shape)
     graph = coo_array(
         (np.ones(len(user), dtype=np.int8), (user, users + server)), shape=(size, size)
     )
@@ -171,7 +173,9 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
 #: Users who may run on at most this part of the servers of one capacity may be left out there;
 #: servers of which another server's users are at least the second part count as those; it pays
 #: where this part of the kinds of servers is left.
-_RARE, _SUBSET, _FEWER = 0.05, 0.75, 0.25
+_RARE = 0.05
+_SUBSET = 0.75
+_FEWER = 0.25
 #: Fewer kinds of servers than these are quick as they are.
 _MANY_KINDS = 64
 
@@ -187,7 +191,8 @@ def fewer_pairs(instance: Instance) -> np.ndarray | None:
     small, servers = merge_servers(instance)
     if len(servers) < _MANY_KINDS:
         return None
-    runs, kept = small.runnable(), np.zeros(small.eligible.shape, dtype=bool)
+    runs = small.runnable()
+    kept = np.zeros(small.eligible.shape, dtype=bool)
     of = _groups([small.capacities + 0.0]).of
     for kind in range(int(of.max()) + 1):
         some = np.flatnonzero(of == kind)
@@ -208,8 +213,10 @@ def pays_to_leave_out(instance: Instance, kept: np.ndarray) -> bool:
 def _subsets(runs: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return for each column a frequent one that is nearly all of it and nothing else; itself where there is none."""
     groups = _groups([np.packbits(runs.T, axis=1)])
-    each, size = np.bincount(groups.of, weights=counts), runs.sum(axis=0)
-    found, open_ = runs.copy(), np.ones(runs.shape[1], dtype=bool)
+    each = np.bincount(groups.of, weights=counts)
+    size = runs.sum(axis=0)
+    found = runs.copy()
+    open_ = np.ones(runs.shape[1], dtype=bool)
     for group in np.argsort(-each, kind="stable")[: max(_MANY_KINDS, 1)]:
         leader = runs[:, groups.first[group]]
         inside = (runs[leader] if leader.any() else runs[:0]).all(axis=0)
@@ -230,7 +237,8 @@ def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndar
 
     Mantissas and exponents apart, since a quotient of two numbers may be beyond floats.
     """
-    (mantissa, exponent), (of_unit, base) = np.frexp(values), np.frexp(unit[:, None])
+    mantissa, exponent = np.frexp(values)
+    of_unit, base = np.frexp(unit[:, None])
     rounded, first = np.frexp(mantissa * of_unit**power)
     rounded, second = np.frexp(np.round(np.ldexp(rounded, PROPORTIONAL_BITS)))
     return [rounded + 0.0, np.where(values == 0, 0, exponent + power * base + first + second)]

@@ -26,10 +26,8 @@ def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | Non
     """
     if instance.rates is None:
         return None
-    alone, rates = (
-        tasks_alone(instance.demands, instance.capacities[servers]),
-        instance.rates[:, servers],
-    )
+    alone = tasks_alone(instance.demands, instance.capacities[servers])
+    rates = instance.rates[:, servers]
     return quotients(alone, rates)
 
 

@@ -93,7 +93,8 @@ class Queues:
     @cached_property
     def below(self) -> sparse.csr_array:
         """Which users stand in a queue or in one below it: a matrix of 0 and 1, queues × users."""
-        chains, at = [], self.of
+        chains = []
+        at = self.of
         for _ in range(int(self.depths.max()) + 1):
             chains.append(at)
             at = self.parents[at]
@@ -212,7 +213,9 @@ class Queues:
         same = all(np.array_equal(getattr(self, part), getattr(other, part)[at]) for part in parts)
         if self.quotas is None or other.quotas is None:
             return same and self.quotas is other.quotas
-        mine, yours, labels = self.quotas, other.quotas, range(self.guarantees.shape[1])
+        mine = self.quotas
+        yours = other.quotas
+        labels = range(self.guarantees.shape[1])
         return same and all(
             mine.said(v, labels) == yours.said(at[v], labels) for v in range(len(self))
         )
@@ -226,7 +229,8 @@ class Queues:
         raise UnknownNameError(f"there is no queue {path!r}; {nearest(path, self.paths)}")
 
     def __repr__(self) -> str:
-        count, depth = len(self) - 1, int(self.depths.max())
+        count = len(self) - 1
+        depth = int(self.depths.max())
         limits = (", guarantees" if self.guarantees.any() else "") + (
             ", caps" if self.capped.any() else ""
         )
@@ -298,7 +302,8 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
     paths = stood_in(queue, users, rows)
     tree = _preorder([*rows, *paths])
     place = {path: v for v, path in enumerate(tree)}
-    weights, guarantees = np.ones(len(tree)), np.zeros((len(tree), len(resources)))
+    weights = np.ones(len(tree))
+    guarantees = np.zeros((len(tree), len(resources)))
     caps = np.full(guarantees.shape, np.inf)
     for path, (weight, guarantee, cap, _) in rows.items():
         weights[place[path]], guarantees[place[path]], caps[place[path]] = weight, guarantee, cap
@@ -321,7 +326,8 @@ def _preorder(paths: Iterable[str]) -> list[str]:
         for here in lineage(path)[1:]:
             children.setdefault(here, {})
             children[parent_of(here)][here] = None
-    found, stack = [], [ROOT]
+    found = []
+    stack = [ROOT]
     while stack:
         found.append(stack.pop())
         stack.extend(reversed(children[found[-1]]))

@@ -119,10 +119,8 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
     names.sort(
         key=lambda name: AT not in name
     )  # what is of some servers comes before what is of all
-    place, column = (
-        {path: v for v, path in enumerate(tree)},
-        {name: m for m, name in enumerate(names)},
-    )
+    place = {path: v for v, path in enumerate(tree)}
+    column = {name: m for m, name in enumerate(names)}
     amounts = np.full((len(KINDS), len(tree), len(names)), np.inf)
     amounts[0] = np.nan
     for path, said in rows.items():
@@ -167,11 +165,9 @@ class Lanes:
     @classmethod
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
-        quotas, there, runs = (
-            instance.quotas,
-            instance.quotas.servers(instance),
-            instance.runnable(),
-        )
+        quotas = instance.quotas
+        there = instance.quotas.servers(instance)
+        runs = instance.runnable()
         listed = quotas.listed[nearest_listing(instance.tree)][instance.tree.of]
         asked = instance.demands > 0
         kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)

@@ -90,7 +90,8 @@ class Entries:
         """Return the product with the numbers of a sparse parameter, over the indices of both."""
         mine, theirs = (set(symbols_of(one.indices)) for one in (self, factor))
         shared = tuple(index for index in self.indices if index.symbol in theirs)
-        key, wanted = factor.places(shared), self.places(shared)
+        key = factor.places(shared)
+        wanted = self.places(shared)
         order = np.argsort(key, kind="stable")
         key = key[order]
         first = np.searchsorted(key, wanted)
@@ -117,12 +118,14 @@ class Entries:
         """Return the sum over an index."""
         keep = [k for k, own in enumerate(self.indices) if own.symbol != index.symbol]
         values = self.values if len(keep) < len(self.indices) else self.values * len(index)
-        indices, at = tuple(self.indices[k] for k in keep), [self.at[k] for k in keep]
+        indices = tuple(self.indices[k] for k in keep)
+        at = [self.at[k] for k in keep]
         return Entries(indices, at, values, self.columns, self.variable)
 
     def along(self, node: Along) -> Entries:
         """Return a linear map along one of the indices."""
-        matrix, moved = node.matrix.tocoo(), node.index.alias(" to")
+        matrix = node.matrix.tocoo()
+        moved = node.index.alias(" to")
         numbers = Entries((moved, node.index), list(matrix.coords), matrix.data, matrix.coords[0])
         found = self.times(numbers).without(node.index)
         found.indices = tuple(node.to if own is moved else own for own in found.indices)

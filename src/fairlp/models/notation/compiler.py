@@ -242,7 +242,8 @@ def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
         for index in over:
             term = term.without(index)
         return term
-    coefficient, summed = term.coefficient, set(term.summed)
+    coefficient = term.coefficient
+    summed = set(term.summed)
     own = set(symbols_of(term.indices))
     for index in over:
         symbols = symbols_of(coefficient.indices)
@@ -287,13 +288,18 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
             coefficient = coefficient[None]
     full = (*head, *tail)
     columns = columns.reshape((*head, *(1,) * len(tail)))
-    rows, columns = np.broadcast_to(rows, full), np.broadcast_to(columns, full)
+    rows = np.broadcast_to(rows, full)
+    columns = np.broadcast_to(columns, full)
     values = np.broadcast_to(coefficient, full)
     if not coefficient.all():
         keep = values != 0
-        rows, columns, values = rows[keep], columns[keep], values[keep]
+        rows = rows[keep]
+        columns = columns[keep]
+        values = values[keep]
     else:
-        rows, columns, values = rows.ravel(), columns.ravel(), values.ravel()
+        rows = rows.ravel()
+        columns = columns.ravel()
+        values = values.ravel()
     return _kept((rows, columns, values), over, positions)
 
 
@@ -491,10 +497,8 @@ def unconditional(row: Constraint) -> Relation:
     relation = row.relation
     if not isinstance(relation, Conditional):
         return relation
-    body, shape = (
-        (relation.body if relation.comparison == "<=" else -relation.body),
-        shape_of(row.over),
-    )
+    body = relation.body if relation.comparison == "<=" else -relation.body
+    shape = shape_of(row.over)
     variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}.values()
     columns = blocks_of(variables)
     starts = starts_of(columns)
@@ -630,7 +634,8 @@ def compile_model(model: Model) -> Program:
     for row in model.constraints.values():
         found = terms_of(row)
         batch = entries(row, found, starts, n_columns)
-        start, stop = stop, stop + row.size
+        start = stop
+        stop = stop + row.size
         blocks.append(row.block(start))
         triples += [
             (rows if start == 0 else rows + np.int32(start), at, values)
@@ -673,7 +678,8 @@ def objective(
     model: Model, starts: dict[str, int], n_columns: int
 ) -> tuple[np.ndarray, float, LogTerms | None]:
     """Return the costs, the constant, and the logarithms and powers of the objective."""
-    cost, offset = np.zeros(n_columns), 0.0
+    cost = np.zeros(n_columns)
+    offset = 0.0
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # weights, constants and alphas
     batches: list[Triples] = []
     size = 0
@@ -726,7 +732,10 @@ def objective(
     if not some.any():
         return cost, offset, None
     if not some.all():
-        weight, inner, constant, alpha = weight[some], inner[some], constant[some], alpha[some]
+        weight = weight[some]
+        inner = inner[some]
+        constant = constant[some]
+        alpha = alpha[some]
     return cost, offset, LogTerms(kind_of(alpha), weight, inner, constant, alpha)
 
 
@@ -806,7 +815,8 @@ class _Matrix:
         given = self.given
         data = given.data if self.data is None else self.data
         if self.gone is not None:
-            stay, places = ~self.gone, given.tocoo(copy=False)
+            stay = ~self.gone
+            places = given.tocoo(copy=False)
             kept = (
                 places.row[stay].astype(np.int32),
                 places.col[stay].astype(np.int32),

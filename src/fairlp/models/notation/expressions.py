@@ -405,7 +405,8 @@ class Product(Expression):
                 "squares e**2 "
                 "may stand in an objective"
             )
-        self.left, self.right = left, right
+        self.left = left
+        self.right = right
         self.indices = union(left.indices, right.indices)
         self.degree = left.degree + right.degree
 
@@ -416,7 +417,8 @@ class Quotient(Expression):
     def __init__(self, left: Expression, right: Expression) -> None:
         if right.degree:
             raise ModelError(f"not linear: ({left}) is divided by ({right}), which has variables")
-        self.left, self.right = left, right
+        self.left = left
+        self.right = right
         self.indices = union(left.indices, right.indices)
         self.degree = left.degree
 
@@ -507,8 +509,13 @@ class Along(Expression):
                 f"{body} is not linear; shift, add and group inside a logarithm, power or absolute "
                 "value"
             )
-        self.body, self.index, self.matrix, self.to = body, index, matrix, to
-        self.shown, self.summed, self.degree = shown, summed, body.degree
+        self.body = body
+        self.index = index
+        self.matrix = matrix
+        self.to = to
+        self.shown = shown
+        self.summed = summed
+        self.degree = body.degree
         if to.symbol != index.symbol and to.symbol in symbols_of(body.indices):
             raise ModelError(
                 f"groups are called {to.symbol!r}, as an index of {body} is; give another name"
@@ -553,7 +560,9 @@ class GroupedExpression(Fixed):
                 f"{what} puts {axes[0].name} {axes[0][at]!r} in {groups[at]!r}, which is no "
                 f"{to.name}"
             )
-        self.body, self.index, self.to = body, axes[0], to
+        self.body = body
+        self.index = axes[0]
+        self.to = to
         self.matrix = _matrix(codes, np.arange(len(codes)), (len(to), len(codes)))
 
     def sum(self) -> Expression:
@@ -607,7 +616,9 @@ class Abs(Expression):
             raise ModelError(
                 "an absolute value of a logarithm, power or absolute value is not supported"
             )
-        self.argument, self.indices, self.degree = argument, argument.indices, 2 * argument.degree
+        self.argument = argument
+        self.indices = argument.indices
+        self.degree = 2 * argument.degree
 
     def __le__(self, other: Any) -> Relation:
         bound = as_expression(other, self)
@@ -622,7 +633,9 @@ class Log(Expression):
     def __init__(self, argument: Expression) -> None:
         if argument.degree > 1:
             raise ModelError("a logarithm of a logarithm or of a power is not supported")
-        self.argument, self.indices, self.degree = argument, argument.indices, 2 * argument.degree
+        self.argument = argument
+        self.indices = argument.indices
+        self.degree = 2 * argument.degree
 
 
 def log(expression: Expression) -> Log:
@@ -665,8 +678,10 @@ class Power(Expression):
                 "(of powers above 1 "
                 "only squares are supported, log(…) is what powers tend to at 0)"
             )
-        self.argument, self.exponent = argument, float(exponent)
-        self.indices, self.degree = argument.indices, 2 * argument.degree
+        self.argument = argument
+        self.exponent = float(exponent)
+        self.indices = argument.indices
+        self.degree = 2 * argument.degree
 
 
 def power(expression: Expression, exponent: float) -> Power:
@@ -712,7 +727,9 @@ class Relation(Fixed):
                 "(abs(e) <= b)"
             )
             raise ModelError(f"a constraint must be linear; {words}")
-        self.left, self.comparison, self.right = left, comparison, right
+        self.left = left
+        self.comparison = comparison
+        self.right = right
         self.indices = union(left.indices, right.indices)
 
     __array__ = Expression.__array__
@@ -782,7 +799,9 @@ class Data(Expression):
 
     def __init__(self, name: str, indices: Indices, values: np.ndarray) -> None:
         values.setflags(write=False)
-        self.name, self.indices, self.values = name, indices, values
+        self.name = name
+        self.indices = indices
+        self.values = values
 
 
 def _end(value: Any, name: str, expression: Expression) -> Expression | None:
@@ -794,10 +813,8 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
                 "constraints"
             )
         return value
-    words, none = (
-        f"the {name} end of the range of {expression}",
-        -np.inf if name == "lower" else np.inf,
-    )
+    words = f"the {name} end of the range of {expression}"
+    none = -np.inf if name == "lower" else np.inf
     axes, array = _numbers(none if value is None else value, expression, words)
     if np.isnan(array).any() or (array == -none).any():
         raise ModelError(f"{words} is NaN or {-none}; expected numbers, or None for no end")
@@ -867,7 +884,10 @@ class Parameter(Expression):
         model: Changing | None = None,
         base: Parameter | None = None,
     ) -> None:
-        self.name, self.indices, self.doc, self.model = name, indices, doc, model
+        self.name = name
+        self.indices = indices
+        self.doc = doc
+        self.model = model
         self.base: Parameter = self if base is None else base
         if values is not None:
             self.__dict__["_values"] = values
@@ -944,8 +964,12 @@ class Variable(Expression):
         model: Changing | None = None,
         base: Variable | None = None,
     ) -> None:
-        self.name, self.indices, self.doc = name, indices, doc
-        self.where, self.integer, self.model = where, integer, model
+        self.name = name
+        self.indices = indices
+        self.doc = doc
+        self.where = where
+        self.integer = integer
+        self.model = model
         self.base: Variable = self if base is None else base
         if bounds is not None:
             self.__dict__["_bounds"] = bounds
@@ -1108,13 +1132,11 @@ class Element(Expression):
     def __init__(
         self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices
     ) -> None:
-        self.base, self.name, self.places, self.indices, self.degree = (
-            base,
-            base.name,
-            places,
-            indices,
-            base.degree,
-        )
+        self.base = base
+        self.name = base.name
+        self.places = places
+        self.indices = indices
+        self.degree = base.degree
         if isinstance(base, Variable) and base.positions is not None and not indices:
             at = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
             if at not in base.positions:

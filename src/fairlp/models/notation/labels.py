@@ -84,7 +84,8 @@ class Index(Fixed):
     def __init__(
         self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None
     ) -> None:
-        self.symbol, self.whole = symbol, whole
+        self.symbol = symbol
+        self.whole = whole
         labels = (
             labels if isinstance(labels, pd.Index) else pd.Index(list(labels), tupleize_cols=False)
         )
@@ -113,7 +114,9 @@ class Index(Fixed):
         <Index n: 3 users bob, bob, ann>
         """
         found = object.__new__(Index)
-        found.symbol, found.whole, found.name = self.symbol, None, self.name
+        found.symbol = self.symbol
+        found.whole = None
+        found.name = self.name
         found.labels = self.labels[positions]
         return found
 
@@ -241,7 +244,8 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
     """
     given = arranged(by_element(given, axes), axes, what, error)
-    first, rest = (axes[0] if axes else None), axes[1:]
+    first = axes[0] if axes else None
+    rest = axes[1:]
     known = [axis for axis in axes if axis is not None]
     if isinstance(given, pd.Series) and 1 < given.index.nlevels == len(axes) == len(known):
         return _of_levels(given, known, what, error)
@@ -361,7 +365,8 @@ model.parameter(name, indices, values)
     """
     axes = _axes_of(given)
     if len(axes) > len(beside):
-        shape, expected = tuple(size for *_, size in axes), shape_of(beside)
+        shape = tuple(size for *_, size in axes)
+        expected = shape_of(beside)
         symbols = ", ".join([*symbols_of(beside), "…"])
         raise error(
             f"{what} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over "
@@ -383,7 +388,8 @@ model.parameter(name, indices, values)
     if len(found) == 1:
         return tuple(beside[place] for place in found[0])
     if not found:
-        shape, expected = tuple(size for *_, size in axes), shape_of(beside)
+        shape = tuple(size for *_, size in axes)
+        expected = shape_of(beside)
         raise error(f"{what} has shape {shape}, expected {expected} ({axes_text(beside)})")
     ways = " or ".join(f"({','.join(beside[place].symbol for place in way)})" for way in found)
     raise error(
@@ -484,7 +490,8 @@ def order(
     found = labels if isinstance(labels, pd.Index) else list(labels)
     if axis is None or is_default(found, axis):
         return np.arange(len(found))
-    known, places = set(axis), {}
+    known = set(axis)
+    places = {}
     who = "who" if axis.name == "user" else "which"
     for place, label in enumerate(found):
         if label not in known:

@@ -613,7 +613,8 @@ class Declarations(Tables):
         {'ann': 1.0, 'bob': 3.0}
         """
         if isinstance(levels, Constraint):
-            rows, t = self._constraints.get(levels.name), lowest
+            rows = self._constraints.get(levels.name)
+            t = lowest
             if rows is not levels or t is None or t.indices:
                 raise ModelError(
                     f"the levels of model {self.name!r} are rows of its own, given with the "
@@ -641,7 +642,9 @@ class Declarations(Tables):
             )
         check_own(self, "the objective", expression)
         expression = with_absolutes(self, expression)
-        self._sense, self._objective, self._levels = sense, expression, None
+        self._sense = sense
+        self._objective = expression
+        self._levels = None
         self.changed()
 
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:

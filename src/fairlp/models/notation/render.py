@@ -38,7 +38,9 @@ _GREEK = {
     "mu": "μ", "phi": "φ", "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ",
 }  # fmt: skip
 _SIGNS = {"<=": ("≤", r"\le"), ">=": ("≥", r"\ge"), "==": ("=", "=")}
-_SUM, _PRODUCT, _ATOM = 1, 2, 3
+_SUM = 1
+_PRODUCT = 2
+_ATOM = 3
 #: Elements of a subset without words that are enumerated.
 _MOST_SHOWN = 8
 #: Letters that mean something to LaTeX.
@@ -66,9 +68,11 @@ def relation(rel: Relation, tex: bool) -> str:
             _render(part, tex)[0] for part in (rel.low, rel.left, rel.high) if part is not None
         )
     if isinstance(rel, Conditional):
-        condition, implies = _render(rel.condition, tex)[0], r"\Rightarrow" if tex else "⇒"
+        condition = _render(rel.condition, tex)[0]
+        implies = r"\Rightarrow" if tex else "⇒"
         return f"{condition} = {rel.active} {implies} {relation(rel.relation, tex)}"
-    left, right = _render(rel.left, tex)[0], _render(rel.right, tex)[0]
+    left = _render(rel.left, tex)[0]
+    right = _render(rel.right, tex)[0]
     return f"{left} {_SIGNS[rel.comparison][tex]} {right}"
 
 
@@ -140,7 +144,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
         case Along() if _is_named(node):
             return indexed(node, tex), _ATOM
         case Along():
-            shown, inside = _signs(node.shown, tex), _render(node.body, tex)
+            shown = _signs(node.shown, tex)
+            inside = _render(node.body, tex)
             if not node.summed:
                 return (f"({inside[0]})_{{{shown}}}" if tex else f"({inside[0]})[{shown}]"), _ATOM
             under = _wrap(inside, _PRODUCT)
@@ -164,7 +169,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             )
             return left_text + (r"\, " if tex else "·") + right_text, _PRODUCT
         case Quotient():
-            top, bottom = _render(node.left, tex), _render(node.right, tex)
+            top = _render(node.left, tex)
+            bottom = _render(node.right, tex)
             if tex:
                 return f"\\frac{{{top[0]}}}{{{bottom[0]}}}", _ATOM
             return f"{_wrap(top, _PRODUCT)}/{_wrap(bottom, _ATOM)}", _PRODUCT
@@ -176,7 +182,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             argument = _render(node.argument, tex)[0]
             return (f"\\log\\left({argument}\\right)" if tex else f"log({argument})"), _ATOM
         case Power():
-            base, exponent = _wrap(_render(node.argument, tex), _ATOM), f"{node.exponent:g}"
+            base = _wrap(_render(node.argument, tex), _ATOM)
+            exponent = f"{node.exponent:g}"
             if tex:
                 return f"{{{base}}}^{{{exponent}}}", _PRODUCT
             return f"{base}^{exponent if node.exponent > 0 else f'({exponent})'}", _PRODUCT
@@ -193,7 +200,8 @@ def domain(variable: Variable, tex: bool) -> str:
         return indexed(variable, tex)
     lower = None if np.isneginf(variable.lower).all() else variable.lower.min()
     upper = None if np.isposinf(variable.upper).all() else variable.upper.max()
-    name, (leq, geq) = indexed(variable, tex), ((r"\le", r"\ge") if tex else ("≤", "≥"))
+    name = indexed(variable, tex)
+    leq, geq = (r"\le", r"\ge") if tex else ("≤", "≥")
     fixed = (
         variable.lower.min() == variable.lower.max()
         and variable.upper.min() == variable.upper.max()
@@ -420,7 +428,8 @@ def _symbol_table(model: Model) -> list[str]:
 # What objects of index notation are called in a console: one line that says what they are.
 
 #: Letters of a formula, and labels of an index, that one line shows.
-_MOST_LETTERS, _MOST_LABELS = 100, 4
+_MOST_LETTERS = 100
+_MOST_LABELS = 4
 
 
 def described(thing: Fixed) -> str:
@@ -448,7 +457,8 @@ def described(thing: Fixed) -> str:
             )
             return f"<Variable {domain(thing, False)}{': ' if size else ''}{size}>"
         case Element():  # <Element g[ann,i] of a variable: 3 servers>
-            kind, size = type(thing.base).__name__.lower(), _sizes(thing.indices)
+            kind = type(thing.base).__name__.lower()
+            size = _sizes(thing.indices)
             return f"<Element {indexed(thing, False)} of a {kind}{': ' if size else ''}{size}>"
         case Expression():  # <Expression ∑_n d[n,r]·x[n] over r>
             over = ",".join(symbols_of(thing.indices))

@@ -104,7 +104,8 @@ def sweep(
             raise ModelError(f"{one!r} is swept, and only a parameter can be")
     given = list(parameter.values()) if isinstance(parameter, Mapping) else [values]
     axes = [_steps(one, part) for one, part in zip(swept, given, strict=True)]
-    xarray, reader = imported_xarray() if grid else None, _reader(model, read)
+    xarray = imported_xarray() if grid else None
+    reader = _reader(model, read)
     before = [one.stored for one in swept]
     rows = []
     last = (-1,) * len(swept)
@@ -122,7 +123,8 @@ def sweep(
     columns = None if rows else ["objective", "status"]
     if xarray is None:
         return pd.DataFrame(rows, index=axes[0][1], columns=columns)
-    frame, shape = pd.DataFrame(rows, columns=columns), [len(steps) for steps, _ in axes]
+    frame = pd.DataFrame(rows, columns=columns)
+    shape = [len(steps) for steps, _ in axes]
     names = [one.name for one in swept]
     arrays = {name: (names, frame[name].to_numpy().reshape(shape)) for name in frame}
     return xarray.Dataset(
@@ -176,7 +178,8 @@ class ModelSession:
     def close(self) -> None:
         """Let go of what the solver keeps; it cannot be used any more."""
         with self._lock:
-            self._open, self._session = False, None
+            self._open = False
+            self._session = None
 
     def __enter__(self) -> ModelSession:
         return self
@@ -202,7 +205,8 @@ class ModelSession:
 
     def _loaded(self, program: Program) -> Session:
         """Return a new session that starts from the last basis, by block and label, or with integers the last point."""
-        last, options = self.last, self._options
+        last = self.last
+        options = self._options
         known = last is not None and (last.x if program.is_mip else last.basis) is not None
         if known and Capability.WARM_START in self._chosen.capabilities:
             options = replace(options, start=last)
@@ -221,7 +225,8 @@ def move(session: Session, program: Program) -> bool:
         return False
     changes: dict[str, Any] = {}
     for what, kind in (("rows", "row"), ("columns", "col")):
-        low, high = getattr(program, f"{kind}_lower"), getattr(program, f"{kind}_upper")
+        low = getattr(program, f"{kind}_lower")
+        high = getattr(program, f"{kind}_upper")
         at = np.flatnonzero(
             (low != getattr(old, f"{kind}_lower")) | (high != getattr(old, f"{kind}_upper"))
         )

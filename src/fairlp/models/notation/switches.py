@@ -47,7 +47,10 @@ class Conditional(Relation):
         self, relation: Relation, condition: Expression, active: int, big_m: Expression | None
     ) -> None:
         super().__init__(relation.left, relation.comparison, relation.right)
-        self.relation, self.condition, self.active, self.big_m = relation, condition, active, big_m
+        self.relation = relation
+        self.condition = condition
+        self.active = active
+        self.big_m = big_m
         self.__dict__["indices"] = union(relation.indices, condition.indices)
 
     @property
@@ -117,7 +120,8 @@ def implied(
         raise ModelError(
             f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {relation!r}"
         )
-    left, kind = relation.left, relation.comparison
+    left = relation.left
+    kind = relation.comparison
     high, low = relation.ends[::-1] if isinstance(relation, Range) else (relation.right,) * 2
     ends = {"<=": high if kind != ">=" else None, ">=": low if kind != "<=" else None}
     most = None if big_m is None else as_expression(big_m, left)
@@ -190,7 +194,8 @@ def interpolated(
         positions = where.positions[:, None] * count + np.arange(count)
         there = Subset("", (*formula.indices, point), positions.reshape(-1))
     with parts_of(model, "variable", name):
-        low, high = height.values.min(axis=-1), height.values.max(axis=-1)
+        low = height.values.min(axis=-1)
+        high = height.values.max(axis=-1)
         y = model.variable(
             name,
             *formula.indices,

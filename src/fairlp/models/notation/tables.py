@@ -70,7 +70,10 @@ class Subset(Fixed):
 
     def __init__(self, name: str, indices: Indices, positions: np.ndarray, doc: str = "") -> None:
         positions.setflags(write=False)
-        self.name, self.indices, self.positions, self.doc = name, indices, positions, doc
+        self.name = name
+        self.indices = indices
+        self.positions = positions
+        self.doc = doc
 
     @property
     def full_size(self) -> int:
@@ -122,14 +125,12 @@ class Constraint(Fixed):
         doc: str = "",
         model: Editable | None = None,
     ) -> None:
-        self.name, self.relation, self.over, self.where, self.doc, self.model = (
-            name,
-            relation,
-            over,
-            where,
-            doc,
-            model,
-        )
+        self.name = name
+        self.relation = relation
+        self.over = over
+        self.where = where
+        self.doc = doc
+        self.model = model
 
     @property
     def positions(self) -> np.ndarray | None:
@@ -322,7 +323,8 @@ def bounds(
     low = _bound(name, "lower bound", lower, -np.inf, over, positions)
     high = _bound(name, "upper bound", upper, np.inf, over, positions)
     if binary:
-        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        low = np.maximum(low, 0.0)
+        high = np.minimum(high, 1.0)
     require_ordered(name, low, high, over, positions)
     low.setflags(write=False)
     high.setflags(write=False)
@@ -362,7 +364,8 @@ def _bound(
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
     found = flat if positions is None or array.ndim == 0 else flat[positions]
     for k in np.flatnonzero(np.isnan(found) | (found == -default))[:1].tolist():
-        which, wrong = _element(name, over, positions, k), "NaN" if np.isnan(found[k]) else found[k]
+        which = _element(name, over, positions, k)
+        wrong = "NaN" if np.isnan(found[k]) else found[k]
         expected = "a number" if np.isnan(default) else "a number or None"
         raise ModelError(f"variable {which}: the {what} is {wrong}; expected {expected}")
     return found
@@ -384,7 +387,8 @@ class Tables:
     source: str
 
     def __init__(self, name: str, source: str = "", indices: Indices = ()) -> None:
-        self.name, self.source = name, source
+        self.name = name
+        self.source = source
         self._indices: Indices = tuple(indices)
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
@@ -664,7 +668,8 @@ def _outside(model: Declarations, found: Any, parts: list[tuple[str, str]]) -> l
 
 
 #: Rows of the variable that stands for an absolute value: name of the variable and this.
-_ABOVE, _BELOW = "_above", "_below"
+_ABOVE = "_above"
+_BELOW = "_below"
 
 
 def with_absolutes(model: Declarations, objective: Expression) -> Expression:
@@ -758,14 +763,16 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     made._definitions.update(
         {name: mapped(node, leaves) for name, node in model.definitions.items()}
     )
-    made._sense, made._levels = model.sense, model._levels
+    made._sense = model.sense
+    made._levels = model._levels
     made._objective = None if model.objective is None else mapped(model.objective, leaves)
     made._owners.update(model._owners)
     made._absolutes.update(
         {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}
     )
     if not relaxed:
-        made._program, made._stale = model._program, set(model._stale)
+        made._program = model._program
+        made._stale = set(model._stale)
     return made
 
 
@@ -781,7 +788,8 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
             f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or "
             "subset"
         )
-    kind, own = type(found).__name__.lower(), str(found.name)
+    kind = type(found).__name__.lower()
+    own = str(found.name)
     if model._table(kind).get(own) is found:
         return kind, own, found
     raise ModelError(

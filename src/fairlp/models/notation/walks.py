@@ -77,7 +77,8 @@ def rebuilt(node: Expression, change: Callable[[Expression], Expression | None])
             same = all(new is old for (_, new), old in zip(parts, children(node), strict=True))
             return node if same else Add(*parts)
         case Product() | Quotient():
-            left, right = rebuilt(node.left, change), rebuilt(node.right, change)
+            left = rebuilt(node.left, change)
+            right = rebuilt(node.right, change)
             return node if left is node.left and right is node.right else type(node)(left, right)
         case SumOver():
             return SumOver(rebuilt(node.body, change), node.over)

@@ -300,7 +300,8 @@ def certify(
         return Certificate(np.inf, np.inf)
     magnitude = abs(program.A)
     rhs = finite_size(program.row_lower, program.row_upper)
-    activity, size = program.A @ x, np.maximum(magnitude @ abs(x), rhs)
+    activity = program.A @ x
+    size = np.maximum(magnitude @ abs(x), rhs)
     whole = program.integrality > 0
     point = (
         _primal_residual(program, x, activity, size),
@@ -309,7 +310,8 @@ def certify(
     if row_duals is None and bound is None:
         return Certificate(*point)
     sign = 1.0 if program.sense == "min" else -1.0
-    cost, size_of_cost = program.c, abs(program.c)
+    cost = program.c
+    size_of_cost = abs(program.c)
     if program.logs is not None:
         slope = program.logs.slopes(program.logs.arguments(x))
         cost = cost + program.logs.A.T @ slope
@@ -335,7 +337,8 @@ def certify(
         # a dual matters by what it is worth at the row's size
         float((wrong * size).max(initial=0.0) / total) if total > 0 else 0.0,
     )
-    primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
+    primal_value = float(sign * cost @ x)
+    dual_value = float(row_part.sum() + column_part.sum())
     slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
     complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
     ends = np.maximum(finite_size(program.col_lower, program.col_upper), abs(x))
@@ -375,10 +378,12 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     reduced = sign * program.c - program.A.T @ y
     counts = 2.0 + np.diff(program.A.indptr)
     noise = np.finfo(float).eps * counts * (abs(program.c) + abs(program.A).T @ abs(y))
-    low, high = program.col_lower, program.col_upper
+    low = program.col_lower
+    high = program.col_upper
     if np.isinf(low).any() or np.isinf(high).any():
         reach = implied_reach(program)
-        low, high = np.maximum(low, -reach), np.minimum(high, reach)
+        low = np.maximum(low, -reach)
+        high = np.minimum(high, reach)
     nothing = abs(reduced) <= noise
     end = np.where(nothing, 0.0, np.where(reduced > 0, low, high))
     # a reduced cost that is nothing but rounding, of a column that nothing bounds, counts as 0
@@ -416,7 +421,8 @@ def _rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
     continuous = program.A.copy()
     continuous.data = continuous.data * ~np.repeat(whole, np.diff(continuous.indptr))
     continuous.eliminate_zeros()
-    activity, size = program.A @ fixed, finite_size(program.row_lower, program.row_upper)
+    activity = program.A @ fixed
+    size = finite_size(program.row_lower, program.row_upper)
     noise = ROUNDING * (abs(program.A) @ abs(fixed) + size)
     return program.replace(
         A=continuous,
@@ -443,7 +449,8 @@ def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without
     numbers.
     """
-    largest, smallest = largest_of(sizes, line, lines), smallest_of(sizes, line, lines)
+    largest = largest_of(sizes, line, lines)
+    smallest = smallest_of(sizes, line, lines)
     return np.where(largest > 0, np.clip(1.0, smallest, largest), 1.0)
 
 
@@ -476,7 +483,8 @@ def _primal_residual(
         whole = program.integrality > 0
         x = np.where(whole, np.round(x), x)
         program = _rows_at_integers(program, np.where(whole, x, 0.0))
-        activity, size = program.A @ x, abs(program.A) @ abs(x)
+        activity = program.A @ x
+        size = abs(program.A) @ abs(x)
         only_integers = np.bincount(program.A.indices, minlength=program.n_rows) == 0
         size = np.where(only_integers, _row_units(original), size)
 
@@ -549,7 +557,8 @@ def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
     if program.logs is not None or not np.isfinite(direction).all():
         return False
     sign = 1.0 if program.sense == "min" else -1.0
-    steps, terms = program.A @ direction, abs(program.A) @ abs(direction)
+    steps = program.A @ direction
+    terms = abs(program.A) @ abs(direction)
     stays = all(
         (sides * step <= SOLVER_TIGHTEST * size)[np.isfinite(bound)].all()
         for step, size, lower, upper in (
@@ -576,7 +585,8 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
             multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper
         )
     # a bound that is not there makes them +∞ and −∞, which prove nothing
-    most, least = most[price != 0], least[multipliers != 0]
+    most = most[price != 0]
+    least = least[multipliers != 0]
     size = float(abs(most).sum() + abs(least).sum())
     return bool(least.sum() - most.sum() > VERIFIED * size)
 
@@ -613,11 +623,9 @@ def reach_of(program: Program) -> np.ndarray:
     0 where nothing says so; 1 where nothing in its rows has a size either, so that there is no
     other unit.
     """
-    A, lower, upper = (
-        program.A,
-        program.row_lower[program.A.indices],
-        program.row_upper[program.A.indices],
-    )
+    A = program.A
+    lower = program.row_lower[program.A.indices]
+    upper = program.row_upper[program.A.indices]
     # the side that an entry runs into: it makes the measure of rounding independent of the units of
     # rows and columns
     by_rows = _tightest(A, np.where(A.data > 0, upper, lower))
@@ -658,9 +666,11 @@ def implied_reach(program: Program) -> np.ndarray:
     """
     A = program.A
     used = A.data != 0
-    row, a = A.indices[used], A.data[used]
+    row = A.indices[used]
+    a = A.data[used]
     column = np.repeat(np.arange(program.n_columns), np.diff(A.indptr))[used]
-    low, high = program.col_lower.copy(), program.col_upper.copy()
+    low = program.col_lower.copy()
+    high = program.col_upper.copy()
     for _ in range(_REACH_PASSES):
         before = np.isinf(low).sum() + np.isinf(high).sum()
         with np.errstate(over="ignore"):
@@ -669,7 +679,8 @@ def implied_reach(program: Program) -> np.ndarray:
                 a * np.where(a > 0, high[column], low[column]),
             )
             least, most = (_sum_of_others(end, row, program.n_rows) for end in ends)
-            below, above = (program.row_upper[row] - least) / a, (program.row_lower[row] - most) / a
+            below = (program.row_upper[row] - least) / a
+            above = (program.row_lower[row] - most) / a
         np.minimum.at(high, column, np.where(a > 0, below, above))
         np.maximum.at(low, column, np.where(a > 0, above, below))
         if np.isinf(low).sum() + np.isinf(high).sum() == before:
@@ -688,7 +699,8 @@ def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray
     """Return for each entry the sum of the other entries of its row, infinite where one of them is."""
     endless = np.isinf(values)
     finite = np.where(endless, 0.0, values)
-    sums, counts = np.bincount(row, finite, rows), np.bincount(row, endless, rows)
+    sums = np.bincount(row, finite, rows)
+    counts = np.bincount(row, endless, rows)
     worst = values[endless][0] if endless.any() else 0.0  # all ends of one side are of one sign
     return np.asarray(np.where(counts[row] > endless, worst, sums[row] - finite))
 

@@ -42,7 +42,8 @@ def prove(solution: Solution) -> BasisProof:
     SolverNotAvailableError
         Without python-flint.
     """
-    program, basis = solution.program, solution.basis
+    program = solution.program
+    basis = solution.basis
     if program.logs is not None or program.is_mip:
         raise UnsupportedError(
             f"{program.name!r} is no linear program; only those have a basis to prove optimal"
@@ -69,13 +70,16 @@ def prove(solution: Solution) -> BasisProof:
 
 def _problem(solution: Solution, proof: BasisProof) -> str:
     """Return why a solution's own point is not the optimum that is proved, to within rounding; empty where it is."""
-    program, x, optimum = solution.program, solution.require_point(), float(proof.objective or 0)
+    program = solution.program
+    x = solution.require_point()
+    optimum = float(proof.objective or 0)
     with_exact_duals = certify(program, x, np.array(proof.row_duals, dtype=float))
     if not with_exact_duals.is_optimal:
         return f"not optimal, by the duals of the optimum {optimum:.17g}: {with_exact_duals}"
     # rows that differ by rounding only have duals so large that anything is little beside them
     value = program.objective_value(x)
-    cost, size = abs(program.c), np.maximum(abs(x), abs(np.array(proof.x, dtype=float)))
+    cost = abs(program.c)
+    size = np.maximum(abs(x), abs(np.array(proof.x, dtype=float)))
     terms = abs(program.offset) + max(
         cost @ size, NEGLIGIBLE * cost.max(initial=0.0) * size.max(initial=0.0)
     )
@@ -144,7 +148,8 @@ class ExactBasis:
             if not rise and not (high is not None and value > high):
                 continue
             slopes = self.slopes(leaving)
-            best, entering = None, None
+            best = None
+            entering = None
             for thing, slope in slopes.items():
                 if slope == 0:
                     continue
@@ -152,7 +157,8 @@ class ExactBasis:
                 if (up and (slope > 0) == rise) or (down and (slope < 0) == rise):
                     ratio = abs(self.cost(thing) / slope)
                     if best is None or ratio < best:
-                        best, entering = ratio, thing
+                        best = ratio
+                        entering = thing
             if entering is None:
                 return False
             step = self.cost(entering) / slopes[entering]
@@ -192,7 +198,9 @@ class ExactBasis:
                     continue
                 length = (bound - self.at.value(thing)) / rate
                 if best is None or length < best:
-                    best, leaving, at = length, thing, LOWER if rate < 0 else UPPER
+                    best = length
+                    leaving = thing
+                    at = LOWER if rate < 0 else UPPER
             if best is None:
                 return False
             if leaving is None:  # to its own other bound
@@ -204,7 +212,8 @@ class ExactBasis:
 
     def slopes(self, leaving: Thing) -> dict[Thing, Any]:
         """Return how fast a basic thing moves with each nonbasic one."""
-        flint, exact = self.at.exact.flint, self.at.exact
+        flint = self.at.exact.flint
+        exact = self.at.exact
         size = len(self.at.position)
         unit = flint.fmpq_mat(size, 1)
         own: dict[int, Any] = {}
@@ -229,7 +238,8 @@ class ExactBasis:
 
     def moves(self, entering: Thing) -> tuple[dict[Thing, Any], dict[Thing, Any]]:
         """Return how fast basic columns and inactive rows move when the entering thing rises."""
-        flint, exact = self.at.exact.flint, self.at.exact
+        flint = self.at.exact.flint
+        exact = self.at.exact
         size = len(self.at.position)
         right = flint.fmpq_mat(size, 1)
         if entering[0] == "row":
@@ -253,7 +263,8 @@ class ExactBasis:
 
     def _set(self, statuses: dict[Thing, int]) -> None:
         """Go to where these things have these statuses."""
-        columns, rows = list(self.at.columns), list(self.at.rows)
+        columns = list(self.at.columns)
+        rows = list(self.at.rows)
         for (kind, k), status in statuses.items():
             (columns if kind == "column" else rows)[k] = status
         self.at = Vertex(self.at.exact, columns, rows)
@@ -262,7 +273,10 @@ class ExactBasis:
 #: (row, column) → an entry of the matrix that is no float.
 Entries = Mapping[tuple[int, int], Fraction]
 #: Statuses of columns and rows, in HiGHS's numbers.
-LOWER, BASIC, UPPER, FREE = 0, 1, 2, 3
+LOWER = 0
+BASIC = 1
+UPPER = 2
+FREE = 3
 
 
 @dataclass(frozen=True)
@@ -313,7 +327,8 @@ def prove_basis(
         (row, column) → exact entry of the matrix, where it is not the program's float.
     """
     exact = Exact(program, lower, entries)
-    basic, active = columns.count(BASIC), len(rows) - rows.count(BASIC)
+    basic = columns.count(BASIC)
+    active = len(rows) - rows.count(BASIC)
     if basic != active:
         return BasisProof(False, f"no basis: {basic} basic columns for {active} active rows")
     if any(status != BASIC and exact.row_at(i, status) is None for i, status in enumerate(rows)):
@@ -363,7 +378,8 @@ class Exact:
         self.zero = self.flint.fmpq(0)
         self.sign = self.flint.fmpq(1 if program.sense == "min" else -1)
         self.offset = self._of(program.offset)
-        self.given, self.entries = lower, entries or {}
+        self.given = lower
+        self.entries = entries or {}
         self.A = program.A.tocsc()
 
     def _of(self, value: float) -> Any:
@@ -372,7 +388,8 @@ class Exact:
 
     def column(self, j: int) -> list[tuple[int, Any]]:
         """Return the entries of a column."""
-        begin, end = self.A.indptr[j], self.A.indptr[j + 1]
+        begin = self.A.indptr[j]
+        end = self.A.indptr[j + 1]
         stored = zip(
             self.A.indices[begin:end].tolist(), self.A.data[begin:end].tolist(), strict=True
         )
@@ -406,12 +423,14 @@ class Exact:
 
     def row_at(self, i: int, status: int) -> Any:
         """Return the side at which a row is active."""
-        lower, upper = self.row_lower(i), self.row_upper(i)
+        lower = self.row_lower(i)
+        upper = self.row_upper(i)
         return upper if status == UPPER or lower is None else lower
 
     def column_bounds(self, j: int) -> tuple[Any, Any]:
         """Return lower and upper bound of a column, None for none."""
-        lower, upper = self.program.col_lower[j], self.program.col_upper[j]
+        lower = self.program.col_lower[j]
+        upper = self.program.col_upper[j]
         return (self._of(lower) if np.isfinite(lower) else None), (
             self._of(upper) if np.isfinite(upper) else None
         )
@@ -452,7 +471,9 @@ class Vertex:
     """
 
     def __init__(self, exact: Exact, columns: Sequence[int], rows: Sequence[int]) -> None:
-        self.exact, self.columns, self.rows = exact, list(columns), list(rows)
+        self.exact = exact
+        self.columns = list(columns)
+        self.rows = list(rows)
         flint = exact.flint
         self.position = {
             j: k for k, j in enumerate(j for j, status in enumerate(columns) if status == BASIC)
@@ -534,7 +555,8 @@ class Vertex:
         columns = (("column", j) for j in range(len(self.columns)))
         rows = (("row", i) for i in range(len(self.rows)))
         for thing in (*columns, *rows):
-            (low, high), value = self.bounds(thing), self.value(thing)
+            low, high = self.bounds(thing)
+            value = self.value(thing)
             if (low is not None and value < low) or (high is not None and value > high):
                 return (
                     f"not feasible: {self._name(thing)} is out of its bounds, by rounding or more"

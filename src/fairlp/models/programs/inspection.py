@@ -131,11 +131,10 @@ def _unique(names: list[str]) -> pd.Index[Any]:
 
 def _numbers(program: Program, rows: pd.Index[Any], columns: pd.Index[Any]) -> pd.Series[Any]:
     """Return the numbers of a program by part, row and column, as far as these rows and columns go."""
-    row, column = (
-        np.array([*program.row_names, ""], object),
-        np.array([*program.column_names, ""], object),
-    )
-    every, each = np.arange(program.n_rows), np.arange(program.n_columns)
+    row = np.array([*program.row_names, ""], object)
+    column = np.array([*program.column_names, ""], object)
+    every = np.arange(program.n_rows)
+    each = np.arange(program.n_columns)
     parts = [
         (
             "coefficient",

@@ -55,7 +55,8 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 
 Sense = Literal["min", "max"]
-CONTINUOUS, INTEGER = 0, 1
+CONTINUOUS = 0
+INTEGER = 1
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,8 @@ class Block:
         for at, length in zip(places, other.shape, strict=True):
             place = place * length + at
         if other.positions is not None:
-            flat, place = place, np.searchsorted(other.positions, place)
+            flat = place
+            place = np.searchsorted(other.positions, place)
             there &= np.append(other.positions, -1)[np.where(there, place, -1)] == flat
         found[there] = values[other.start + place[there]]
         return found
@@ -216,7 +218,8 @@ class Block:
             [labels for _, labels in self.axes], names=symbols
         )
         known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
-        known, named = known.to_flat_index(), given.index.to_flat_index()
+        known = known.to_flat_index()
+        named = given.index.to_flat_index()
         if known.has_duplicates:
             raise ModelError(
                 f"{self.name!r} has a label of two elements; values by label do not say which is "

@@ -72,7 +72,8 @@ def _with_basis(solution: Solution) -> Solution:
     """Return the answer with a basis of its own point; raise where that is no vertex."""
     from .backends import at_point
 
-    program, x = solution.program, solution.require_point()
+    program = solution.program
+    x = solution.require_point()
     vertex = at_point(program, x)
     size = np.maximum(reach_of(program), abs(x))
     size = np.maximum(size, NEGLIGIBLE * size.max(initial=0.0))
@@ -91,8 +92,10 @@ class _FloatBasis:
     def __init__(self, program: Program, columns: np.ndarray, rows: np.ndarray) -> None:
         from scipy.sparse.linalg import splu
 
-        self.program, self.sign = program, 1.0 if program.sense == "min" else -1.0
-        self.basic, self.active = columns == BASIC, rows != BASIC
+        self.program = program
+        self.sign = 1.0 if program.sense == "min" else -1.0
+        self.basic = columns == BASIC
+        self.active = rows != BASIC
         A = program.A.tocsr()
         of_active = A[self.active].tocsc()
         self.of_inactive = A[~self.active].tocsc()[:, self.basic]
@@ -132,7 +135,9 @@ class _FloatBasis:
 
     def of_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return right-hand sides, how far they may fall and rise, and the duals."""
-        program, basic, active = self.program, self.basic, self.active
+        program = self.program
+        basic = self.basic
+        active = self.active
         activity = program.A @ self.x
         values = np.concatenate([self.x[basic], activity[~active]])
         lower = np.concatenate([program.col_lower[basic], program.row_lower[~active]])
@@ -156,9 +161,12 @@ class _FloatBasis:
 
     def of_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return costs, how far they may fall and rise, and the reduced costs."""
-        nonbasic, size = ~self.basic, len(self.costs)
-        low, high = np.full(size, -np.inf), np.full(size, np.inf)
-        least, most = self.costs - self.reduced, self.costs - self.reduced
+        nonbasic = ~self.basic
+        size = len(self.costs)
+        low = np.full(size, -np.inf)
+        high = np.full(size, np.inf)
+        least = self.costs - self.reduced
+        most = self.costs - self.reduced
         low = np.where(nonbasic & np.isin(self.column_side, (LOWER, FREE)), least, low)
         high = np.where(nonbasic & np.isin(self.column_side, (UPPER, FREE)), most, high)
         values = np.concatenate([self.reduced[nonbasic], self.y[self.active]])
@@ -198,8 +206,10 @@ def _of_inactive(program: Program, activity: np.ndarray) -> Ranges:
 
     That of an equality may not move: the rows that are active fix it.
     """
-    below, above = activity - program.row_lower, program.row_upper - activity
-    upper, fixed = above <= below, program.row_lower == program.row_upper
+    below = activity - program.row_lower
+    above = program.row_upper - activity
+    upper = above <= below
+    fixed = program.row_lower == program.row_upper
     side = np.where(upper, program.row_upper, program.row_lower)
     low = np.where(fixed | (upper & np.isfinite(side)), activity, -np.inf)
     return side, low, np.where(upper & ~fixed, np.inf, activity)
@@ -212,14 +222,13 @@ def _steps(
     rates = np.where(
         abs(rates) <= SOLVER_TIGHTEST * abs(rates).max(axis=0, initial=0.0), 0.0, rates
     )
-    falls, rises = (
-        np.minimum(lower - values, 0.0)[:, None],
-        np.maximum(upper - values, 0.0)[:, None],
-    )
+    falls = np.minimum(lower - values, 0.0)[:, None]
+    rises = np.maximum(upper - values, 0.0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(rates > 0, rises, falls) / rates
         down = np.where(rates > 0, falls, rises) / rates
-    up, down = np.where(rates == 0, np.inf, up), np.where(rates == 0, -np.inf, down)
+    up = np.where(rates == 0, np.inf, up)
+    down = np.where(rates == 0, -np.inf, down)
     return down.max(axis=0, initial=-np.inf), up.min(axis=0, initial=np.inf)
 
 
@@ -239,10 +248,12 @@ def _exact_steps(moves: Iterable[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any]:
 
 
 def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    basis, program = ExactBasis(at), at.exact.program
+    basis = ExactBasis(at)
+    program = at.exact.program
     found = []
     for i, value in enumerate(at.activity):
-        low, high = at.exact.row_lower(i), at.exact.row_upper(i)
+        low = at.exact.row_lower(i)
+        high = at.exact.row_upper(i)
         dual = at.exact.sign * at.reduced.get(("row", i), at.exact.zero)
         if i in at.place:
             side = at.exact.row_at(i, at.rows[i])
@@ -258,10 +269,12 @@ def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
             )
             ends = [fraction(side) + step for step in _exact_steps(moves)]
         elif low is None and high is None:
-            side, ends = None, [-np.inf, np.inf]
+            side = None
+            ends = [-np.inf, np.inf]
         else:
             upper = low is None or (high is not None and high - value <= value - low)
-            side, at_value = high if upper else low, fraction(value)
+            side = high if upper else low
+            at_value = fraction(value)
             ends = [
                 at_value if upper or low == high else -np.inf,
                 at_value if low == high or not upper else np.inf,
@@ -271,7 +284,9 @@ def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
 
 
 def _exact_columns(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    basis, program, zero = ExactBasis(at), at.exact.program, at.exact.zero
+    basis = ExactBasis(at)
+    program = at.exact.program
+    zero = at.exact.zero
     found = []
 
     def signs(thing: Any) -> tuple[Any, Any]:
@@ -279,7 +294,8 @@ def _exact_columns(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
         return (zero if up else None), (zero if down else None)
 
     for j in range(program.n_columns):
-        cost, reduced = at.exact.cost(j), at.reduced.get(("column", j), zero)
+        cost = at.exact.cost(j)
+        reduced = at.reduced.get(("column", j), zero)
         if j in at.position:
             rates = basis.slopes(("column", j)).items()
             moves = [(at.reduced[one], *signs(one), rate) for one, rate in rates]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 # Dataset.
 
 #: Rows and columns of a table that are shown; the rest is told by an ellipsis.
-_MOST_ROWS, _MOST_COLUMNS = 20, 12
+_MOST_ROWS = 20
+_MOST_COLUMNS = 12
 
 
 def html_of(solution: Solution) -> str:
@@ -532,7 +533,8 @@ class Solution:
                x   B 2.000000           0.0    0.0    inf
                t NaN 0.666667           0.0    0.0    inf
         """
-        program, x = self.program, self.require_point()
+        program = self.program
+        x = self.require_point()
         columns = of == "variables"
         if not columns and of != "constraints":
             raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
@@ -728,7 +730,8 @@ class Solution:
         from .backends import solve
         from .certificate import Proof, dual_bound
 
-        found, program = self.verify(), self.program
+        found = self.verify()
+        program = self.program
         relaxed = solve(program.relaxed(), "highs", Options())
         words = f"{'feasible' if found.is_feasible else 'not feasible'}: {found}"
         if relaxed.row_duals is None or program.logs is not None:
@@ -793,13 +796,15 @@ class Solution:
         """
         if self.x is None:
             return self
-        certificate, answer = self.verify(), self
+        certificate = self.verify()
+        answer = self
         if self.program.is_mip and not certificate.is_feasible:
             answer = self._at_whole_numbers()
             if answer.x is None:
                 return answer
             certificate = answer.verify()
-        feasible, optimal = certificate.is_feasible, answer.status.is_optimal
+        feasible = certificate.is_feasible
+        optimal = answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
             words = f"{answer.status.message}; optimal by the solver's word"
             return replace(answer, status=replace(answer.status, message=words))

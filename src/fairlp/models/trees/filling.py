@@ -180,7 +180,8 @@ class Rows:
         cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues
     ) -> Rows:
         """Return the rows of a pool's resources, of which tasks take their needs, and of the queues' caps."""
-        use, room = [sparse.csr_array(needs.T)], [pool]
+        use = [sparse.csr_array(needs.T)]
+        room = [pool]
         for r in range(len(pool)):
             capped = np.flatnonzero(queues.capped[:, r])
             if capped.size:
@@ -310,7 +311,8 @@ def fill_at_constant_rates(
     left = capacity.astype(float)
     active = order
     while active.size:
-        need, at = consumption[active], cap[active]
+        need = consumption[active]
+        at = cap[active]
         saturation = _saturation_levels(need, at, left)
         level = saturation.min()
         if np.isinf(level):
@@ -343,7 +345,8 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
         (used < left).sum(axis=0),
         np.arange(need.shape[1]),
     )  # caps passed before saturation, of each resource
-    pace, free = growing[passed], np.maximum(left - at_cap[passed], 0.0)
+    pace = growing[passed]
+    free = np.maximum(left - at_cap[passed], 0.0)
     return np.asarray(np.divide(free, pace, out=np.full(len(pace), np.inf), where=pace > 0))
 
 
@@ -371,7 +374,8 @@ def floors(instance: Instance) -> np.ndarray:
         who = np.flatnonzero(below & able & ~((instance.demands > 0) & (pool == 0)).any(axis=1))
         if not who.size:
             continue
-        demands, tree = instance.demands[who], queues.select(who)
+        demands = instance.demands[who]
+        tree = queues.select(who)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(demands > 0, demands / pool, 0.0)
         share /= share.max(axis=1, keepdims=True)

@@ -44,8 +44,11 @@ class QuotaTree:
     """
 
     def __init__(self, instance: Instance, lanes: Lanes) -> None:
-        queues, quotas = instance.tree, instance.quotas
-        self.instance, self.lanes, self.count = instance, lanes, len(queues)
+        queues = instance.tree
+        quotas = instance.quotas
+        self.instance = instance
+        self.lanes = lanes
+        self.count = len(queues)
         self.parents = np.concatenate([queues.parents, queues.of])
         self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
         self.weights = np.concatenate([queues.weights, instance.user_weights])
@@ -58,10 +61,8 @@ class QuotaTree:
         users = np.zeros((len(queues.of), len(self.sums)))
         nominal, borrowing, lending = quotas.amounts
         self.owned = np.vstack([np.nan_to_num(nominal), users])
-        borrowing, lending = (
-            np.vstack([borrowing, users + np.inf]),
-            np.vstack([lending, users + np.inf]),
-        )
+        borrowing = np.vstack([borrowing, users + np.inf])
+        lending = np.vstack([lending, users + np.inf])
         self.kept = np.zeros(self.owned.shape)
         for nodes in reversed(self.levels):
             self.kept[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
@@ -144,8 +145,10 @@ class _Stage:
         )
         self.key = self.most / self.weights
         self.top = parts >= (self.most * (1 - AGREEMENT))[:, None]
-        self.growth, self.least = np.zeros(parts.shape), np.full(len(parts), np.inf)
-        self.turns, self.lifts = np.zeros(len(parts), dtype=bool), np.ones(len(parts), dtype=bool)
+        self.growth = np.zeros(parts.shape)
+        self.least = np.full(len(parts), np.inf)
+        self.turns = np.zeros(len(parts), dtype=bool)
+        self.lifts = np.ones(len(parts), dtype=bool)
 
     def slope(self, nodes: np.ndarray) -> np.ndarray:
         """Return how fast what nodes are compared by grows."""
@@ -189,13 +192,17 @@ class _Moves:
     """
 
     def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
-        self.tree, self.used, self.stages = tree, used, stages
+        self.tree = tree
+        self.used = used
+        self.stages = stages
         self.over, self.out = (used >= bound * (1 - AGREEMENT) for bound in (tree.owned, tree.kept))
-        self.speed, self.pace = np.zeros(len(used)), np.zeros(len(used))
+        self.speed = np.zeros(len(used))
+        self.pace = np.zeros(len(used))
 
     def climb(self, way: np.ndarray, whole: np.ndarray) -> None:
         """Find the directions of queues and the speeds of all nodes, given the directions of users that rise."""
-        tree, self.way = self.tree, way
+        tree = self.tree
+        self.way = way
         borrowed, taken = self.stages
         taken.growth = whole
         for nodes in reversed(tree.levels):
@@ -250,7 +257,8 @@ class QuotaSegment(RateSegment):
             & ~small.tree.barred(small.demands)
         )
         nothing = np.zeros(len(able))
-        rates, tree = constant(nothing), QuotaTree(instance, lanes)
+        rates = constant(nothing)
+        tree = QuotaTree(instance, lanes)
         return cls(
             rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree
         )._renewed()
@@ -283,13 +291,15 @@ class QuotaSegment(RateSegment):
 
     def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
         """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
-        user, done = self.tree.lanes.user, self.satisfied | stops
+        user = self.tree.lanes.user
+        done = self.satisfied | stops
         full = np.bincount(user, weights=stops & self.full(t))[user] > 0
         return replace(self, has=self.asked(t), satisfied=done | full)._renewed()
 
     def _renewed(self) -> QuotaSegment:
         """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
-        tree, user = self.tree, self.tree.lanes.user
+        tree = self.tree
+        user = self.tree.lanes.user
         used, owned = (amounts[tree.owner] for amounts in (tree.usage(self.has), tree.owned))
         beyond = ((used >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
         left = np.flatnonzero(~self.satisfied)

@@ -112,14 +112,17 @@ class Rates:
         self.satisfied = 1 - (
             Fraction(AGREEMENT) if self.exact else AGREEMENT
         )  # part of its limit that a leaf has
-        self.of, self.parents, depths = queues.of, queues.parents, queues.depths
+        self.of = queues.of
+        self.parents = queues.parents
+        depths = queues.depths
         self.own = rational(queues.weights) if self.exact else queues.weights
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
         self.sums = [
             _sums(at, len(depths))
             for at in (self.of, *(self.parents[rows] for rows in self.levels))
         ]
-        self.weighted, self.alone = share * weights[:, None], weights * gamma
+        self.weighted = share * weights[:, None]
+        self.alone = weights * gamma
         self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
         self.origin = TreePoint(
             self._zeros(len(depths)), self._zeros((len(depths), share.shape[1]))
@@ -151,9 +154,11 @@ class Rates:
         reached = self.own * point.level[self.parents]
         waits = reached < largest * (1 - self.slack)
         waits[0] = False
-        alive, stands = np.zeros(len(waits), dtype=bool), np.zeros(len(waits), dtype=bool)
+        alive = np.zeros(len(waits), dtype=bool)
+        stands = np.zeros(len(waits), dtype=bool)
         alive[self.of[active]] = True
-        total, factor = self._sum(0, self.weighted * active[:, None]), self._zeros(len(waits)) + 1
+        total = self._sum(0, self.weighted * active[:, None])
+        factor = self._zeros(len(waits)) + 1
         for depth, rows in self._upward():
             up = self.parents[rows]
             growth = np.where(most[rows], total[rows], 0).max(axis=1)
@@ -171,7 +176,8 @@ class Rates:
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
         rate = np.where(active & ~stands[self.of], factor[self.of] * self.alone, 0)
-        level, taken = np.where(stands, 0, factor), total * factor[:, None]
+        level = np.where(stands, 0, factor)
+        taken = total * factor[:, None]
         faster = taken - np.where(most, taken, 0).max(axis=1)[:, None]
         faster[0] = 0
         climb = self.own * level[self.parents]
@@ -248,7 +254,8 @@ class ExactTree:
     def __init__(
         self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]
     ) -> None:
-        queues, weights = instance.tree, [number(w) for w in instance.user_weights.tolist()]
+        queues = instance.tree
+        weights = [number(w) for w in instance.user_weights.tolist()]
         shares = exact_shares(instance, number)
         self.parents, self.of = queues.parents.tolist(), queues.of.tolist()
         self.own = [number(w) for w in queues.weights.tolist()]
@@ -268,7 +275,8 @@ class ExactTree:
 
     def leave(self, n: int) -> None:
         """Take an active user out of the tree."""
-        at, change = self.of[n], [-amount for amount in self.vector[n]]
+        at = self.of[n]
+        change = [-amount for amount in self.vector[n]]
         while at:
             before = self._given(at)
             self._add(at, change)

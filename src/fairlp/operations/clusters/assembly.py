@@ -78,7 +78,8 @@ class Snapshot:
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __repr__(self) -> str:
-        running, waiting = self.observed.tasks_array.sum(), self.waiting["tasks"].sum()
+        running = self.observed.tasks_array.sum()
+        waiting = self.waiting["tasks"].sum()
         held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
         return (
             f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, "
@@ -115,7 +116,8 @@ def queues_of(
     below : mapping
         By queue and resource, what of its guarantee and cap is in use already.
     """
-    known, used = set(resources), [row.leaf.queue for row in rows]
+    known = set(resources)
+    used = [row.leaf.queue for row in rows]
     found: dict[str, Record] = {
         here: {} for path in [*cluster.queues, *used] for here in lineage(path)
     }
@@ -578,13 +580,15 @@ def _clipped(cluster: Cluster, instance: Instance) -> Instance:
 
 def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     """Return the weighted shares of queues with quotas, and what the scheduler told of shares."""
-    instance, queues = observed.instance, observed.instance.tree
+    instance = observed.instance
+    queues = observed.instance.tree
     told = pd.DataFrame.from_dict(cluster.told, orient="index").rename_axis("queue")
     if queues.quotas is None:
         return told
     tree, used = usage_of(instance, observed.tasks_array)
     if cluster.admitted:
-        names, own = queues.quotas.names(instance.resources), np.zeros(used.shape)
+        names = queues.quotas.names(instance.resources)
+        own = np.zeros(used.shape)
         for path, amounts in cluster.admitted.items():
             own[queues.named(path)] = [amounts.get(name, 0.0) for name in names]
         used = tree.upward(own, tree.kept)

@@ -211,7 +211,8 @@ class Cluster:
     """
 
     def __init__(self, scheduler: str, units: Mapping[str, str]) -> None:
-        self.scheduler, self.units = scheduler, dict(units)
+        self.scheduler = scheduler
+        self.units = dict(units)
         self.order = tuple(units)
         self.notes = Notes()
         self.note = self.notes.add
@@ -299,7 +300,8 @@ def told_apart(labels: Iterable[str]) -> list[str]:
     """Return labels of which no two are the same: those that were there before get numbers."""
     found: dict[str, None] = {}
     for label in labels:
-        name, k = label, 1
+        name = label
+        k = 1
         while name in found:
             k += 1
             name = f"{label} #{k}"

@@ -114,7 +114,8 @@ def objects(file: Path) -> Iterator[Record]:
             yield from (_of_list(value, rest) for value in early)
             if rest and not str(rest.get("kind", "List")).endswith("List"):
                 yield rest
-            rest, early = {}, []
+            rest = {}
+            early = []
         else:
             rest[key] = value
 
@@ -163,10 +164,8 @@ class KubernetesReader:
         for given in objects(path):
             where = "an entry of items"
             try:
-                kind, version = (
-                    text_at(given, "kind"),
-                    text_at(given, "apiVersion"),
-                )
+                kind = text_at(given, "kind")
+                version = text_at(given, "apiVersion")
                 group = version.rpartition("/")[0]
                 where = f"{kind} {name_of(given)!r}"
                 take = self._kinds.get((group, kind))

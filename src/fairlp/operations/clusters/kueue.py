@@ -89,7 +89,8 @@ class _Quota(NamedTuple):
         """Return amounts by resource, over flavors; None where one has no limit."""
         found: Limits = {}
         for (resource, _), given in self.quotas.items():
-            before, own = found.get(resource, Fraction(0)), given.get(kind)
+            before = found.get(resource, Fraction(0))
+            own = given.get(kind)
             found[resource] = None if before is None or own is None else before + own
         return found
 
@@ -105,7 +106,8 @@ class Kueue:
     """The objects of Kueue."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes, self._note = notes, notes.add
+        self._notes = notes
+        self._note = notes.add
         self._queues: dict[str, _Quota] = {}
         self._cohorts: dict[str, _Quota] = {}
         self._local: dict[tuple[str, str], str] = {}
@@ -183,7 +185,9 @@ class Kueue:
         return _Quota(parent, own, quotas, groups, None if told is None else float(told), where)
 
     def _workload(self, given: Record, file: str) -> None:
-        name, namespace, (kind, owned_by) = name_of(given), namespace_of(given), owner_of(given)
+        name = name_of(given)
+        namespace = namespace_of(given)
+        kind, owned_by = owner_of(given)
         owner = f"{kind}/{owned_by}"
         where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(given, "spec", "queueName")
@@ -293,7 +297,8 @@ class Kueue:
             if asked_for.intersection(group)
         ]
         assert isinstance(pod.place, Place)
-        own_place, places = pod.place, []
+        own_place = pod.place
+        places = []
         for flavors in product(*choices):
             if all(
                 bears(taint, own_place.tolerations) for flavor in flavors for taint in flavor.taints

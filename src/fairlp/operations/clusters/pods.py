@@ -114,11 +114,13 @@ def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
 
 def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Requirement, ...] | None:
     """Return the lines of a term; None where it has none, which selects no node."""
-    found, empty = [], True
+    found = []
+    empty = True
     for kind in ("matchExpressions", "matchFields"):
         for line in list_at(entry, kind):
             empty = False
-            key, operator = text_at(line, "key"), text_at(line, "operator")
+            key = text_at(line, "key")
+            operator = text_at(line, "operator")
             if kind == "matchFields":
                 if pinned:
                     notes.add(
@@ -214,7 +216,8 @@ class Nodes:
 
 
 def _holds(line: Requirement, value: Any) -> bool:
-    operator, values = line.operator, line.values
+    operator = line.operator
+    values = line.values
     if operator in ("In", "NotIn"):
         return (value is not None and value in values) == (operator == "In")
     if operator in ("Exists", "DoesNotExist"):
@@ -255,10 +258,12 @@ _SUFFIXES = {
     **{f"{letter}i": Fraction(2) ** (10 * (k + 1)) for k, letter in enumerate("KMGTPE")},
 }
 #: Most digits and the largest power of ten: Kubernetes' own numbers end at 2**63.
-_MOST_DIGITS, _MOST_POWER = 40, 30
+_MOST_DIGITS = 40
+_MOST_POWER = 30
 #: CPU is counted in thousandths, so that amounts are whole; bytes in 2**20, so that they are exact
 #: in floats.
-CPU, MIB = Fraction(1000), Fraction(1, 2**20)
+CPU = Fraction(1000)
+MIB = Fraction(1, 2**20)
 
 
 @lru_cache(maxsize=100_000)
@@ -367,7 +372,8 @@ class Pod(NamedTuple):
 
 def pod_of(given: Record, file: str, notes: Notes) -> Pod | None:
     """Return a pod, None where it has finished."""
-    name, namespace = name_of(given), namespace_of(given)
+    name = name_of(given)
+    namespace = namespace_of(given)
     where = file, f"pod '{namespace}/{name}'"
     phase = text_at(given, "status", "phase")
     if phase in _FINISHED:
@@ -377,11 +383,14 @@ def pod_of(given: Record, file: str, notes: Notes) -> Pod | None:
     if kind == "ReplicaSet":
         digest = part(given, "metadata", "labels", "pod-template-hash", kind=str)
         if digest and owner.endswith(f"-{digest}"):
-            kind, owner = "Deployment", owner.removesuffix(f"-{digest}")
+            kind = "Deployment"
+            owner = owner.removesuffix(f"-{digest}")
     elif kind == "Job" and (made := _BY_CRON.fullmatch(owner)):
-        kind, owner = "CronJob", made[1]
+        kind = "CronJob"
+        owner = made[1]
     elif kind == "Node":
-        kind, owner = "static", name.removesuffix(f"-{owner}")
+        kind = "static"
+        owner = name.removesuffix(f"-{owner}")
     node = text_at(given, "spec", "nodeName")
     demand, place = asked(mapping_at(given, "spec"), kind == "DaemonSet", where, notes)
     return Pod(
@@ -464,7 +473,8 @@ def owner_of(given: Record) -> tuple[str, str]:
     """Return kind and name of what controls an object, itself where nothing does."""
     owners = list_at(given, "metadata", "ownerReferences")
     for owner in sorted(owners, key=lambda one: part(one, "controller", kind=bool) is not True):
-        kind, name = part(owner, "kind", kind=str), part(owner, "name", kind=str)
+        kind = part(owner, "kind", kind=str)
+        name = part(owner, "name", kind=str)
         if kind and name:
             return kind, name
     return "Pod", name_of(given)

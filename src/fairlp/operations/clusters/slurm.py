@@ -173,7 +173,8 @@ def _numbers(entry: str, text: str) -> list[str]:
     found = _RANGE.fullmatch(entry)
     if found is None or found[3]:
         raise Odd(f"{shown(text)} is no list of hosts: {shown(entry)} is no range")
-    first, last = int(found[1]), int(found[2] or found[1])
+    first = int(found[1])
+    last = int(found[2] or found[1])
     if last - first >= _MOST:
         raise Odd(f"{shown(text)} has more than {_MOST} hosts")
     return [str(k).zfill(len(found[1])) for k in range(first, last + 1)]
@@ -192,7 +193,9 @@ def array_tasks(text: str) -> int:
         found = _RANGE.fullmatch(entry)
         if found is None:
             raise Odd(f"{shown(text)} is no list of array tasks: {shown(entry)} is no range")
-        first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+        first = int(found[1])
+        last = int(found[2] or found[1])
+        step = int(found[3] or 1)
         count += max((last - first) // max(step, 1) + 1, 0)
     if count > _MOST:
         raise Odd(f"{shown(text)} has more than {_MOST} tasks")
@@ -247,7 +250,8 @@ class Accounts:
     """The tree of accounts, and the users in them."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes, self._note = notes, notes.add
+        self._notes = notes
+        self._note = notes.add
         self._accounts: dict[str, Account] = {}
         self._users: dict[tuple[str, str], Account] = {}
         self._read: set[tuple[bool, Any]] = (
@@ -278,7 +282,8 @@ class Accounts:
                 continue
             row = dict(zip(headers, cells, strict=True))
             given = row.get("Account", "")
-            depth, account = len(given) - len(given.lstrip(" ")), given.strip()
+            depth = len(given) - len(given.lstrip(" "))
+            account = given.strip()
             user = row.get("User", "").strip()
             parent = (row.get("ParentName") or row.get("Par Name") or "").strip()
             if not user:
@@ -309,14 +314,16 @@ class Accounts:
 
     def read_association(self, given: Any, file: str) -> None:
         """Take in an association as ``sacctmgr --json`` prints it."""
-        account, user = text_at(given, "account"), text_at(given, "user")
+        account = text_at(given, "account")
+        user = text_at(given, "user")
         where = file, f"association of {user or account!r}"
 
         def cap() -> Record:
             entries = list_at(given, "max", "tres", "total")
             texts = []
             for entry in entries:
-                kind, name = text_at(entry, "type"), text_at(entry, "name")
+                kind = text_at(entry, "type")
+                name = text_at(entry, "name")
                 unit = "M" if kind == "mem" else ""
                 texts.append(
                     f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}"
@@ -328,7 +335,8 @@ class Accounts:
 
     def read_share(self, given: Any, file: str) -> None:
         """Take in an entry of ``sshare --json``."""
-        name, parent = text_at(given, "name"), text_at(given, "parent")
+        name = text_at(given, "name")
+        parent = text_at(given, "parent")
         user = "USER" in list_at(given, "type")
         names = (parent, name, "") if user else (name, "", parent)
         factor = (
@@ -376,7 +384,8 @@ class Accounts:
         if told is None:
             one.cap = limits
         else:
-            one.share, one.told = weight, told
+            one.share = weight
+            one.told = told
 
     def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
         if share in ("parent", _PARENT):
@@ -456,7 +465,8 @@ def _share_as_text(value: Any) -> str:
 _TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
 #: A disjunction of conjunctions of features.
 Wanted = frozenset[frozenset[str]]
-_MOST_TERMS, _MOST_NESTED = 1000, 100
+_MOST_TERMS = 1000
+_MOST_NESTED = 100
 
 
 class NodeRequest(NamedTuple):
@@ -472,7 +482,8 @@ def may_be(
 ) -> np.ndarray:
     """Return where jobs of a place may be: bool by node, of nodes with the partitions and features of each."""
     assert isinstance(place, NodeRequest)
-    partitions, excluded = set(place.partitions), set(place.excluded)
+    partitions = set(place.partitions)
+    excluded = set(place.excluded)
     found = [
         (not partitions or not own or not partitions.isdisjoint(own))
         and (place.wanted is None or any(term.issubset(features) for term in place.wanted))
@@ -665,7 +676,9 @@ class SlurmReader:
             del total[resource]
         if not total:
             raise Odd("nothing tells what it asks for (tres_req_str, tres_alloc_str)")
-        parts, waiting, held = [], 0, {}
+        parts = []
+        waiting = 0
+        held = {}
         array = str(int(number(given.get("array_job_id")) or 0) or "")
         if runs:
             parts = self._on_nodes(given, total, where)
@@ -752,7 +765,8 @@ class SlurmReader:
         cluster = self.cluster
         self._throttle()
         for job in self.jobs.values():
-            queue, owner = self.accounts.path(job.account, job.user), f"{job.account}/{job.user}"
+            queue = self.accounts.path(job.account, job.user)
+            owner = f"{job.account}/{job.user}"
             for node, amounts in job.parts:
                 leaf = Leaf(queue, owner, owner, demand_of(amounts), job.place)
                 if node:

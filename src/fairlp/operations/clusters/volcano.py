@@ -20,7 +20,8 @@ from .cluster import (
 )
 from .pods import Pod, in_units, name_of, namespace_of, quantities, quantity
 
-_HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
+_HIERARCHY = "volcano.sh/hierarchy"
+_WEIGHTS = "volcano.sh/hierarchy-weights"
 _QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 _READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
@@ -133,7 +134,9 @@ class Volcano:
 
     def _path(self, name: str) -> str:
         if name not in self._paths:
-            names, at, seen = list(self._queues[name].names), name, {name}
+            names = list(self._queues[name].names)
+            at = name
+            seen = {name}
             while (at := self._queues[at].parent) and at != _ROOT:
                 if at in seen or at not in self._queues:
                     what = f"its parent {at!r} is {'below itself' if at in seen else 'not there'}"

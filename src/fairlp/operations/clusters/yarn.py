@@ -41,7 +41,8 @@ from .sources import END, members
 # YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair
 # scheduler.
 
-VCORES, MEMORY = "vcores", "memory"
+VCORES = "vcores"
+MEMORY = "memory"
 _ROOT = "root"
 _NUMBER = (int, float)
 #: What the percentages of siblings add up to; more than this is rounding.
@@ -64,7 +65,8 @@ def resources_of(given: Any, flat: Any = None, memory: str = "", vcores: str = "
     given = mapping_at(given)
     informations = mapping_at(given, "resourceInformations")
     for one in entries(informations, "resourceInformation"):
-        name, value = text_at(one, "name"), part(one, "value", kind=int, default=0)
+        name = text_at(one, "name")
+        value = part(one, "value", kind=int, default=0)
         found[{"memory-mb": MEMORY}.get(name, name)] = value
     numbers = (
         (MEMORY, given, "memory"),
@@ -87,7 +89,8 @@ class YarnQueues:
     """The queues of one scheduler; paths have slashes, and no root."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes, self._note = notes, notes.add
+        self._notes = notes
+        self._note = notes.add
         self._rows: dict[str, Record] = {}
         self._leaves: dict[str, list[str]] = {}
 
@@ -257,10 +260,8 @@ class YarnReader:
 
     def read(self, path: Path) -> None:
         """Take in a file."""
-        takes, notes = (
-            {"nodes": ("node", self._node), "apps": ("app", self._app)},
-            self.cluster.notes,
-        )
+        takes = {"nodes": ("node", self._node), "apps": ("app", self._app)}
+        notes = self.cluster.notes
         for key, value in members(read_text(path), path):
             with notes.noting(path.name, key):
                 if key in takes:
@@ -273,7 +274,8 @@ class YarnReader:
                     self.note(path.name, f"key {key!r}", "it is not read", "left out")
 
     def _node(self, given: Record, file: str) -> None:
-        name, state = text_at(given, "id"), text_at(given, "state")
+        name = text_at(given, "id")
+        state = text_at(given, "state")
         where = file, f"node {name!r}"
         if not name:
             raise Odd("it has no id")
@@ -308,7 +310,8 @@ class YarnReader:
             add_amounts(total, amounts)
 
     def _app(self, given: Record, file: str) -> None:
-        name, state = text_at(given, "id"), text_at(given, "state")
+        name = text_at(given, "id")
+        state = text_at(given, "state")
         where = file, f"application {name!r}"
         if state not in _WAITS:
             self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
@@ -372,7 +375,8 @@ class YarnReader:
                 parts,
             )
         asked = 0
-        since, priority = _time(given.get("startedTime")), given.get("priority")
+        since = _time(given.get("startedTime"))
+        priority = given.get("priority")
         priority = priority if type(priority) is int else None
         for count, demand, partition in self._asks(given):
             asked += count

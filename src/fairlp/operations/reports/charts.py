@@ -138,7 +138,8 @@ def who_has_what(facts: Facts) -> Any:
     """Draw which queues have which part of each resource: stacked bars, at the first level that has several queues."""
     alt = need("altair")
     comparison = facts.share_comparison
-    tree, instance = comparison.instance.queues, comparison.instance
+    tree = comparison.instance.queues
+    instance = comparison.instance
     assert tree is not None
     levels = range(1, int(tree.depths.max()) + 1)
     level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)

@@ -139,7 +139,8 @@ class Facts:
     @cached_property
     def in_use(self) -> pd.DataFrame:
         """Fraction in use, classes × resources; NaN where there is no capacity."""
-        instance, classes = self.share_comparison.instance, self.classes
+        instance = self.share_comparison.instance
+        classes = self.classes
         usage = self.share_comparison.allocation.usage.to_numpy()
         used = np.column_stack(
             [np.bincount(classes.of, weights=u, minlength=len(classes.names)) for u in usage.T]
@@ -213,7 +214,8 @@ def is_large(instance: Instance) -> bool:
 
 def asked_of(instance: Instance) -> list[str]:
     """Return the properties that are asked for when none is named: those that need no mechanism to be run again."""
-    costly, tree = is_large(instance), instance.has_queues
+    costly = is_large(instance)
+    tree = instance.has_queues
     return [
         name
         for name, row in PROPERTIES.items()

@@ -12,7 +12,8 @@ from .subject import chosen
 
 #: Users who are short, and reasons of tasks that may not run yet, that are named; the others are
 #: counted together.
-_USERS, _REASONS = 3, 3
+_USERS = 3
+_REASONS = 3
 #: What each scheduler promises, which the rule follows, and what its dump does not tell.
 _PROMISES = {
     "slurm": "Slurm shares among accounts by their shares first, and then among their users. Slurm's decayed usage is "
@@ -53,7 +54,8 @@ def headline(comparison: ShareComparison) -> list[str]:
 
 def _hidden(comparison: ShareComparison) -> list[str]:
     """Return that nodes and tasks disagree, and what to ask for."""
-    instance, hidden = comparison.instance, comparison.subject.hidden
+    instance = comparison.instance
+    hidden = comparison.subject.hidden
     seen = dict(
         zip(
             instance.resources,
@@ -92,7 +94,8 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     by = comparison.owed * comparison.share_of_a_task
     short = short[largest_first(by[short])]
     n = int(short[0])
-    label, row = comparison.instance.users[n], comparison.users.iloc[n]
+    label = comparison.instance.users[n]
+    row = comparison.users.iloc[n]
     next_ones = [
         f"{comparison.instance.users[k]} ({_tasks(int(comparison.owed[k]))})"
         for k in short[1:_USERS]

@@ -148,7 +148,8 @@ def limited(
     csv = csv_text(whole, float_format="%.6g")
     said = f"The {MOST_ROWS} first of {len(frame):,} rows; {left:,} are left out."
     if len(csv) > MOST_CSV:
-        csv, said = "", f"{said} The functions of the same names in Python give them all."
+        csv = ""
+        said = f"{said} The functions of the same names in Python give them all."
     return table._replace(left_out=said, csv=csv)
 
 
@@ -264,7 +265,8 @@ def _observed(facts: Facts) -> bool:
 
 
 def _glance(facts: Facts) -> Section:
-    comparison, instance = facts.share_comparison, facts.share_comparison.instance
+    comparison = facts.share_comparison
+    instance = facts.share_comparison.instance
     waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     below = int((comparison.owed > 0).sum())
     cards = [
@@ -339,7 +341,8 @@ def _since(facts: Facts) -> Section:
         | (moved["waiting"] != moved["waiting_before"])
         | (moved["owed"] >= 1)
     ]
-    up, down = int((moved["change"] > 0).sum()), int((moved["change"] < 0).sum())
+    up = int((moved["change"] > 0).sum())
+    down = int((moved["change"] < 0).sum())
     still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
     said = [f"{up:,} users run more tasks than before, {down:,} fewer."]
     if len(still):
@@ -389,7 +392,8 @@ _NAMED = 5
 
 def _queues(facts: Facts) -> Section:
     comparison = facts.share_comparison
-    queues, waits = comparison.queues, _observed(facts)
+    queues = comparison.queues
+    waits = _observed(facts)
     columns = [
         TableColumn("queue", "label"),
         TableColumn("users"),
@@ -482,7 +486,8 @@ def _users(facts: Facts) -> Section:
 
 
 def _servers(facts: Facts) -> Section:
-    classes, in_use = facts.classes, facts.in_use
+    classes = facts.classes
+    in_use = facts.in_use
     frame = in_use.assign(servers=classes.servers)
     columns = [
         TableColumn("class of servers", "label"),
@@ -610,7 +615,8 @@ def _mechanisms(facts: Facts) -> Section:
 
 
 def _prices(facts: Facts) -> Section:
-    prices, title = facts.prices, "Prices: which resource to buy next"
+    prices = facts.prices
+    title = "Prices: which resource to buy next"
     if prices is None:
         return Section(
             "prices", "Prices", title, [f"{facts.share_comparison.fair.mechanism} has no prices."]

@@ -73,7 +73,9 @@ class Blocking:
     """
 
     def __init__(self, instance: Instance, tasks: np.ndarray, *, whole: bool) -> None:
-        self.instance, self.tasks, self.whole = instance, tasks, whole
+        self.instance = instance
+        self.tasks = tasks
+        self.whole = whole
         needs = effort(instance)
         used = (tasks if needs is None else tasks * needs).T @ instance.demands
         capacity = instance.total_capacities
@@ -106,7 +108,8 @@ class Blocking:
             return Stop("nowhere", -1, _NONE)
         asked = np.flatnonzero(demand > 0)
         ratio = self.left[np.ix_(where, asked)] / demand[asked]
-        fits, scarcest = ratio.min(axis=1), asked[ratio.argmin(axis=1)]
+        fits = ratio.min(axis=1)
+        scarcest = asked[ratio.argmin(axis=1)]
         room = (
             fits >= 1 - AUDIT
             if self.whole
@@ -263,7 +266,8 @@ class ShareComparison:
     @cached_property
     def users(self) -> pd.DataFrame:
         """One row for each user; see :func:`fairlp.fair_shares`."""
-        instance, share = self.instance, self.share_of_a_task
+        instance = self.instance
+        share = self.share_of_a_task
         kept = self._floors
         rows = [self._held_by_users(n) for n in range(len(instance.users))]
         columns = {
@@ -284,10 +288,13 @@ class ShareComparison:
     @cached_property
     def queues(self) -> pd.DataFrame:
         """One row for each queue, the root first; see :func:`fairlp.fair_shares`."""
-        instance, tree = self.instance, self.instance.queues
+        instance = self.instance
+        tree = self.instance.queues
         if tree is None:
             raise TypeError("the instance has no queues")
-        below, pool, demands = tree.below, instance.pool, instance.demands
+        below = tree.below
+        pool = instance.pool
+        demands = instance.demands
         has, fair_tasks = (
             (below @ (each[:, None] * demands)) for each in (self.has, self.fair_tasks)
         )
@@ -327,7 +334,8 @@ class ShareComparison:
         stop = self.stops.get(n)
         if stop is None:
             return "", 0, "", {}, {}
-        held, users = self._holding(stop), self.instance.users
+        held = self._holding(stop)
+        users = self.instance.users
         return *self._words(stop), largest(held, users), largest(held * self._excess, users)
 
     def _held_by_queues(self, v: int) -> tuple[Any, ...]:
@@ -393,7 +401,8 @@ class ShareComparison:
         count = int(self.instance.counts[stop.servers].sum())
         nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
         if stop.why == "cap":
-            tree, resource = self.instance.tree, self.instance.resources[stop.resource]
+            tree = self.instance.tree
+            resource = self.instance.resources[stop.resource]
             none = tree.quotas is not None and tree.caps[stop.queue, stop.resource] == 0
             return f"{'no quota' if none else 'cap'} of {resource}", 0, str(tree.paths[stop.queue])
         words = {"room": ROOM, "nowhere": "it fits no server"}

@@ -178,8 +178,10 @@ class Subject:
 
         ``there``: whether each has to be there.
         """
-        instance, out = self.instance, np.zeros(len(self.instance.users), dtype=bool)
-        labels, queues = [str(user) for user in instance.users], instance.queues
+        instance = self.instance
+        out = np.zeros(len(self.instance.users), dtype=bool)
+        labels = [str(user) for user in instance.users]
+        queues = instance.queues
         for name in names:
             mine = np.array([label == name for label in labels])
             if queues is not None and cleaned(name) in list(queues.paths):
@@ -194,7 +196,8 @@ class Subject:
             return self
         if out.all():
             raise InstanceError("all users are excluded; leave somebody to report on")
-        kept, tasks = np.flatnonzero(~out), self.tasks
+        kept = np.flatnonzero(~out)
+        tasks = self.tasks
         capacities = instance.capacities
         excluded = self.excluded
         if tasks is not None:
@@ -307,7 +310,8 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
             "a snapshot says itself what runs; give observed= with an Instance only"
         )
     instance = found.observed.instance
-    users, asked = list(instance.users), found.waiting[["user", "queue", "tasks"]]
+    users = list(instance.users)
+    asked = found.waiting[["user", "queue", "tasks"]]
     there = asked["user"].isin(users)
     waiting = asked[there].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
     return Subject(

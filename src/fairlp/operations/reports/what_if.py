@@ -160,7 +160,8 @@ def _joined(instance: Instance, path: str, who: Mapping[str, Any]) -> Instance:
     tasks = who.get("tasks")
     if "like" in who:
         like = _users_like(instance, who["like"])
-        demands, eligible = instance.demands[like], instance.eligible[like]
+        demands = instance.demands[like]
+        eligible = instance.eligible[like]
         limits = instance.task_limits[like] if tasks is None else np.full(len(like), float(tasks))
     else:
         given = who["demand"]
@@ -201,10 +202,13 @@ def _with_users(
     instance: Instance, path: str, demands: np.ndarray, eligible: np.ndarray, limits: np.ndarray
 ) -> Instance:
     """Return the instance with users more, called after their queue."""
-    old, count = list(instance.users), len(demands)
-    taken, labels = {str(user) for user in old}, []
+    old = list(instance.users)
+    count = len(demands)
+    taken = {str(user) for user in old}
+    labels = []
     for k in range(count):
-        label, tail = f"{path} (new)" if count == 1 else f"{path} (new {k + 1})", 1
+        label = f"{path} (new)" if count == 1 else f"{path} (new {k + 1})"
+        tail = 1
         while label in taken:
             tail += 1
             label = f"{path} (new {k + 1}.{tail})"
@@ -321,8 +325,10 @@ def _amounts(instance: Instance, totals: np.ndarray, by: str) -> pd.DataFrame:
     labels = instance.users.labels
     if by == "queue":
         if not instance.has_queues:
-            amounts, labels = amounts.sum(axis=0, keepdims=True), pd.Index([""], dtype=object)
+            amounts = amounts.sum(axis=0, keepdims=True)
+            labels = pd.Index([""], dtype=object)
         else:
-            amounts, labels = (instance.tree.below @ amounts), instance.tree.paths.labels
+            amounts = instance.tree.below @ amounts
+            labels = instance.tree.paths.labels
     columns = ["tasks", *(f"amount:{resource}" for resource in instance.resources)]
     return pd.DataFrame(amounts, index=labels, columns=columns)

@@ -59,10 +59,12 @@ class _Work:
 
     def __init__(self, call: Callable[[], Any], aborts_at_exit: bool = False) -> None:
         self.call, self.context = call, contextvars.copy_context()
-        self.ended, self.aborts_at_exit = threading.Event(), aborts_at_exit
+        self.ended = threading.Event()
+        self.aborts_at_exit = aborts_at_exit
         #: Of one that was interrupted: whether the solver was told, and what the process is to end
         #: with.
-        self.told, self.status = False, _INTERRUPTED
+        self.told = False
+        self.status = _INTERRUPTED
         self.answer: Any = None
         self.error: BaseException | None = None
 
@@ -148,7 +150,8 @@ def interruptible(
         worker = _kept.pop()
     except IndexError:
         worker = _worker()
-    work, streams = _Work(call, aborts_at_exit), (sys.stdout, sys.stderr)
+    work = _Work(call, aborts_at_exit)
+    streams = (sys.stdout, sys.stderr)
     worker.put(work)
     try:
         while not work.ended.wait(_LOOK):
@@ -262,7 +265,9 @@ class ProgramSession:
     """
 
     def __init__(self, backend: Backend, program: Program, options: Options) -> None:
-        self.backend, self.program, self.options = backend, program, options
+        self.backend = backend
+        self.program = program
+        self.options = options
         self.least_price = BLOCKED_PRICE
         self.lock = threading.RLock()
 
@@ -480,7 +485,8 @@ class BaseBackend:
             start: Any = scaling.column_bounds(start_of(program, options.start))
             options = replace(options, start=start)
         raw = _trivial(scaled) or self._run(scaled, options)
-        x, duals = raw.x, raw.row_duals
+        x = raw.x
+        duals = raw.row_duals
         if x is not None and not np.isfinite(x).all():
             x = None
         if x is None or program.is_mip or (duals is not None and not np.isfinite(duals).all()):
@@ -728,7 +734,8 @@ def _with(values: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarray:
 def _with_entries(program: Program, rows: np.ndarray, column: int, values: np.ndarray) -> Any:
     """Return the matrix with other entries in one column, which must be in it."""
     A = program.A
-    begin, end = int(A.indptr[column]), int(A.indptr[column + 1])
+    begin = int(A.indptr[column])
+    end = int(A.indptr[column + 1])
     at = begin + np.searchsorted(A.indices[begin:end], rows)
     if len(rows) and (begin == end or (at >= end).any() or (A.indices[at] != rows).any()):
         raise SolverError(f"{program.name!r}: an entry to change is not in the matrix")

@@ -41,7 +41,8 @@ from .highs import Highs
 
 #: Seconds that it may take to find that no whole numbers fit, and how much longer each question of
 #: the deletion filter: without the bounds of an integer it may have no end.
-_PATIENCE, _TIMES = 5.0, 10.0
+_PATIENCE = 5.0
+_TIMES = 10.0
 _COLUMNS = ["kind", "requires", "in_conflict", "relax_by"]
 
 
@@ -134,7 +135,8 @@ def _conflict(
     time stays. Of an answer with row multipliers only those rows and bounds stay that they need.
     Bounds of 0 are not asked about.
     """
-    m, n = program.n_rows, program.n_columns
+    m = program.n_rows
+    n = program.n_columns
     plain = _plain(program)
     gone = np.concatenate([np.zeros(m + n, dtype=bool), program.integrality == 0])
 
@@ -174,8 +176,11 @@ def _plain(program: Program) -> np.ndarray:
 
 def _without(program: Program, gone: np.ndarray) -> Program:
     """Return a program without these rows, bounds of columns and integers."""
-    m, n = program.n_rows, program.n_columns
-    rows, free, real = ~gone[:m], gone[m : m + n], gone[m + n :]
+    m = program.n_rows
+    n = program.n_columns
+    rows = ~gone[:m]
+    free = gone[m : m + n]
+    real = gone[m + n :]
     kept = int(rows.sum())
     return program.replace(
         A=program.A.tocsr()[rows].tocsc(),
@@ -205,7 +210,8 @@ def settled(solution: Solution, options: Options) -> Solution:
     options : Options
         Of which the time limit is heeded.
     """
-    program, said = solution.program, solution.status
+    program = solution.program
+    said = solution.status
     if not Highs().available()[0]:
         words = "nothing proves which, without HiGHS"
         known = solution.row_ray is not None or said.termination not in HOPELESS
@@ -214,7 +220,8 @@ def settled(solution: Solution, options: Options) -> Solution:
         return _ended(
             solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray
         )
-    relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
+    relaxed = program.relaxed()
+    ask = Options(method="simplex", time_limit=options.time_limit)
     found = _answer(_without_objective(relaxed), ask)
     multipliers = next(
         (ray for ray in _multipliers(relaxed, found, ask) if proves_infeasible(relaxed, ray)), None
@@ -301,8 +308,11 @@ def _infeasible(
     program: Program, solver: str, conflict: np.ndarray, weights: Mapping[str, float]
 ) -> pd.DataFrame:
     """Return the table of a conflict of rows, bounds and integers (a mask), and of the cheapest relaxation."""
-    m, n = program.n_rows, program.n_columns
-    rows, columns, whole = conflict[:m], conflict[m : m + n], conflict[m + n :]
+    m = program.n_rows
+    n = program.n_columns
+    rows = conflict[:m]
+    columns = conflict[m : m + n]
+    whole = conflict[m + n :]
     low, high = program.whole_bounds()
     try:
         give = _relaxation(program, columns | (low > high), solver, weights)
@@ -336,7 +346,8 @@ def _relaxation(
     program: Program, bounds: np.ndarray, solver: str, weights: Mapping[str, float]
 ) -> np.ndarray:
     """Return how much each row, and each bound in ``bounds``, gives way in the cheapest relaxation."""
-    n, m = program.n_columns, program.n_rows
+    n = program.n_columns
+    m = program.n_rows
     elastic, size = _elastic(program, bounds, weights)
     total = len(size)
     x = solve(elastic, solver, Options()).require_optimal().require_point()
@@ -357,7 +368,8 @@ def _elastic(
     """
     from scipy.sparse import block_array, csc_array, eye_array
 
-    n, m = program.n_columns, program.n_rows
+    n = program.n_columns
+    m = program.n_rows
     at = np.flatnonzero(bounds)
     pick = csc_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), n))
     total = m + len(at)
@@ -372,7 +384,8 @@ def _elastic(
     ]
     weight = np.concatenate([np.zeros(0), *each])[np.concatenate([np.arange(m), m + at])]
     rigid = np.isinf(weight)
-    cost, most = np.where(rigid, 0.0, weight) / size, np.where(rigid, 0.0, np.inf)
+    cost = np.where(rigid, 0.0, weight) / size
+    most = np.where(rigid, 0.0, np.inf)
     slack = eye_array(total)
     matrix = block_array([[block_array([[program.A], [pick]]), slack, -slack]]).tocsc()
     matrix.sort_indices()

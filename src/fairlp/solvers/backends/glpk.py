@@ -66,7 +66,8 @@ class Glpk(BaseBackend):
         settings.tol_bnd, settings.tol_dj = options.tolerances()
         glp.glp_scale_prob(problem, glp.GLP_SF_AUTO)
         glp.glp_adv_basis(problem, 0)
-        left, code = _milliseconds(options), glp.GLP_ETMLIM
+        left = _milliseconds(options)
+        code = glp.GLP_ETMLIM
         while (
             code == glp.GLP_ETMLIM and left > 0 and not self._stopped
         ):  # it goes on from its last basis
@@ -109,7 +110,8 @@ class Glpk(BaseBackend):
                 if self._stopped:
                     settings.tm_lim = 1
 
-            settings.msg_lev, settings.out_frq = glp.GLP_MSG_ALL, _SLICE
+            settings.msg_lev = glp.GLP_MSG_ALL
+            settings.out_frq = _SLICE
             glp.glp_term_out(glp.GLP_ON)
             glp.glp_term_hook(look)
         try:
@@ -156,7 +158,8 @@ def _load(glp: Any, program: Program) -> Any:
         zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True), 1
     ):
         glp.glp_set_row_bnds(problem, row, *_bounds(glp, low, high))
-    costs, whole = program.c.tolist(), program.integrality.tolist()
+    costs = program.c.tolist()
+    whole = program.integrality.tolist()
     for column, (low, high) in enumerate(
         zip(program.col_lower.tolist(), program.col_upper.tolist(), strict=True), 1
     ):
@@ -166,11 +169,9 @@ def _load(glp: Any, program: Program) -> Any:
             glp.glp_set_col_kind(problem, column, glp.GLP_IV)
     entries = program.A.tocoo()
     size = entries.nnz
-    rows, columns, values = (
-        glp.intArray(size + 1),
-        glp.intArray(size + 1),
-        glp.doubleArray(size + 1),
-    )
+    rows = glp.intArray(size + 1)
+    columns = glp.intArray(size + 1)
+    values = glp.doubleArray(size + 1)
     triples = zip(
         (entries.row + 1).tolist(), (entries.col + 1).tolist(), entries.data.tolist(), strict=True
     )

@@ -64,7 +64,8 @@ def lower(model: Model) -> Any:
     ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
     lp = highs.getLp()  # names go in with the program: a call for each takes seconds
-    lp.col_names_, lp.row_names_ = program.column_names, program.row_names
+    lp.col_names_ = program.column_names
+    lp.row_names_ = program.row_names
     checked(highs.passModel(lp), "the model with its names")
     return highs
 
@@ -76,7 +77,8 @@ def read_back(model: Model, highs: Any) -> Solution:
     program = model.compile()
     if highs.getNumCol() < program.n_columns or highs.getNumRow() < program.n_rows:
         raise UnsupportedError(f"this Highs object has fewer rows or columns than {program.name!r}")
-    raw, solution = highs.getModelStatus(), highs.getSolution()
+    raw = highs.getModelStatus()
+    solution = highs.getSolution()
     x = np.array(solution.col_value)[: program.n_columns] if solution.value_valid else None
     duals = reduced = None
     if solution.dual_valid and not program.is_mip:
@@ -105,7 +107,8 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
     columns = _statuses(
         x, np.maximum(abs(x), reach_of(program)), program.col_lower, program.col_upper
     )
-    activity, size = program.A @ x, abs(program.A) @ np.maximum(abs(x), reach_of(program))
+    activity = program.A @ x
+    size = abs(program.A) @ np.maximum(abs(x), reach_of(program))
     session.start_at((columns, _statuses(activity, size, program.row_lower, program.row_upper)))
     return session.solve()
 
@@ -118,7 +121,8 @@ def _statuses(
 
     status = highspy.HighsBasisStatus
     near = VERIFIED * size
-    at_lower, at_upper = values - lower <= near, upper - values <= near
+    at_lower = values - lower <= near
+    at_upper = upper - values <= near
     return np.where(
         at_lower, int(status.kLower), np.where(at_upper, int(status.kUpper), int(status.kBasic))
     )
@@ -129,8 +133,10 @@ def _set_basis(highs: Any, columns: list[Any], rows: list[Any]) -> None:
     import highspy
 
     basis = highspy.HighsBasis()
-    basis.col_status, basis.row_status = columns, rows
-    basis.valid, basis.alien = True, True
+    basis.col_status = columns
+    basis.row_status = rows
+    basis.valid = True
+    basis.alien = True
     checked(highs.setBasis(basis), "setBasis")
 
 
@@ -186,10 +192,13 @@ METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo
 #: simplex in a single solve; in a series of solves, where simplex starts from the last basis, only
 #: from the second number on; and HiPO, where its package is installed and the coefficients are of
 #: much the same size, from the third.
-INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 500_000
+INTERIOR_POINT_FROM = 8_000
+INTERIOR_POINT_IN_SERIES_FROM = 60_000
+HIPO_FROM = 500_000
 _NARROW = 100.0
 #: Seconds, and times the longest solve so far, that another attempt may take.
-_PATIENCE, _TIMES = 2.0, 5.0
+_PATIENCE = 2.0
+_TIMES = 5.0
 #: Steps after which none will help (HiGHS has no limits of its own). An interior point may stand
 #: still for ever where coefficients lie orders of magnitude apart, and PDLP (1.16) goes round.
 #: Programs of any size take some 20 to 100 steps of the one, and up to some 100,000 of the other.
@@ -197,7 +206,8 @@ _MOST_STEPS = {"ipm_iteration_limit": 1_000, "pdlp_iteration_limit": 1_000_000}
 #: Linear programs of so few nonzeros have ended before anybody could interrupt them.
 _QUICK = 1_000
 #: HiGHS's simplex_strategy: the dual simplex method, and the primal one.
-_DUAL, _PRIMAL = 1, 4
+_DUAL = 1
+_PRIMAL = 4
 #: Both bring a library of the same name, so that the second of them cannot be loaded.
 _BESIDE_ORTOOLS = (
     "highspy cannot be loaded in a process that has imported ortools; use solver='scipy', which "
@@ -228,7 +238,8 @@ class Highs:
     integrality_tolerance = FEASIBILITY
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
-        self.name, self.method = name, method
+        self.name = name
+        self.method = method
         self.accuracy = CONFORMANCE if method == "pdlp" else VERIFIED
         if method != "auto":
             self.capabilities = _LP | _SIMPLEX if method == "simplex" else _LP
@@ -353,7 +364,8 @@ class HighsSession(ProgramSession):
         self._sign = sign(program)
         self._longest = 0.0
         self._open()
-        self._repriced, self._point = False, None
+        self._repriced = False
+        self._point = None
         self.restart()
         if options.start is not None:
             self._begin(options.start)
@@ -394,7 +406,8 @@ class HighsSession(ProgramSession):
 
     def _begin(self, start: Any) -> None:
         """Begin from a point (with integers), or from the basis of a Solution."""
-        program, basis = self.program, getattr(start, "basis", None)
+        program = self.program
+        basis = getattr(start, "basis", None)
         if program.is_mip:
             point = start_of(program, start)
             at = np.flatnonzero(np.isfinite(point)).astype(np.int32)
@@ -421,7 +434,8 @@ class HighsSession(ProgramSession):
             kind.kCallbackIpmInterrupt,
         )
         told = {int(one) for one in (*logs, *breaks[1:])}
-        ended, stopped = False, self._stopped
+        ended = False
+        stopped = self._stopped
 
         def report(which: int, words: str, out: Any, into: Any, data: Any) -> None:
             nonlocal ended
@@ -444,7 +458,8 @@ class HighsSession(ProgramSession):
                         is True
                     )
             except BaseException as error:
-                self._raised, ended = error, True
+                self._raised = error
+                ended = True
             if (ended or stopped.is_set()) and into is not None:
                 into.user_interrupt = True
 
@@ -461,7 +476,8 @@ class HighsSession(ProgramSession):
         ):  # what is loaded depends on all bounds, and there is no basis to keep
             self._changed = True
             return
-        highs, scaling = self._highs, self.scaling
+        highs = self._highs
+        scaling = self.scaling
         self._repriced |= change.coefficients is not None or change.costs is not None
         if change.coefficients is not None:
             rows, column, values = change.coefficients
@@ -562,7 +578,9 @@ class HighsSession(ProgramSession):
         solution = _read(self)
         if solution["status"].is_optimal:
             self._longest = max(self._longest, solved - begin)
-        self._solved, self._repriced, self._point = True, False, solution["x"]
+        self._solved = True
+        self._repriced = False
+        self._point = solution["x"]
         times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}
         self._passed = 0.0
         return Solution(**{**solution, "times": times})
@@ -586,7 +604,8 @@ class HighsSession(ProgramSession):
                 self.restart()
                 raise
         if self._raised is not None:
-            error, self._raised = self._raised, None
+            error = self._raised
+            self._raised = None
             raise error
         if "kError" in str(status):
             words = highs.modelStatusToString(highs.getModelStatus())
@@ -744,8 +763,12 @@ def _with_threads(highs: Any) -> Any:
 def _read(session: HighsSession) -> dict[str, Any]:
     import highspy
 
-    highs, scaling, sign = session._highs, session.scaling, session._sign
-    raw, info, solution = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
+    highs = session._highs
+    scaling = session.scaling
+    sign = session._sign
+    raw = highs.getModelStatus()
+    info = highs.getInfo()
+    solution = highs.getSolution()
     kind = highspy.HighsModelStatus
     termination = terminations(highspy).get(raw, Termination.UNKNOWN)
     optimal = termination is Termination.OPTIMAL
@@ -768,7 +791,8 @@ def _read(session: HighsSession) -> dict[str, Any]:
             else Point.NONE
         )
     if dual is not Point.NONE:
-        rows, columns = session.program.n_rows, session.program.n_columns
+        rows = session.program.n_rows
+        columns = session.program.n_columns
         row_duals = (
             np.zeros(rows) if empty else sign * scaling.row_duals(np.array(solution.row_dual))
         )

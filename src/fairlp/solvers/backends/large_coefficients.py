@@ -69,7 +69,8 @@ def with_small_coefficients(program: Program) -> Program:
     if not program.is_mip:
         return program
     rows = _rows_of(program)
-    row, entries = rows.row, rows.entries
+    row = rows.row
+    entries = rows.entries
     large = (
         rows.whole
         & rows.single[row]
@@ -114,8 +115,10 @@ def within_objective(program: Program, x: np.ndarray) -> Program | None:
     room = np.full(program.n_columns, np.inf)
     room[priced] = 2.0 * (float(costs @ x) - float(least.sum()) + unit) / abs(costs[priced])
     continuous = program.integrality == 0
-    falling, rising = continuous & (costs < 0), continuous & (costs > 0)
-    col_lower, col_upper = program.col_lower.copy(), program.col_upper.copy()
+    falling = continuous & (costs < 0)
+    rising = continuous & (costs > 0)
+    col_lower = program.col_lower.copy()
+    col_upper = program.col_upper.copy()
     col_lower[falling] = np.maximum(col_lower[falling], high[falling] - room[falling])
     col_upper[rising] = np.minimum(col_upper[rising], low[rising] + room[rising])
     bounded = program.replace(col_lower=col_lower, col_upper=col_upper)
@@ -153,7 +156,8 @@ def doubt(program: Program, tolerance: float) -> str:
     if not (beyond | apart).any():
         return ""
     entry = int(np.where(beyond | apart, sizes, 0.0).argmax())
-    row, column = program.row_names[rows.row[entry]], program.column_names[rows.column[entry]]
+    row = program.row_names[rows.row[entry]]
+    column = program.column_names[rows.column[entry]]
     return (
         f"{column} has a coefficient of {program.A.data[entry]:.3g} in {row}, beyond what a "
         "solver's tolerance of "
@@ -180,7 +184,8 @@ def _bounds_with_reach(program: Program) -> tuple[np.ndarray, np.ndarray]:
 def _rows_of(program: Program, bounds: tuple[np.ndarray, np.ndarray] | None = None) -> _Rows:
     """Return what the rows need; ``bounds`` are of the columns, by default those that all rows imply."""
     A = program.A
-    row, column = A.indices, np.repeat(np.arange(program.n_columns), np.diff(A.indptr))
+    row = A.indices
+    column = np.repeat(np.arange(program.n_columns), np.diff(A.indptr))
     whole = program.integrality[column] > 0
     single = np.isfinite(program.row_lower) != np.isfinite(program.row_upper)
     sign = np.where(np.isfinite(program.row_upper), 1.0, -1.0)

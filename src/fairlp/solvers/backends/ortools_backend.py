@@ -135,7 +135,8 @@ class OrTools(BaseBackend):
     honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "verbose", "extra"})
 
     def __init__(self, name: str = "ortools:GLOP", algorithm: str = "GLOP") -> None:
-        self.name, self.algorithm = name, algorithm
+        self.name = name
+        self.algorithm = algorithm
         if algorithm == "PDLP":
             self.accuracy = CONFORMANCE
             self.honours = self.honours | {"threads"}
@@ -145,7 +146,8 @@ class OrTools(BaseBackend):
         """Minimise in the other process; the program goes there and back as arrays."""
         rows = program.A.tocsr()
         with tempfile.TemporaryDirectory(prefix="fairlp-") as folder:
-            source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
+            source = Path(folder) / "in.npz"
+            target = Path(folder) / "out.npz"
             np.savez(
                 source,
                 algorithm=np.array(self.algorithm.lower()),

@@ -57,7 +57,9 @@ Binding = dict[str, int]
 
 
 #: Kinds of what a model has names for.
-_SET, _COLUMNS, _ROWS = "index", "variable", "constraint"
+_SET = "index"
+_COLUMNS = "variable"
+_ROWS = "constraint"
 
 
 def lower(model: Model) -> Any:
@@ -173,7 +175,8 @@ class _Builder:
     """Turns an expression, with positions for its free indices, into a Pyomo expression (None: nothing there)."""
 
     def __init__(self, pyo: Any, variables: dict[str, Any]) -> None:
-        self.pyo, self.variables = pyo, variables
+        self.pyo = pyo
+        self.variables = variables
 
     def __call__(self, node: Expression, at: Binding) -> Any:
         match node:
@@ -193,7 +196,8 @@ class _Builder:
             case Add():
                 return self.sum(sign * self(part, at) for sign, part in node.addends())
             case Product():
-                left, right = self(node.left, at), self(node.right, at)
+                left = self(node.left, at)
+                right = self(node.right, at)
                 return 0.0 if _is_zero(left) or _is_zero(right) else left * right
             case Quotient():
                 return self(node.left, at) / self(node.right, at)
@@ -329,7 +333,8 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     def one(at: Binding) -> Any:
         if isinstance(relation, Range):
             return ranged(at)
-        left, right = build(relation.left, at), build(relation.right, at)
+        left = build(relation.left, at)
+        right = build(relation.right, at)
         if hasattr(right, "is_expression_type"):
             # written as left − right with bounds: Pyomo would turn the row round, and with it the
             # sign of its dual
@@ -502,7 +507,8 @@ class _Columns:
 def _program(pyo: Any, model: Any, columns: _Columns, with_objective: bool) -> Program:
     """Return the model's active constraints, a block for each component."""
     rows: list[tuple[dict[int, float], float]] = []
-    blocks, ends = [], []
+    blocks = []
+    ends = []
     for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
         active = {key: one for key, one in component.items() if one.active}
         for one in active.values():

@@ -76,7 +76,9 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     )  # a row without sides is nobody's measure
     bounds = finite_size(program.row_lower, program.row_upper)
     bounds = bounds * (largest_of(magnitude, A.indices, program.n_rows) > 0)
-    rows, columns, rhs = np.ones(program.n_rows), np.ones(program.n_columns), 1.0
+    rows = np.ones(program.n_rows)
+    columns = np.ones(program.n_columns)
+    rhs = 1.0
     widths = finite_size(program.col_lower, program.col_upper)
     if all(map(_is_moderate, (magnitude, bounds, widths, abs(program.c)))):
         return Scaling(rows, columns, rhs, 1.0), A.data
@@ -93,7 +95,8 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         rows = 1.0 / _middle(magnitude * columns[column_of], row_of, program.n_rows)
         columns = 1.0 / _middle(magnitude * rows[row_of], column_of, program.n_columns)
     largest = largest_of(magnitude * columns[column_of], row_of, program.n_rows)
-    rows, columns = _power_of_two(1.0 / np.where(largest > 0, largest, 1.0)), _power_of_two(columns)
+    rows = _power_of_two(1.0 / np.where(largest > 0, largest, 1.0))
+    columns = _power_of_two(columns)
     sizes = np.concatenate([bounds * rows, widths / columns])
     sizes = sizes[sizes > 0]
     rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
@@ -126,7 +129,8 @@ def _is_moderate(values: np.ndarray) -> bool:
 
 def _middle(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     """Return the geometric mean of the extreme entries of each line (1 for an empty line)."""
-    largest, smallest = largest_of(values, line, lines), smallest_of(values, line, lines)
+    largest = largest_of(values, line, lines)
+    smallest = smallest_of(values, line, lines)
     used = largest > 0
     return np.sqrt(np.where(used, largest, 1.0)) * np.sqrt(np.where(used, smallest, 1.0))
 
@@ -145,10 +149,8 @@ def _refuse_extremes(
 ) -> None:
     tiny = np.flatnonzero((abs(data) <= SMALLEST_COEFFICIENT) & (data != 0))
     if tiny.size:
-        row, column = (
-            _name(program.row_names, row_of[tiny[0]]),
-            _name(program.column_names, column_of[tiny[0]]),
-        )
+        row = _name(program.row_names, row_of[tiny[0]])
+        column = _name(program.column_names, column_of[tiny[0]])
         raise UnsupportedError(
             f"{tiny.size} coefficients of {program.name!r} are too small beside the others of "
             "their row and column for "

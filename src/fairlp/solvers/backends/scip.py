@@ -93,7 +93,8 @@ class Scip(BaseBackend):
             points = [
                 np.array([model.getSolVal(one, variable) for variable in variables]) for one in some
             ]
-            raw.x, raw.pool = points[0], points if options.pool else ()
+            raw.x = points[0]
+            raw.pool = points if options.pool else ()
         if program.is_mip and raw.termination not in (
             Termination.UNBOUNDED,
             Termination.INFEASIBLE,

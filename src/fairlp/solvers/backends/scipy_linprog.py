@@ -55,7 +55,8 @@ def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Ra
 
     primal, dual = options.tolerances()
     rows = program.A.tocsr()
-    low, high = program.row_lower, program.row_upper
+    low = program.row_lower
+    high = program.row_upper
     equal = np.flatnonzero(low == high)
     above = np.flatnonzero(np.isfinite(high) & (low != high))
     below = np.flatnonzero(np.isfinite(low) & (low != high))
@@ -78,7 +79,8 @@ def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Ra
     )
     raw = Raw(_termination(answer), answer.message, seconds=perf_counter() - begin, method=method)
     if answer.status == 0:
-        raw.x, raw.row_duals = np.asarray(answer.x, dtype=float), np.zeros(program.n_rows)
+        raw.x = np.asarray(answer.x, dtype=float)
+        raw.row_duals = np.zeros(program.n_rows)
         if some:
             marginals = np.asarray(answer.ineqlin.marginals)
             np.add.at(raw.row_duals, above, marginals[: len(above)])
@@ -102,7 +104,8 @@ def _milp(program: Program, settings: dict[str, Any]) -> Raw:
         options={"mip_rel_gap": 0.0, **settings},
     )
     x = None if answer.x is None else np.asarray(answer.x, dtype=float)
-    seconds, bound = perf_counter() - begin, answer.mip_dual_bound
+    seconds = perf_counter() - begin
+    bound = answer.mip_dual_bound
     return Raw(_termination(answer), answer.message, x, seconds=seconds, method="milp", bound=bound)
 
 

@@ -25,7 +25,9 @@ from .base import reduced_costs, sign
 
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and
 #: widest half-width of the grid, in logarithms.
-_POINTS, _MOST, _WIDEST = 32, 80, 12.0
+_POINTS = 32
+_MOST = 80
+_WIDEST = 12.0
 #: Grids are never finer than the solvers' own tolerance.
 _FINEST = SOLVER_TIGHTEST
 
@@ -52,8 +54,12 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         return first
     options = options.tightened(backend)
     widest = _WIDEST / np.maximum(logs.alpha, 1.0)
-    center, width = np.log(first), widest
-    spent, best, bound, scale = 0.0, -np.inf, np.inf, 1.0
+    center = np.log(first)
+    width = widest
+    spent = 0.0
+    best = -np.inf
+    bound = np.inf
+    scale = 1.0
     found: list[
         tuple[float, float, Solution]
     ] = []  # error of the optimality conditions, value, answer
@@ -154,7 +160,8 @@ def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]
     costs = np.concatenate(
         [program.c, (logs.weights[:, None] * grid ** -logs.alpha[:, None]).reshape(-1)]
     )
-    count, size = len(grid), len(lengths)
+    count = len(grid)
+    size = len(lengths)
     of = np.repeat(np.arange(count), _POINTS)  # the logarithm that a segment belongs to
     segments = csc_array((-np.ones(size), of, np.arange(size + 1)), shape=(count, size))
     return kinks, _extended(
@@ -220,8 +227,10 @@ def _extended(
 
     matrix = block_array([[program.A, None], [rows, more]]).tocsc()
     matrix.sort_indices()
-    n_rows, n_columns = program.n_rows, program.n_columns
-    count, new = len(bound), len(upper)
+    n_rows = program.n_rows
+    n_columns = program.n_columns
+    count = len(bound)
+    new = len(upper)
     return Program(
         name=program.name,
         sense=sense,

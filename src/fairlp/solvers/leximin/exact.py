@@ -65,7 +65,8 @@ def exact_leximin(
     rounds = ExactRounds(program, range(block.start, block.stop), t)
     if rates is not None:
         able = np.isin(np.arange(len(instance.users)), users)
-        guaranteed, limits = rational(floors(instance)), rational(instance.task_limits)
+        guaranteed = rational(floors(instance))
+        limits = rational(instance.task_limits)
         rounds.along_tree(users, first_segment(rates, guaranteed, limits, able, count))
     verdict = rounds.run()
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
@@ -103,13 +104,20 @@ class ExactRounds:
     """
 
     def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
-        self.program, self.rows, self.t = program, [int(row) for row in rows], t
-        self.users, count, self.tree = list(range(len(self.rows))), len(self.rows), False
-        column, everybody = program.A[:, [t]].toarray()[self.rows, 0], np.ones(count, dtype=bool)
-        begin, never = rational(program.row_lower[self.rows]), np.full(count, np.inf)
+        self.program = program
+        self.rows = [int(row) for row in rows]
+        self.t = t
+        self.users = list(range(len(self.rows)))
+        count = len(self.rows)
+        self.tree = False
+        column = program.A[:, [t]].toarray()[self.rows, 0]
+        everybody = np.ones(count, dtype=bool)
+        begin = rational(program.row_lower[self.rows])
+        never = np.full(count, np.inf)
         first = first_segment(constant(rational(-column)), begin, never, everybody, "borrowed")
         self.segment = replace(first, has=-never)  # levels may be below what they count from
-        self.first, self.kept = first.rate, begin
+        self.first = first.rate
+        self.kept = begin
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries: dict[tuple[int, int], Fraction] = {}
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
@@ -122,7 +130,9 @@ class ExactRounds:
         )  # guarantees in tasks are rounded, and the last digit may not fit
         self.kept = first.has
         self.segment = replace(first, has=first.has * way, zero=first.zero * way)
-        self.users, self.first, self.tree = users, first.alone, True
+        self.users = users
+        self.first = first.alone
+        self.tree = True
         for block in self.program.rows:
             if block.name == "guarantee":  # the rows of levels keep them
                 self.lower[block.slice] = [Fraction(0)] * len(block)
@@ -136,12 +146,15 @@ class ExactRounds:
             if self.segment.satisfied[n]:  # guaranteed all its tasks
                 levels[k] = (self.segment.has[n] - zero[n]) / self.first[n]
         while self.segment.active.any():
-            count, segment = len(done) + 1, self.segment
+            count = len(done) + 1
+            segment = self.segment
             proof, t = self.highest()
             if not proof.holds:
                 return Proof(False, f"round {count}: {proof.message}", levels=tuple(levels))
-            self.last, self.x = proof.basis, proof.x
-            stops, has = segment.full(t), segment.asked(t)
+            self.last = proof.basis
+            self.x = proof.x
+            stops = segment.full(t)
+            has = segment.asked(t)
             if t == proof.x[self.t]:
                 priced = [n for k, n in enumerate(self.users) if proof.row_duals[self.rows[k]] != 0]
                 stops[priced] |= segment.active[priced]
@@ -167,7 +180,8 @@ class ExactRounds:
 
     def highest(self) -> tuple[BasisProof, Fraction]:
         """Return the proof of the program that raises t as far as it goes, and how far that is in the segment."""
-        segment, rising = self.segment, self.segment.active
+        segment = self.segment
+        rising = self.segment.active
         while True:
             rate = np.where(rising, segment.rate, 0)
             self.put(np.where(rising, segment.base, segment.has), rate)
@@ -186,7 +200,8 @@ class ExactRounds:
         With constant rates a later round finds them; else they would change the rates of the
         others.
         """
-        waiting, by_row = candidates & self.tree, self.program.A.tocsr()
+        waiting = candidates & self.tree
+        by_row = self.program.A.tocsr()
         if waiting.any():
             self.put(has, has * 0)
         while waiting.any():
@@ -228,7 +243,8 @@ class ExactRounds:
 
     def solve(self, cost: np.ndarray) -> BasisProof:
         """Return the proof of what is put into the program, from the first basis that leads to one."""
-        A, floors = self.program.A.tocsc(copy=True), self.program.row_lower.copy()
+        A = self.program.A.tocsc(copy=True)
+        floors = self.program.row_lower.copy()
         for k in range(A.indptr[self.t], A.indptr[self.t + 1]):
             A.data[k] = float(self.entries.get((int(A.indices[k]), self.t), A.data[k]))
         for i, bound in enumerate(self.lower):

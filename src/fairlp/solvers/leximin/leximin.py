@@ -78,16 +78,16 @@ class LeximinResult:
 
     def conclude(self, pieces: list[_Piece], begin: float) -> None:
         """Put down what the programs of the rounds proved, and the seconds of each phase."""
-        ended, runs = max(piece.ended for piece in pieces), [piece.rounds for piece in pieces]
+        ended = max(piece.ended for piece in pieces)
+        runs = [piece.rounds for piece in pieces]
         self.gap = max(one.gap for one in runs) if runs[0].has_duals else None
         self.programs = sum(one.programs for one in runs)
         self.relaxed = max(one.relaxed for one in runs)
         self.uncertain = max(one.errors.largest() for one in runs)
-        solve, seconds = (
-            sum(one.seconds for one in runs),
-            sum(piece.ended - piece.begun for piece in pieces),
-        )
-        build, read = ended - seconds - begin, perf_counter() - ended
+        solve = sum(one.seconds for one in runs)
+        seconds = sum(piece.ended - piece.begun for piece in pieces)
+        build = ended - seconds - begin
+        read = perf_counter() - ended
         self.times = {"build": build, "solve": solve, "rounds": seconds - solve, "read": read}
 
 
@@ -150,7 +150,8 @@ def _leximin(
         (*group, [], None) for group in (apart if len(apart) > 1 else [everything])
     ]
     pieces = []
-    level, grouped = np.zeros(len(who)), np.zeros(small.shape)
+    level = np.zeros(len(who))
+    grouped = np.zeros(small.shape)
     for some, where, kept_off, parent in todo:
         own = plain if (len(some), len(where)) == small.shape else select(plain, some, where)
         members = given.of_groups(some)
@@ -224,12 +225,14 @@ def _climb(
     left_out: LeftOut | None = None,
 ) -> LeximinResult:
     """Return what leaves reach at the rates of a tree, where pairs may be left out."""
-    begin, result = perf_counter(), LeximinResult.nothing(instance)
+    begin = perf_counter()
+    result = LeximinResult.nothing(instance)
     small, servers = (
         merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     )
     missing = None if left_out is None else left_out.of_users(servers)
-    everybody, everywhere = np.arange(len(small.users)), np.arange(len(small.servers))
+    everybody = np.arange(len(small.users))
+    everywhere = np.arange(len(small.servers))
     piece = _Piece.solved(small, formulation, rounds, everybody, everywhere, missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = (one.shape for one in (small, instance))
@@ -267,7 +270,8 @@ class PairsWantedError(Exception):
 
     def __init__(self, users: np.ndarray, servers: np.ndarray) -> None:
         super().__init__(f"{len(users)} pairs of user and server that were left out may be of use")
-        self.users, self.servers = users, servers
+        self.users = users
+        self.servers = servers
 
 
 @dataclass(frozen=True)
@@ -321,7 +325,8 @@ class LeftOut:
             return
         if solution.row_duals is None:
             raise PairsWantedError(self.user, self.server)
-        program, duals = solution.program, solution.row_duals
+        program = solution.program
+        duals = solution.row_duals
         capacity = program.row_block("capacity")
         block = next(block for block in program.columns if len(block.axes) == 2)
         rows, first = np.unique(block.flat // block.shape[1], return_index=True)
@@ -421,10 +426,8 @@ def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> Histo
         return list(pieces[0].rounds.history)
     stops = np.unique(level[~full])
     apart = stops[1:] > stops[:-1] * (1 + AGREEMENT)
-    begins, ends = (
-        stops[np.append(True, apart)[: len(stops)]],
-        stops[np.append(apart, True)[: len(stops)]],
-    )
+    begins = stops[np.append(True, apart)[: len(stops)]]
+    ends = stops[np.append(apart, True)[: len(stops)]]
     of = np.where(
         full, np.searchsorted(ends, level), np.searchsorted(begins, level, side="right") - 1
     )
@@ -464,7 +467,8 @@ def _round_prices(pieces: list[_Piece], small: Instance, servers: Groups) -> Rou
 
 def _too_dear(small: Instance, piece: _Piece, prices: np.ndarray, before: np.ndarray) -> np.ndarray:
     """Return a multiple of earlier prices that keeps the users of a separate problem on its servers."""
-    demands, runs = small.demands[piece.users], small.runnable()[piece.users]
+    demands = small.demands[piece.users]
+    runs = small.runnable()[piece.users]
     inside = np.isin(np.arange(runs.shape[1]), piece.servers)
     cost_inside = np.where(runs & inside, demands @ prices.T, np.inf).min(axis=1)
     cost_outside = np.where(runs & ~inside, demands @ before.T, np.inf).min(axis=1)

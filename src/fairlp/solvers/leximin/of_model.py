@@ -86,7 +86,8 @@ class Levels:
 
 def labels_of(block: Block) -> Any:
     """Return the labels of a block's rows as an index."""
-    labels, names = list(block.labels()), [symbol for symbol, _ in block.axes]
+    labels = list(block.labels())
+    names = [symbol for symbol, _ in block.axes]
     if len(names) == 1:
         return pd.Index([one[0] for one in labels], name=names[0], tupleize_cols=False)
     return pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
@@ -150,11 +151,9 @@ def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weight
             "give an expression with an index as levels"
         )
     t = int(at[0])
-    slope, lower, upper = (
-        program.A[:, [t]].toarray()[:, 0],
-        program.row_lower.copy(),
-        program.row_upper.copy(),
-    )
+    slope = program.A[:, [t]].toarray()[:, 0]
+    lower = program.row_lower.copy()
+    upper = program.row_upper.copy()
     below = np.isneginf(lower[places])  # … written as w·t ≤ …
     sign = np.ones(program.n_rows)
     sign[places[below]] = -1.0
@@ -330,12 +329,18 @@ def ordered_outcomes(
     stage = program.replace(
         A=sp.csc_array(sp.diags_array(scaling) @ program.A), row_lower=program.row_lower * scaling
     )
-    levels, constant, own = stage.A[rows].tolil(), stage.row_lower[rows], program.n_columns
+    levels = stage.A[rows].tolil()
+    constant = stage.row_lower[rows]
+    own = program.n_columns
     levels[:, t] = 0.0
-    size, least, kept, x = len(rows), constant, sp.csr_array((0, own)), np.zeros(own)
+    size = len(rows)
+    least = constant
+    kept = sp.csr_array((0, own))
+    x = np.zeros(own)
     for k in range(1, size + 1):
         # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
-        start, height = stage.n_columns, stage.n_rows
+        start = stage.n_columns
+        height = stage.n_rows
         fresh = sp.hstack(
             [levels, sp.csr_array((size, start - own)), -np.ones((size, 1)), sp.eye_array(size)]
         )
@@ -349,11 +354,13 @@ def ordered_outcomes(
                 (stage.rows, height, len(least)),
             )
         )
-        lowest, cost = np.append(-np.inf, np.zeros(size)), np.append(k, -np.ones(size))
+        lowest = np.append(-np.inf, np.zeros(size))
+        cost = np.append(k, -np.ones(size))
         stage = extended(stage, columns, lowest, more, matrix, least, cost)
         x = checked(backend.solve(stage, options), options).require_optimal().require_point()[:own]
         total = np.sort(levels @ x - constant)[:k].sum()
-        kept, least = sp.csr_array(stage.c[None]), np.append(total, constant)
+        kept = sp.csr_array(stage.c[None])
+        least = np.append(total, constant)
     return x
 
 
@@ -500,7 +507,8 @@ class LeximinSolution:
 
     def _wrong_point(self) -> str:
         """Return why the point does not have the levels that are shown; empty where it has."""
-        problem, mine = self.problem, self.levels.to_numpy(dtype=float)
+        problem = self.problem
+        mine = self.levels.to_numpy(dtype=float)
         if not np.isfinite(mine).all() or self.x.shape != (problem.program.n_columns,):
             return "not proved: levels or the point are not numbers of the model"
         x = self.x.copy()
@@ -533,8 +541,11 @@ class LeximinSolution:
         And by how much that may be off, to first order; NaN where the program is not solved. The
         program is without t: the level itself is what is raised.
         """
-        problem, mine = self.problem, self.levels.to_numpy(dtype=float)
-        places, weights, kept = problem.places, problem.weights, np.minimum(mine, mine[k])
+        problem = self.problem
+        mine = self.levels.to_numpy(dtype=float)
+        places = problem.places
+        weights = problem.weights
+        kept = np.minimum(mine, mine[k])
         cost = problem.without_t[[places[k]]].toarray()[0] / weights[k]
         for less in (
             0.0,
@@ -683,10 +694,14 @@ def by_levels(
     chosen = problem.tightest(name, options)
     if problem.program.is_mip:
         x = ordered_outcomes(problem.program, problem.places, problem.t, *chosen)
-        levels, gap, unproved, priced = problem.of(x), None, _INTEGER, None
+        levels = problem.of(x)
+        gap = None
+        unproved = _INTEGER
+        priced = None
         history = _by_value(levels)
     else:
-        shift, weight = _shift(problem, *chosen), problem.weights
+        shift = _shift(problem, *chosen)
+        weight = problem.weights
         everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
         rounds = LevelRounds(
             chosen,
@@ -698,11 +713,16 @@ def by_levels(
         )
         rounds.examine = examine
         rounds.run()
-        x, levels = rounds.last, np.array([_unshifted(level, shift) for level in rounds.level])
+        x = rounds.last
+        levels = np.array([_unshifted(level, shift) for level in rounds.level])
         history = [(_unshifted(level, shift), at) for level, at in rounds.history]
-        gap, unproved, priced = None, _NO_DUALS, None
+        gap = None
+        unproved = _NO_DUALS
+        priced = None
         if rounds.has_duals:
-            gap, unproved, priced = rounds.gap, _unproved(rounds, shift), rounds.priced
+            gap = rounds.gap
+            unproved = _unproved(rounds, shift)
+            priced = rounds.priced
         if problem.outcomes is not None:
             problem = replace(
                 problem,
@@ -744,7 +764,8 @@ def _shift(problem: Levels, backend: Backend, options: Options) -> float:
     x = solution.require_optimal().x
     assert x is not None
     x = x[: problem.program.n_columns]  # an oracle may have found more
-    size, level = problem.terms(abs(x)), problem.of(x)
+    size = problem.terms(abs(x))
+    level = problem.of(x)
     # what the other levels are made of matters in their rounds only
     largest = float(size[level <= level.min() + AGREEMENT * size].max())
     if x[problem.t] > NEGLIGIBLE * largest:

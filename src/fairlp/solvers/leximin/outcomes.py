@@ -36,7 +36,8 @@ class Outcomes:
     """
 
     def __init__(self, people: Index, oracle: Oracle) -> None:
-        self.people, self.oracle = people, oracle
+        self.people = people
+        self.oracle = oracle
         self.levels = np.empty((0, len(people)))
         self.gap = 0.0
         reached = np.zeros(len(people), dtype=bool)
@@ -68,7 +69,8 @@ class Outcomes:
 
     def program(self, weights: Any) -> Program:
         """Return the program of lotteries over the outcomes found so far, which maximises the lowest level."""
-        n, k = self.people, self._numbers()
+        n = self.people
+        k = self._numbers()
         model = Model("lottery", indices=(n, k))
         a = model.parameter("a", (k, n), self.levels, "level of n in outcome k")
         w = model.parameter("w", n, np.ones(len(n)) if weights is None else weights, "weight of n")
@@ -85,7 +87,8 @@ class Outcomes:
         """Return a program of lotteries over all outcomes found so far; ``program`` knows some of them."""
         *others, known = program.columns
         new = self.levels[len(known) :]
-        more, k = len(new), self._numbers()
+        more = len(new)
+        k = self._numbers()
         fresh = sp.lil_array((program.n_rows, more))
         fresh[program.row_block("expected").slice] = new.T
         fresh[program.row_block("lottery").start] = 1.0
@@ -107,7 +110,8 @@ class Outcomes:
 
     def improves(self, solution: Solution) -> bool:
         """Whether another outcome is worth more than the lottery, at the prices of its program; it is kept."""
-        program, duals = solution.program, solution.row_duals
+        program = solution.program
+        duals = solution.row_duals
         assert duals is not None
         price = np.maximum(-duals[program.row_block("expected").slice], 0.0)
         price[price <= SOLVER_TIGHTEST * price.max()] = (
@@ -115,7 +119,8 @@ class Outcomes:
         )
         value = float(duals[program.row_block("lottery").start])
         levels = self.ask(price)
-        gain, terms = float(price @ levels) - value, float(price @ abs(levels)) + abs(value)
+        gain = float(price @ levels) - value
+        terms = float(price @ abs(levels)) + abs(value)
         if gain < -ACCEPTED * terms:
             raise ModelError(
                 f"the oracle's outcome is worth {gain + value:.9g} at its weights, and others that "
@@ -149,8 +154,10 @@ class Generating:
     """A back end whose sessions ask an oracle for further columns."""
 
     def __init__(self, outcomes: Outcomes, backend: Backend) -> None:
-        self.outcomes, self.backend = outcomes, backend
-        self.name, self.capabilities = backend.name, backend.capabilities
+        self.outcomes = outcomes
+        self.backend = backend
+        self.name = backend.name
+        self.capabilities = backend.capabilities
 
     def session(self, program: Program, options: Options) -> GeneratingSession:
         """Load a program of lotteries."""
@@ -165,7 +172,9 @@ class GeneratingSession:
     """A session of a back end on a program that gets a column for each outcome that its prices ask for."""
 
     def __init__(self, owner: Generating, program: Program, options: Options) -> None:
-        self.backend, self.outcomes, self.options = owner.backend, owner.outcomes, options
+        self.backend = owner.backend
+        self.outcomes = owner.outcomes
+        self.options = options
         self.master: Session = self.backend.session(self.outcomes.extended(program), options)
 
     def __getattr__(self, name: str) -> Any:

@@ -58,7 +58,8 @@ from ...tolerances import (
 PREVIEWS = (0.1, 0.01, 0.001)
 #: Users who are not blocked are solved separately when they have at least so many pairs of user and
 #: server, and at most this part of all pairs.
-FEWEST, MOST = 1_000, 0.75
+FEWEST = 1_000
+MOST = 0.75
 #: A back end, and the options that it is asked with.
 Tightest = tuple[Backend, Options]
 #: Servers that a round ruled out: by how much a task of each group costs more there than it is
@@ -157,9 +158,12 @@ def own_error(
     What its point violates, by how much floors were lowered (``given``), and their rounding, each
     at its price; and what the duality gap leaves.
     """
-    program, x, duals = solution.program, solution.x, solution.row_duals
+    program = solution.program
+    x = solution.x
+    duals = solution.row_duals
     assert x is not None and duals is not None
-    price, violated = abs(duals), beyond_rows(program, x)
+    price = abs(duals)
+    violated = beyond_rows(program, x)
     violated += ROUNDING * (abs(program.A) @ abs(x))
     of_floors = price[rows] @ (given + ROUNDING * abs(floor))
     return float(price @ violated + of_floors + gap * abs(solution.objective))
@@ -217,7 +221,9 @@ class Rounds:
     ) -> None:
         backend, options = solver
         self.session: Session = backend.session(program, options)
-        self.name, self.rows, self.t = program.name, rows, t
+        self.name = program.name
+        self.rows = rows
+        self.t = t
         self.has_duals = Capability.DUALS in backend.capabilities
         self.limited = options.time_limit is not None
         self.history: History = []
@@ -226,10 +232,14 @@ class Rounds:
         self.program = program
         self.duals: list[np.ndarray] = []  # of the rows of every program that was solved
         self.errors = Propagation(members)
-        self.gap, self.programs, self.seconds = 0.0, 0, 0.0
+        self.gap = 0.0
+        self.programs = 0
+        self.seconds = 0.0
         self.certificate: Certificate | None = None  # of the last program
         self.examine: Callable[[Solution], None] | None = None
-        self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
+        self.floor = np.zeros(len(rows))
+        self.measure = np.zeros(len(rows))
+        self.relaxed = 0.0
         self.way = 0.0  # the part of themselves by which floors are lower
         self.same = AGREEMENT if self.has_duals else max(NOISE, 4 * ACCEPTED * len(rows))
         self.enough = 1 - (SOLVER_TIGHTEST if self.has_duals else ACCEPTED)  # of what was aimed at
@@ -245,7 +255,8 @@ class Rounds:
         changed = A.data[column][np.searchsorted(A.indices[column], self.rows)] != -slope
         if changed.any():
             self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
-        self.floor, self.measure = np.where(abs(floor) <= ROUNDING * measure, 0.0, floor), measure
+        self.floor = np.where(abs(floor) <= ROUNDING * measure, 0.0, floor)
+        self.measure = measure
         self._lower(self.way)
 
     def _lower(self, way: float) -> None:
@@ -337,7 +348,8 @@ class Rounds:
         Each program maximises the sum of what the rows that are left have, over ``speed``; those
         that gain leave.
         """
-        costs, held = self.session.program.c, self._held()
+        costs = self.session.program.c
+        held = self._held()
         while waiting.size:
             weight = np.zeros(len(self.rows))
             weight[waiting] = 1.0 / speed[waiting]
@@ -395,7 +407,8 @@ class LevelRounds(Rounds):
         self.may_part = shorter is not None
         self.pool, self.kept_off = shorter or Shorter(None, [])
         self.parted: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        self.members, self.tasks_per_level = members, members.tasks_per_level
+        self.members = members
+        self.tasks_per_level = members.tasks_per_level
         self.cap = (
             members.limit / members.tasks_per_level
         )  # the level at which a member has all its tasks
@@ -470,7 +483,8 @@ class LevelRounds(Rounds):
             or solution.require_point()[self.t] < top * self.enough
         ):
             return False
-        self.last, self.history = solution.require_point(), history
+        self.last = solution.require_point()
+        self.history = history
         part = min(float(self.last[self.t]) / top, 1.0)
         self.level = np.where(levels < self.cap, levels * part, self.cap)
         off = 1.0 - part + own_error(solution, 0.0, self.rows, self.floor, 0.0 * self.floor) / top
@@ -499,7 +513,8 @@ class LevelRounds(Rounds):
             self.errors.solved(level, off * price * pool[r], price * needs[:, r])
             self.errors.stopped(frozen[levels[frozen] < self.cap[frozen]])
             if self.priced is None:
-                x, duals = self.last.copy(), np.zeros(solution.program.n_rows)
+                x = self.last.copy()
+                duals = np.zeros(solution.program.n_rows)
                 x[self.t], duals[block.start + r : block.stop : len(pool)] = level, price * unit[r]
                 self.priced = replace(solution, x=x, row_duals=duals)
 
@@ -507,7 +522,8 @@ class LevelRounds(Rounds):
         """Put down how far the level may be off: by its own program, and by each level that it builds on."""
         if solution.row_duals is None or self.certificate is None:
             return
-        gap, given = self.certificate.objective_gap or 0.0, self.way * self.measure
+        gap = self.certificate.objective_gap or 0.0
+        given = self.way * self.measure
         own = own_error(solution, gap, self.rows, self.floor, given)
         price = abs(solution.row_duals[self.rows]) * self.unit
         own += sum(float((price / dear).max()) * error for dear, error in self.kept_off)
@@ -549,7 +565,8 @@ class LevelRounds(Rounds):
             or solution.column_duals is None
         ):
             return False
-        groups, of = len(self.rows), self.members.of
+        groups = len(self.rows)
+        of = self.members.of
         growing = np.bincount(of, weights=self.active & (self.cap > level), minlength=groups) > 0
         stops = self.with_price(solution, self.share, growing)
         stops |= (
@@ -588,7 +605,8 @@ class LevelRounds(Rounds):
 
     def _soon_limited(self) -> np.ndarray:
         """Return who has all its tasks at levels that can be had for sure, where those are quick to find."""
-        limited, growing = np.zeros_like(self.active), self.active
+        limited = np.zeros_like(self.active)
+        growing = self.active
         if not np.isfinite(self.cap[growing]).any():
             return limited
         self._load(growing, self.level)
@@ -602,7 +620,8 @@ class LevelRounds(Rounds):
                 if (more == growing).all():
                     return limited
                 if more.any():
-                    limited, growing = limited | more, growing & ~more
+                    limited = limited | more
+                    growing = growing & ~more
                     self._load(growing, np.where(limited, self.cap, self.level))
         return limited
 
@@ -659,12 +678,10 @@ class TreeRounds(Rounds):
     ) -> None:
         super().__init__(solver, program, rows, t)
         self.users = program.leximin()[0].flat
-        self.segment, self.alone, self.cuts, self.pool_rows = (
-            first,
-            first.alone,
-            pool,
-            len(pool.room),
-        )
+        self.segment = first
+        self.alone = first.alone
+        self.cuts = pool
+        self.pool_rows = len(pool.room)
         self.unit = (
             -program.A[:, [t]].toarray()[rows, 0] / self.alone[self.users]
         )  # of a row, for one task
@@ -703,15 +720,21 @@ class TreeRounds(Rounds):
 
     def _farthest(self) -> tuple[float, Solution | None]:
         """Pass segments as far as everybody can go; return the t in the last one, and the program that has it."""
-        path, held, at = [self.segment], self.segment.has, 0.0
-        refused, reached, solution, stopper = held, False, None, None
+        path = [self.segment]
+        held = self.segment.has
+        at = 0.0
+        refused = held
+        reached = False
+        solution = None
+        stopper = None
         while path[-1].active.any():
             t, at = self._allowed(path, at)
             aim = path[-1].asked(t)
             noise = max(ROUNDING, path[-1].least) * np.maximum(aim, self.alone)
             rise = np.where(aim - held > noise, aim - held, 0.0)
             if not rise.any():
-                begun, at = at, t
+                begun = at
+                at = t
                 if self.has_duals or begun == t:
                     break
                 continue
@@ -726,10 +749,8 @@ class TreeRounds(Rounds):
                 self._cut(found, held + (aim - held) * part)
                 while len(path) > 1 and self.cuts.exceeded(path[-1].has):
                     path.pop()
-                refused, stopper = (
-                    aim,
-                    found if self.cuts.reach(path[-1]) <= path[-1].least else None,
-                )
+                refused = aim
+                stopper = found if self.cuts.reach(path[-1]) <= path[-1].least else None
             elif self._decides(
                 solution := found if part <= 2 - self.enough else None, path[-1], end
             ):
@@ -741,7 +762,8 @@ class TreeRounds(Rounds):
             self.last, _ = self.solve()
         for one in path[:-1]:
             self._pass(one, one.end, one.full(one.end))
-        self.segment, solution = path[-1], stopper or solution
+        self.segment = path[-1]
+        solution = stopper or solution
         return at, None if solution is None else self._per_level(solution)
 
     def _decides(self, solution: Solution | None, segment: RateSegment, t: float) -> bool:
@@ -753,7 +775,8 @@ class TreeRounds(Rounds):
 
     def _priced(self, solution: Solution, segment: RateSegment) -> np.ndarray:
         """Return the active leaves that have a price. Bool, of all users."""
-        n, priced = self.users, np.zeros_like(segment.active)
+        n = self.users
+        priced = np.zeros_like(segment.active)
         priced[n] = self.with_price(solution, self.unit * segment.rate[n], segment.active[n])
         return priced
 
@@ -827,7 +850,8 @@ class TreeRounds(Rounds):
 
     def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
         """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
-        self.base, self.rise = base, rate
+        self.base = base
+        self.rise = rate
         self.session.change(columns=(np.array([self.t]), np.zeros(1), np.array([end])))
         floor = self.unit * base[self.users]
         self.load(self.unit * rate[self.users], floor, abs(floor))
