@@ -65,7 +65,7 @@ STRINGS = {"models/programs/backends.py", "mechanisms/table.py"}
 #: Imports that climb; the list only shrinks, and it is empty.
 OFFENDERS: set[tuple[str, str]] = set()
 #: Lines of a function without its docstring.
-MOST_FUNCTION_LINES, MOST_PARAMETERS = 80, 8
+MOST_FUNCTION_LINES, MOST_PARAMETERS = 90, 8
 #: Signatures that users see may be longer: each parameter is one thing that they can say.
 PUBLIC_SIGNATURES = {"from_arrays", "simulate", "log_normal", "report"}
 

@@ -25,7 +25,7 @@ def test_without_a_fault_nothing_is_wrong_and_other_right_answers_are_believed()
 
 def test_with_a_fault_that_gives_wrong_answers_none_is_believed(monkeypatch):
     """Guarantees without task limits, limits that are reached too early, and tasks that are split by the wrong sums."""
-    floors, split, full = filling.floors, leximin._split, filling.RateSegment.full
+    floors, split, full = filling.floors, leximin._split, filling.RateSegment.satisfied_at
 
     def unlimited(instance):
         return floors(instance.derived(task_limits=np.where(instance.task_limits > 0, np.inf, 0.0)))
@@ -42,8 +42,8 @@ def test_with_a_fault_that_gives_wrong_answers_none_is_believed(monkeypatch):
             ),
             (
                 filling.RateSegment,
-                "full",
-                lambda self, t: full(self, t) | (self.active & (self.has > 1)),
+                "satisfied_at",
+                lambda self, t: full(self, t) | (self.active & (self.tasks > 1)),
             ),
         ):
             with monkeypatch.context() as patch:

@@ -22,7 +22,7 @@ from fairlp.mechanisms.max_min import ladder, methods, proof
 from fairlp.mechanisms.mechanism import MethodCall
 from fairlp.mechanisms.table import find
 from fairlp.research.library.numerics import shaped
-from fairlp.solvers.leximin.rounds import Propagation, own_error
+from fairlp.solvers.leximin.level_errors import LevelErrors, program_error
 from fairlp.tolerances import ACCEPTED, AGREEMENT, FEASIBILITY
 from profiles import by_day, chequered, many
 
@@ -274,10 +274,10 @@ def off(found, right):
 
 def test_a_chain_by_hand():
     # each level falls by ten times what the one before rises
-    errors = Propagation(3)
+    errors = LevelErrors(3)
     for k in range(3):
-        errors.solved(1.0, 1e-12, np.array([10.0, 10.0, 10.0]) if k else np.zeros(3))
-        errors.stopped(np.array([k]))
+        errors.add_round(1.0, 1e-12, np.array([10.0, 10.0, 10.0]) if k else np.zeros(3))
+        errors.stop(np.array([k]))
     # ε₂ + 10 ε₁ and ε₃ + 10 (ε₂ + 10 ε₁) + 10 ε₁, at most
     assert errors.largest() == pytest.approx(1e-12 * (1 + 10 + 90))
 
@@ -287,17 +287,19 @@ def test_what_a_point_violates_counts_at_its_price():
     block, nothing = right.program.row_block("fairness"), np.zeros(1)
     rows = np.arange(block.start, block.stop)
     over = replace(right, x=right.x * (1 + 1e-6))
-    assert own_error(right, 0.0, rows, nothing, nothing) < 1e-14
-    assert own_error(over, 0.0, rows, nothing, nothing) == pytest.approx(1e-6 * right.objective)
-    assert own_error(right, 1e-3, rows, nothing, nothing) == pytest.approx(1e-3 * right.objective)
+    assert program_error(right, 0.0, rows, nothing, nothing) < 1e-14
+    assert program_error(over, 0.0, rows, nothing, nothing) == pytest.approx(1e-6 * right.objective)
+    assert program_error(right, 1e-3, rows, nothing, nothing) == pytest.approx(
+        1e-3 * right.objective
+    )
 
 
 def test_no_round_has_no_error_and_what_overflows_is_all_of_it():
-    errors = Propagation(700)
+    errors = LevelErrors(700)
     assert errors.largest() == 0.0
     for k in range(700):
-        errors.solved(1.0, 1e-12, np.full(700, 3.0) * (np.arange(700) == k - 1))
-        errors.stopped(np.array([k]))
+        errors.add_round(1.0, 1e-12, np.full(700, 3.0) * (np.arange(700) == k - 1))
+        errors.stop(np.array([k]))
     assert errors.largest() == 1.0
 
 

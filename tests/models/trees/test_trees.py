@@ -73,7 +73,7 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
     queues, users = instance.queues, len(instance.users)
     active, below = rng.random(users) < 0.6, queues.below.toarray().astype(int)
     rises = (below @ active > 0) & (np.arange(len(below)) > 0)
-    satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.own.dtype)
+    satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.queue_weights.dtype)
     point = rates.begin(satisfied)
     least = point.taken.max(axis=1)
     for _ in range(100):
@@ -81,10 +81,10 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
         end = pace.end if pace.end < np.inf else 7
         for t in (end / 2, end):
             at = pace.after(point, t)
-            tasks = np.where(active, rates.asked(at), satisfied)
+            tasks = np.where(active, rates.tasks_at(at), satisfied)
             taken = (below @ (rates.task * tasks[:, None])).astype(float)
             assert at.taken.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
-            level = np.maximum(least, rates.own * at.level[queues.parents]).astype(float)
+            level = np.maximum(least, rates.queue_weights * at.level[queues.parents]).astype(float)
             assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
         if pace.end == np.inf:
             return

@@ -97,7 +97,7 @@ def test_rounds_are_those_of_numpy(device, seen, kind, side):
 
 @pytest.mark.parametrize("kind", ["zeros", "two of five", "chain"])
 def test_rounds_on_the_face_are_on_the_device_too(device, seen, kind, monkeypatch):
-    monkeypatch.setattr(LevelRounds, "_as_one_server", lambda *given: False)
+    monkeypatch.setattr(LevelRounds, "as_one_server", lambda *given: False)
     found = shared(instance(kind, 30, 20, 3), "drfh", device=device)
     assert len(found.rounds) >= 2 and seen["faces"] >= len(found.rounds) - 1
 

@@ -14,7 +14,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
 from fairlp.models.instances.merging import components, fewer_pairs, select
-from fairlp.solvers.leximin import leximin as leximin_module
+from fairlp.solvers.leximin import left_out
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
 from profiles import by_day, many
@@ -272,13 +272,13 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
         nominal = dict(zip(one.resources, one.pool / [8, 5], strict=True))
         one = one.replace(queues={queue: {"nominal": nominal} for queue in one.tree.paths[1:]})
     tried = []
-    of = leximin_module.LeftOut.of
+    of = left_out.LeftOut.of
     monkeypatch.setattr(
-        leximin_module.LeftOut, "of", lambda *given: tried.append(of(*given)) or tried[-1]
+        left_out.LeftOut, "of", lambda *pairs: tried.append(of(*pairs)) or tried[-1]
     )
     found = fairlp.allocate(one, mechanism, method="lp")
     assert tried and len(tried[0].user) > 100
-    monkeypatch.setattr(leximin_module, "fewer_pairs", lambda instance: None)
+    monkeypatch.setattr(left_out, "fewer_pairs", lambda instance: None)
     whole = fairlp.allocate(one, mechanism, method="lp")
     assert found.totals.to_numpy() == pytest.approx(whole.totals.to_numpy(), rel=1e-9)
     assert (found.tasks.to_numpy()[~one.eligible] == 0).all()

@@ -16,7 +16,7 @@ from fairlp.mechanisms.table import TABLE
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
-from fairlp.solvers.leximin import rounds
+from fairlp.solvers.leximin import level_rounds, rounds
 from fairlp.solvers.leximin.leximin import leximin
 from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
 from fairlp.solvers.leximin.prices import prices_of
@@ -397,7 +397,7 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
     for _ in range(2):
         floored.solve()
         assert 1e-9 < floored.gap <= 1e-7
-    assert floored.programs == 2 and floored.certificate.gap < 1e-12
+    assert floored.n_programs == 2 and floored.certificate.gap < 1e-12
 
 
 def test_a_round_that_is_open_is_solved_again(monkeypatch):
@@ -414,11 +414,11 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
         is_optimal, gap, objective_gap, dual_residual = True, 0.0, None, 0.0
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
-    honest = rounds.LevelRounds._stuck
+    honest = level_rounds.LevelRounds.stuck
     monkeypatch.setattr(
-        rounds.LevelRounds, "_stuck", lambda self, level, who: honest(self, level, who) & False
+        level_rounds.LevelRounds, "stuck", lambda self, level, who: honest(self, level, who) & False
     )
-    with pytest.raises(SolverError, match="stopped nobody"):
+    with pytest.raises(SolverError, match="stopped no user"):
         run(
             monkeypatch,
             lambda s: dataclasses.replace(s, row_duals=0 * s.row_duals),

@@ -13,7 +13,7 @@ from fairlp.mechanisms.max_min import ladder
 from fairlp.models.trees.filling import Rows, fill, first_segment
 from fairlp.models.trees.rates import constant
 from fairlp.solvers.leximin.leximin import climb
-from fairlp.solvers.leximin.rounds import TreeRounds
+from fairlp.solvers.leximin.tree_rounds import TreeRounds
 from tree_instances import tree_instance
 
 #: Two leaves of one server of 10, tasks of 1: the first begins with 6, of which rates know nothing.
@@ -64,7 +64,7 @@ def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
 
     def more(self):
         run(self)
-        self.last = self.last * 1.25
+        self.point = self.point * 1.25
 
     monkeypatch.setattr(TreeRounds, "run", more)
     found = climb(POOL, formulation, stretch())
@@ -145,10 +145,10 @@ def climbed(instance):
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     monkeypatch.setattr(
-        TreeRounds, "_blocked", lambda self, *_: np.zeros(len(self.segment.has), dtype=bool)
+        TreeRounds, "blocked", lambda self, *_: np.zeros(len(self.segment.tasks), dtype=bool)
     )
     with pytest.raises(
-        SolverError, match="a round stopped nobody; no user's row has a price above rounding"
+        SolverError, match="a round stopped no user; no user's row has a price above rounding"
     ):
         climbed(tree())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -125,11 +126,15 @@ def cautious_step(
     return formulations.cautious_lp(present, shares_before, 1.0, weight_to_come)
 
 
-def in_parts(
-    algorithm: Callable[[np.ndarray, np.ndarray], tuple[list[float], list[int]]],
-) -> StepAlgorithm:
+def in_parts(algorithm: Callable[..., tuple[list[float], list[int]]]) -> StepAlgorithm:
     """Return an algorithm that needs of the schedule only what each step may give out."""
-    return lambda needs, steps: algorithm(needs, steps.parts)
+    return partial(_in_parts, algorithm)
+
+
+def _in_parts(
+    algorithm: Callable[..., tuple[list[float], list[int]]], needs: np.ndarray, steps: Schedule
+) -> tuple[list[float], list[int]]:
+    return algorithm(needs, steps.parts)
 
 
 def _cautious_levels(needs: np.ndarray, steps: Schedule) -> tuple[Sequence[float], Sequence[int]]:

@@ -15,7 +15,8 @@ from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaSegment
-from ...solvers.leximin.leximin import LeftOut, climb, with_fewer_pairs
+from ...solvers.leximin.left_out import LeftOut, with_fewer_pairs
+from ...solvers.leximin.leximin import climb
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
 from ..mechanism import MethodCall, Tasks

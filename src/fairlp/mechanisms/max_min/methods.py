@@ -143,7 +143,7 @@ def _by_programs(call: MethodCall, rates: Rates) -> Tasks:
     try:
         result = climb(instance, partial(formulation, count=count), first, **_how(call))
     except SolverError:
-        require_room(instance, first.has)
+        require_room(instance, first.tasks)
         raise
     return outcome(instance, result)
 
@@ -155,8 +155,8 @@ def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
     needs = instance.demands if multiple is None else instance.demands * multiple[:, [0]]
     rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
     first = _first(instance, rates, count_of(call.parameters))
-    if not (rows.use @ first.has <= rows.room * (1 + AGREEMENT)).all():
-        require_room(instance, first.has)
+    if not (rows.use @ first.tasks <= rows.room * (1 + AGREEMENT)).all():
+        require_room(instance, first.tasks)
     totals, history = fill(rows, first)
     tasks = totals[:, None]
     return Tasks(

@@ -145,7 +145,7 @@ class _Part(NamedTuple):
     """A part of the way between two kinks: the t where it begins, what everybody asks for there, and how it goes on."""
 
     begin: Any
-    asked: Any
+    demanded: Any
     point: TreePoint
     pace: Pace
 
@@ -159,7 +159,7 @@ class _Way:
         self.parts = [self._part(Fraction(0), point)]
 
     def _part(self, begin: Fraction, point: TreePoint) -> _Part:
-        return _Part(begin, self.rates.asked(point), point, self.rates.pace(self.active, point))
+        return _Part(begin, self.rates.tasks_at(point), point, self.rates.pace(self.active, point))
 
     def __iter__(self) -> Iterator[_Part]:
         for k in itertools.count():

@@ -41,7 +41,7 @@ class RateSegment:
     Attributes
     ----------
     rates : Rates
-    has : ndarray, shape (N,)
+    tasks : ndarray, shape (N,)
         Tasks of each leaf where the segment begins.
     limits, zero : ndarray, shape (N,)
         Task limits, and the tasks that levels count from.
@@ -52,7 +52,7 @@ class RateSegment:
     """
 
     rates: Rates
-    has: np.ndarray
+    tasks: np.ndarray
     limits: np.ndarray
     zero: np.ndarray
     active: np.ndarray
@@ -60,7 +60,7 @@ class RateSegment:
     point: TreePoint
 
     @property
-    def least(self) -> float:
+    def negligible_rise(self) -> float:
         """A t that is 0 but for rounding."""
         return 0.0
 
@@ -75,17 +75,17 @@ class RateSegment:
         return self.pace.rate
 
     @property
-    def alone(self) -> np.ndarray:
+    def first_rate(self) -> np.ndarray:
         """Of a first segment the rates of the program's own rows, in which nobody has all its tasks."""
         return self.rates(self.active | self.satisfied)
 
     @cached_property
     def base(self) -> np.ndarray:
         """What an active leaf asks for where the segment begins, shape (N,)."""
-        return np.asarray(self.zero + self.rates.asked(self.point))
+        return np.asarray(self.zero + self.rates.tasks_at(self.point))
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def limit_levels(self) -> np.ndarray:
         """The t at which each active leaf has all its tasks; infinite where it never has. Shape (N,)."""
         finite = self.active & (self.limits < np.inf) & (self.rate > 0)
         never = np.full(len(self.rate), np.inf, dtype=self.rate.dtype)
@@ -97,27 +97,29 @@ class RateSegment:
     @cached_property
     def end(self) -> Number:
         """The t at which the first leaf has all its tasks, or rates change."""
-        return min(self.ends.min(initial=np.inf), self.pace.end)
+        return min(self.limit_levels.min(initial=np.inf), self.pace.end)
 
     def next_rise(self, t: float) -> float:
         """Return the first t after this one at which a leaf with more than it asks for begins to rise; else the end."""
         begins = np.full(len(self.rate), self.end)
-        np.divide(self.has - self.base, self.rate, out=begins, where=self.active & (self.rate > 0))
+        np.divide(
+            self.tasks - self.base, self.rate, out=begins, where=self.active & (self.rate > 0)
+        )
         return float(begins[begins > t].min(initial=self.end))
 
     def level(self, t: Number) -> float:
         """Return the root's own level."""
         return float(self.point.level[0] + self.pace.level[0] * t)
 
-    def asked(self, t: Number) -> np.ndarray:
+    def tasks_at(self, t: Number) -> np.ndarray:
         """Return the tasks that everybody has at a t of this segment."""
         risen = np.minimum(self.base + self.rate * t, self.limits)
-        return np.where(self.active, np.maximum(self.has, risen), self.has)
+        return np.where(self.active, np.maximum(self.tasks, risen), self.tasks)
 
-    def full(self, t: Number) -> np.ndarray:
+    def satisfied_at(self, t: Number) -> np.ndarray:
         """Return which active leaves have all their tasks at a t. Bool, shape (N,)."""
-        full = self.active & (self.ends <= t)
-        return np.asarray(full | (self.active & (self.has >= self.limits)))
+        full = self.active & (self.limit_levels <= t)
+        return np.asarray(full | (self.active & (self.tasks >= self.limits)))
 
     def after(self, t: Number, stops: np.ndarray) -> RateSegment:
         """Return the next segment in which somebody rises: it begins where this one is at t, without some leaves.
@@ -126,21 +128,26 @@ class RateSegment:
         tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
         rounding decides between the two.)
         """
-        one = replace(self, has=self.asked(t), active=self.active & ~stops, point=self.rates.origin)
+        one = replace(
+            self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.rates.origin
+        )
         if not self.rates.counted:
             return one
         enough = self.limits * self.rates.satisfied
-        satisfied = self.satisfied | (stops & (one.has >= enough))
+        satisfied = self.satisfied | (stops & (one.tasks >= enough))
         if (self.base + self.rate * t >= enough)[stops].all():
             point = self.pace.after(self.point, t)
         else:
-            point = self.rates.begin(np.where(satisfied, one.has - self.zero, 0))
+            point = self.rates.begin(np.where(satisfied, one.tasks - self.zero, 0))
         return replace(one, satisfied=satisfied, point=point).where_leaves_rise()
 
     def where_leaves_rise(self) -> RateSegment:
         """Return this segment, or the next one in which a leaf rises."""
         segment = self
-        while segment.pace.end < np.inf and (segment.asked(segment.pace.end) == segment.has).all():
+        while (
+            segment.pace.end < np.inf
+            and (segment.tasks_at(segment.pace.end) == segment.tasks).all()
+        ):
             segment = replace(segment, point=segment.pace.after(segment.point, segment.pace.end))
         return segment
 
@@ -195,7 +202,10 @@ class Rows:
         What is used is convex and piecewise linear in the level, so steps never pass the answer and
         end on it.
         """
-        if np.isfinite(segment.end) and (self.use @ segment.asked(segment.end) <= self.room).all():
+        if (
+            np.isfinite(segment.end)
+            and (self.use @ segment.tasks_at(segment.end) <= self.room).all()
+        ):
             return float(segment.end)
         speed = self.use @ segment.rate
         base = np.where(segment.active, segment.base, 0.0)
@@ -203,8 +213,8 @@ class Rows:
             most = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
         level = max(float(most.min(initial=segment.end)), 0.0)
         while True:
-            over = self.use @ segment.asked(level) - self.room
-            rising = segment.active & (segment.base + segment.rate * level > segment.has)
+            over = self.use @ segment.tasks_at(level) - self.room
+            rising = segment.active & (segment.base + segment.rate * level > segment.tasks)
             slope = self.use @ np.where(rising, segment.rate, 0.0)
             rows = (over > ROUNDING * self.room) & (slope > 0)
             steps = np.divide(over, slope, out=np.zeros(len(rows)), where=rows)
@@ -257,13 +267,13 @@ def fill(rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
     history = []
     while segment.active.any():
         t = rows.reach(segment)
-        stops = segment.full(t) | (segment.active & rows.ended(segment.asked(t)))
+        stops = segment.satisfied_at(t) | (segment.active & rows.ended(segment.tasks_at(t)))
         if stops.any():
             history.append((segment.level(t), np.flatnonzero(stops)))
         elif t < segment.pace.end:
             raise SolverError("a round of the filling stopped nobody; report the instance")
         segment = segment.after(t, stops)
-    return segment.has, history
+    return segment.tasks, history
 
 
 def fill_at_constant_rates(

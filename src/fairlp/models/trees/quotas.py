@@ -264,26 +264,26 @@ class QuotaSegment(RateSegment):
         )._renewed()
 
     @property
-    def alone(self) -> np.ndarray:
+    def first_rate(self) -> np.ndarray:
         """Tasks of each lane that are a dominant share of 1."""
         return np.asarray(
             1.0 / (self.tree.lanes.instance.demands / self.tree.instance.pool).max(axis=1)
         )
 
     @property
-    def least(self) -> float:
+    def negligible_rise(self) -> float:
         """A rise that is what floors of nominal quotas were lowered by for rounding."""
         return ACCEPTED
 
     @cached_property
     def pace(self) -> Pace:
         """How lanes go on."""
-        return self.tree.pace(self.has, self.active)
+        return self.tree.pace(self.tasks, self.active)
 
     @property
     def base(self) -> np.ndarray:
         """What lanes have where the segment begins."""
-        return self.has
+        return self.tasks
 
     def level(self, t: float) -> float:
         """Return the least share of the root's children that rise."""
@@ -293,18 +293,18 @@ class QuotaSegment(RateSegment):
         """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
         user = self.tree.lanes.user
         done = self.satisfied | stops
-        full = np.bincount(user, weights=stops & self.full(t))[user] > 0
-        return replace(self, has=self.asked(t), satisfied=done | full)._renewed()
+        full = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
+        return replace(self, tasks=self.tasks_at(t), satisfied=done | full)._renewed()
 
     def _renewed(self) -> QuotaSegment:
         """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
         tree = self.tree
         user = self.tree.lanes.user
-        used, owned = (amounts[tree.owner] for amounts in (tree.usage(self.has), tree.owned))
+        used, owned = (amounts[tree.owner] for amounts in (tree.usage(self.tasks), tree.owned))
         beyond = ((used >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
         left = np.flatnonzero(~self.satisfied)
         left = left[np.lexsort((beyond[left], user[left]))]
         active = np.zeros(len(user), dtype=bool)
         active[left[np.unique(user[left], return_index=True)[1]]] = True
-        others = np.bincount(user, weights=self.has)[user] - self.has
+        others = np.bincount(user, weights=self.tasks)[user] - self.tasks
         return replace(self, active=active, limits=tree.lanes.instance.task_limits - others)

@@ -115,14 +115,14 @@ class Rates:
         self.of = queues.of
         self.parents = queues.parents
         depths = queues.depths
-        self.own = rational(queues.weights) if self.exact else queues.weights
+        self.queue_weights = rational(queues.weights) if self.exact else queues.weights
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
         self.sums = [
             _sums(at, len(depths))
             for at in (self.of, *(self.parents[rows] for rows in self.levels))
         ]
         self.weighted = share * weights[:, None]
-        self.alone = weights * gamma
+        self.tasks_per_level = weights * gamma
         self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
         self.origin = TreePoint(
             self._zeros(len(depths)), self._zeros((len(depths), share.shape[1]))
@@ -141,9 +141,9 @@ class Rates:
             taken += self._sum(depth, taken[rows])
         return TreePoint(self.origin.level, taken)
 
-    def asked(self, point: TreePoint) -> np.ndarray:
+    def tasks_at(self, point: TreePoint) -> np.ndarray:
         """Return the tasks that each leaf asks for if it is active."""
-        return np.asarray(point.level[self.of] * self.alone)
+        return np.asarray(point.level[self.of] * self.tasks_per_level)
 
     def pace(self, active: np.ndarray, point: TreePoint) -> Pace:
         """Return how the tree goes on from a point; O(NR + QR)."""
@@ -151,7 +151,7 @@ class Rates:
             return self._first_pace(active)
         largest = point.taken.max(axis=1)
         most = point.taken >= (largest * (1 - self.slack))[:, None]
-        reached = self.own * point.level[self.parents]
+        reached = self.queue_weights * point.level[self.parents]
         waits = reached < largest * (1 - self.slack)
         waits[0] = False
         alive = np.zeros(len(waits), dtype=bool)
@@ -168,19 +168,19 @@ class Rates:
             total[up[jumps]] = 0
             moves &= (growth > 0) & ~stands[up]
             factor[rows] = np.divide(
-                self.own[rows], growth, out=self._zeros(len(rows)), where=moves
+                self.queue_weights[rows], growth, out=self._zeros(len(rows)), where=moves
             )
-            factor[rows[jumps]] = self.own[rows[jumps]]
+            factor[rows[jumps]] = self.queue_weights[rows[jumps]]
             total += self._sum(depth, total[rows] * factor[rows, None])
             alive[up[alive[rows]]] = True
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
-        rate = np.where(active & ~stands[self.of], factor[self.of] * self.alone, 0)
+        rate = np.where(active & ~stands[self.of], factor[self.of] * self.tasks_per_level, 0)
         level = np.where(stands, 0, factor)
         taken = total * factor[:, None]
         faster = taken - np.where(most, taken, 0).max(axis=1)[:, None]
         faster[0] = 0
-        climb = self.own * level[self.parents]
+        climb = self.queue_weights * level[self.parents]
         wake = _least(largest - reached, climb, waits & alive & (climb > 0))
         kink = _least(largest[:, None] - point.taken, faster, ~most & (faster > 0))
         return Pace(rate, level, taken, min(wake, kink), bool(stands.any()))
@@ -192,13 +192,13 @@ class Rates:
         for depth, rows in self._upward():
             largest = total[rows].max(axis=1)
             factor[rows] = np.divide(
-                self.own[rows], largest, out=self._zeros(len(rows)), where=largest > 0
+                self.queue_weights[rows], largest, out=self._zeros(len(rows)), where=largest > 0
             )
             total += self._sum(depth, total[rows] * factor[rows, None])
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
         return Pace(
-            np.where(active, factor[self.of] * self.alone, 0),
+            np.where(active, factor[self.of] * self.tasks_per_level, 0),
             factor,
             total * factor[:, None],
             np.inf,
@@ -213,12 +213,12 @@ class Rates:
         """Return the sum of rows by queue: of leaves (depth 0), or of queues of a depth by the queue above each."""
         if not self.exact:
             return np.asarray(self.sums[depth] @ rows)
-        total = self._zeros((len(self.own), rows.shape[1]))
+        total = self._zeros((len(self.queue_weights), rows.shape[1]))
         np.add.at(total, self.of if depth == 0 else self.parents[self.levels[depth - 1]], rows)
         return total
 
     def _zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
-        return np.zeros(shape, dtype=self.own.dtype)
+        return np.zeros(shape, dtype=self.queue_weights.dtype)
 
 
 def _sums(at: np.ndarray, queues: int) -> sparse.csr_array:
@@ -258,7 +258,7 @@ class ExactTree:
         weights = [number(w) for w in instance.user_weights.tolist()]
         shares = exact_shares(instance, number)
         self.parents, self.of = queues.parents.tolist(), queues.of.tolist()
-        self.own = [number(w) for w in queues.weights.tolist()]
+        self.queue_weights = [number(w) for w in queues.weights.tolist()]
         self.unit = [max(row) / w for row, w in zip(shares, weights, strict=True)]
         self.vector = [
             [share / unit for share in row] for row, unit in zip(shares, self.unit, strict=True)
@@ -267,10 +267,10 @@ class ExactTree:
 
     def begin(self, active: Iterable[int]) -> None:
         """Make these the active users."""
-        self.total = [[Fraction(0)] * len(self.vector[0]) for _ in self.own]
+        self.total = [[Fraction(0)] * len(self.vector[0]) for _ in self.queue_weights]
         for n in active:
             self._add(self.of[n], self.vector[n])
-        for v in range(len(self.own) - 1, 0, -1):  # children before their parents
+        for v in range(len(self.queue_weights) - 1, 0, -1):  # children before their parents
             self._add(self.parents[v], self._given(v))
 
     def leave(self, n: int) -> None:
@@ -286,17 +286,22 @@ class ExactTree:
 
     def factors(self) -> list[Fraction]:
         """Return the product of weights and divisors on the way up from each queue; 0 where nobody is active."""
-        factor = [Fraction(1)] * len(self.own)
-        for v in range(1, len(self.own)):
+        factor = [Fraction(1)] * len(self.queue_weights)
+        for v in range(1, len(self.queue_weights)):
             largest = max(self.total[v])
-            factor[v] = factor[self.parents[v]] * self.own[v] / largest if largest else Fraction(0)
+            factor[v] = (
+                factor[self.parents[v]] * self.queue_weights[v] / largest
+                if largest
+                else Fraction(0)
+            )
         return factor
 
     def _given(self, v: int) -> list[Fraction]:
         """Return what a queue adds to its parent's vector."""
         largest = max(self.total[v])
         return [
-            self.own[v] * amount / largest if largest else Fraction(0) for amount in self.total[v]
+            self.queue_weights[v] * amount / largest if largest else Fraction(0)
+            for amount in self.total[v]
         ]
 
     def _add(self, v: int, change: list[Fraction]) -> None:

@@ -115,9 +115,9 @@ class ExactRounds:
         begin = rational(program.row_lower[self.rows])
         never = np.full(count, np.inf)
         first = first_segment(constant(rational(-column)), begin, never, everybody, "borrowed")
-        self.segment = replace(first, has=-never)  # levels may be below what they count from
+        self.segment = replace(first, tasks=-never)  # levels may be below what they count from
         self.first = first.rate
-        self.kept = begin
+        self.guaranteed = begin
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries: dict[tuple[int, int], Fraction] = {}
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
@@ -128,10 +128,10 @@ class ExactRounds:
         way = 1 - Fraction(
             ROUNDING
         )  # guarantees in tasks are rounded, and the last digit may not fit
-        self.kept = first.has
-        self.segment = replace(first, has=first.has * way, zero=first.zero * way)
+        self.guaranteed = first.tasks
+        self.segment = replace(first, tasks=first.tasks * way, zero=first.zero * way)
         self.users = users
-        self.first = first.alone
+        self.first = first.first_rate
         self.tree = True
         for block in self.program.rows:
             if block.name == "guarantee":  # the rows of levels keep them
@@ -144,7 +144,7 @@ class ExactRounds:
         zero = self.segment.zero * (not self.tree)
         for k, n in enumerate(self.users):
             if self.segment.satisfied[n]:  # guaranteed all its tasks
-                levels[k] = (self.segment.has[n] - zero[n]) / self.first[n]
+                levels[k] = (self.segment.tasks[n] - zero[n]) / self.first[n]
         while self.segment.active.any():
             count = len(done) + 1
             segment = self.segment
@@ -153,8 +153,8 @@ class ExactRounds:
                 return Proof(False, f"round {count}: {proof.message}", levels=tuple(levels))
             self.last = proof.basis
             self.x = proof.x
-            stops = segment.full(t)
-            has = segment.asked(t)
+            stops = segment.satisfied_at(t)
+            has = segment.tasks_at(t)
             if t == proof.x[self.t]:
                 priced = [n for k, n in enumerate(self.users) if proof.row_duals[self.rows[k]] != 0]
                 stops[priced] |= segment.active[priced]
@@ -184,12 +184,12 @@ class ExactRounds:
         rising = self.segment.active
         while True:
             rate = np.where(rising, segment.rate, 0)
-            self.put(np.where(rising, segment.base, segment.has), rate)
+            self.put(np.where(rising, segment.base, segment.tasks), rate)
             proof = self.solve(self.program.c)
             if not proof.holds:
                 return proof, Fraction(0)
             t = min(proof.x[self.t], segment.end)
-            with_more = rising & (segment.base + segment.rate * t < segment.has) & self.tree
+            with_more = rising & (segment.base + segment.rate * t < segment.tasks) & self.tree
             if not with_more.any():
                 return proof, t
             rising = rising & ~with_more
@@ -219,7 +219,7 @@ class ExactRounds:
                 )
                 # back to what is guaranteed, from which everybody was lowered by a rounding, is no
                 # raise
-                raised[n] = tasks > max(has[n], self.kept[n])
+                raised[n] = tasks > max(has[n], self.guaranteed[n])
             if not raised.any():
                 break
             waiting = waiting & ~raised

@@ -9,38 +9,34 @@ rounds of all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import (
     Groups,
     components,
-    fewer_pairs,
     identity,
     merge_servers,
     merge_users,
-    pays_to_leave_out,
     select,
 )
 from ...models.instances.problem import effort
 from ...models.notation.model import Model
 from ...models.programs.program import Program
-from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment, Rows
-from ...tolerances import AGREEMENT, SOLVER_TIGHTEST
+from ...tolerances import AGREEMENT
+from .left_out import LeftOut, with_fewer_pairs
+from .level_rounds import LevelRounds, RuledOut, Shortcuts
 from .prices import RoundPrices, prices_of, prices_of_caps
-from .rounds import KeptOff, LevelRounds, Members, Rounds, Shorter, Tightest, TreeRounds, tightest
+from .rounds import Members, Rounds, Tightest, tightest
+from .tree_rounds import TreeRounds
 
-#: How often pairs that were left out are taken in again, before all are.
-_TRIES = 8
 Formulation = Callable[[Instance], Model]
-Shared = TypeVar("Shared")
 TasksAtLevel1 = Callable[[Instance], np.ndarray]
 
 
@@ -48,13 +44,29 @@ TasksAtLevel1 = Callable[[Instance], np.ndarray]
 class LeximinResult:
     """Levels and tasks of a leximin, for the original users and servers.
 
-    ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the
-    users frozen there), ``prices`` the capacity duals of the first round that a resource ended
-    (None when everyone has all its tasks), ``round_prices`` the prices of all programs (None from a
-    back end without duals), ``gap`` the largest duality gap of any program solved (None from a back
-    end without duals), ``merged`` the users and servers of the program and how many there were
-    before merging; ``uncertain`` the part of itself that a level may be off by rounding that grew
-    from round to round.
+    Attributes
+    ----------
+    tasks : ndarray, shape (N, K)
+    levels : ndarray, shape (N,)
+    rounds : list of (float, ndarray)
+        Level of each round, and the positions of the users frozen there.
+    prices : ndarray or None
+        Capacity duals of the first round that a resource ended; None when all users have all their
+        tasks.
+    round_prices : RoundPrices or None
+        Prices of all programs; None from a back end without duals.
+    gap : float or None
+        The largest duality gap of any program solved; None from a back end without duals.
+    programs : int
+        Number of programs solved.
+    times : dict
+        Seconds by phase.
+    merged, before : (int, int)
+        Users and servers of the program, and how many there were before merging.
+    relaxed : float
+        The largest fraction of themselves by which floors were lowered.
+    uncertain : float
+        The largest relative error of a level by rounding that grew from round to round.
     """
 
     tasks: np.ndarray
@@ -72,23 +84,27 @@ class LeximinResult:
 
     @classmethod
     def nothing(cls, instance: Instance) -> LeximinResult:
-        """Return the result where nobody can run anything."""
-        users = len(instance.users)
-        return cls(np.zeros((users, len(instance.servers))), np.zeros(users))
+        """Return the result where no user can run anything."""
+        return cls(np.zeros(instance.shape), np.zeros(len(instance.users)))
 
     def conclude(self, pieces: list[_Piece], begin: float) -> None:
-        """Put down what the programs of the rounds proved, and the seconds of each phase."""
-        ended = max(piece.ended for piece in pieces)
-        runs = [piece.rounds for piece in pieces]
-        self.gap = max(one.gap for one in runs) if runs[0].has_duals else None
-        self.programs = sum(one.programs for one in runs)
-        self.relaxed = max(one.relaxed for one in runs)
-        self.uncertain = max(one.errors.largest() for one in runs)
-        solve = sum(one.seconds for one in runs)
-        seconds = sum(piece.ended - piece.begun for piece in pieces)
-        build = ended - seconds - begin
-        read = perf_counter() - ended
-        self.times = {"build": build, "solve": solve, "rounds": seconds - solve, "read": read}
+        """Add what the programs of all pieces proved, and the seconds of each phase."""
+        all_rounds = [piece.rounds for piece in pieces]
+        has_duals = all_rounds[0].has_duals
+        self.gap = max(rounds.gap for rounds in all_rounds) if has_duals else None
+        self.programs = sum(rounds.n_programs for rounds in all_rounds)
+        self.relaxed = max(rounds.relaxation for rounds in all_rounds)
+        self.uncertain = max(rounds.errors.largest() for rounds in all_rounds)
+
+        end = max(piece.end for piece in pieces)
+        solve_seconds = sum(rounds.seconds for rounds in all_rounds)
+        round_seconds = sum(piece.end - piece.begin for piece in pieces)
+        self.times = {
+            "build": end - round_seconds - begin,
+            "solve": solve_seconds,
+            "rounds": round_seconds - solve_seconds,
+            "read": perf_counter() - end,
+        }
 
 
 def leximin(
@@ -110,21 +126,22 @@ def leximin(
         ``capacity`` and the definition ``tasks``.
     tasks_at_level_1 : callable
         Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows of levels give a user at t
-        = 1. It is also asked of the merged instance, with weights of 1.
+        = 1. It is also called with the merged instance, with weights of 1.
     solver : str
     merge : bool
         Merge identical servers and proportional users first, and solve apart what is not connected.
     options : dict, optional
         Options of the solver.
     """
-    share = partial(_leximin, formulation, tasks_at_level_1, tightest(solver, options), merge)
+    backend = tightest(solver, options)
+    share = partial(_leximin, formulation, tasks_at_level_1, backend, merge)
     return with_fewer_pairs(instance, share) if merge else share(instance)
 
 
 def _leximin(
     formulation: Formulation,
     tasks_at_level_1: TasksAtLevel1,
-    chosen: Tightest,
+    backend: Tightest,
     merge: bool,
     instance: Instance,
     left_out: LeftOut | None = None,
@@ -133,54 +150,85 @@ def _leximin(
     begin = perf_counter()
     tasks_per_level = tasks_at_level_1(instance)
     result = LeximinResult.nothing(instance)
-    who = np.flatnonzero(instance.runnable().any(axis=1) & (instance.task_limits > 0))
-    if not who.size:
+    can_run = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    runnable_users = np.flatnonzero(can_run)
+    if not runnable_users.size:
         return result
-    part = instance if len(who) == len(tasks_per_level) else instance.select_users(who)
-    small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
-    small, users = merge_users(small) if merge else (small, identity(len(part.users)))
-    result.merged, result.before = (one.shape for one in (small, part))
-    given = Members(users.of, tasks_per_level[who] * users.factor, part.task_limits * users.factor)
-    plain = small.derived(
-        weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf)
+
+    # Merge identical servers and proportional users.
+    runnable = instance if can_run.all() else instance.select_users(runnable_users)
+    if merge:
+        with_merged_servers, server_groups = merge_servers(runnable)
+        merged, user_groups = merge_users(with_merged_servers)
+    else:
+        server_groups = identity(len(runnable.servers))
+        user_groups = identity(len(runnable.users))
+        merged = runnable
+    result.merged = merged.shape
+    result.before = runnable.shape
+    all_members = Members(
+        user_groups.of,
+        tasks_per_level[runnable_users] * user_groups.factor,
+        runnable.task_limits * user_groups.factor,
     )
-    everything = np.arange(len(small.users)), np.arange(len(small.servers))
-    apart = list(components(plain)) if merge else []
-    todo: list[tuple[np.ndarray, np.ndarray, list[KeptOff], int | None]] = [
-        (*group, [], None) for group in (apart if len(apart) > 1 else [everything])
-    ]
-    pieces = []
-    level = np.zeros(len(who))
-    grouped = np.zeros(small.shape)
-    for some, where, kept_off, parent in todo:
-        own = plain if (len(some), len(where)) == small.shape else select(plain, some, where)
-        members = given.of_groups(some)
-        own = own.derived(
-            weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own)
-        )
-        rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
+    n_groups = len(merged.users)
+    unlimited = merged.derived(weights=np.ones(n_groups), task_limits=np.full(n_groups, np.inf))
+
+    # Solve each component apart; what separates during its rounds is appended.
+    pieces: list[_Piece] = []
+    level = np.zeros(len(runnable_users))
+    group_tasks = np.zeros(merged.shape)
+    problems = _components(unlimited, merge)
+    for problem in problems:
+        whole = (len(problem.users), len(problem.servers)) == merged.shape
+        small = unlimited if whole else select(unlimited, problem.users, problem.servers)
+        members = all_members.of_groups(problem.users)
+        group_levels = np.bincount(members.of, weights=members.tasks_per_level)
+        small = small.derived(weights=group_levels / tasks_at_level_1(small))
+
+        rounds = partial(LevelRounds, backend, members=members, weights=small.weights)
         if merge and left_out is None:
-            # everybody may run everywhere, and a task needs the same there
-            pool = (own.demands, own.pool) if not own.has_rates and own.runnable().all() else None
-            rounds = partial(rounds, shorter=Shorter(pool, kept_off))
-        missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
-        piece = _Piece.solved(own, formulation, rounds, some, where, missing, parent)
-        level[np.isin(users.of, some)] = piece.rounds.level
-        grouped[some], grouped[np.ix_(some, where)] = 0.0, piece.tasks
+            # All may run everywhere, and a task needs the same on every server.
+            is_one_pool = not small.has_rates and small.runnable().all()
+            pool = (small.demands, small.pool) if is_one_pool else None
+            rounds = partial(rounds, shortcuts=Shortcuts(pool, problem.ruled_out))
+        missing = None
+        if left_out is not None:
+            missing = left_out.of_piece(
+                runnable_users, user_groups, problem.users, server_groups, problem.servers
+            )
+        piece = _Piece.solved(small, formulation, rounds, problem, missing)
         pieces.append(piece)
-        if (rest := piece.rounds.rest()) is not None:
-            on, there, bounds = rest
-            for few, at in components(select(plain, some[on], where[there])):
-                kept_off = [(costs[few], off) for costs, off in bounds]
-                todo.append((some[on][few], where[there][at], kept_off, len(pieces) - 1))
-    result.levels[who] = level
-    # a member that has all its tasks has exactly its limit, not level × due rounded
-    full = level >= given.limit / given.tasks_per_level
-    totals = np.where(full, given.limit, level * given.tasks_per_level)
-    result.tasks[who] = _split(grouped, totals, users, servers)
-    result.rounds = [(at, who[frozen]) for at, frozen in _history(pieces, level, full)]
-    result.prices = _prices(pieces, plain, servers)
-    result.round_prices = _round_prices(pieces, plain, servers)
+        level[np.isin(user_groups.of, problem.users)] = piece.rounds.level
+        group_tasks[problem.users] = 0.0
+        group_tasks[np.ix_(problem.users, problem.servers)] = piece.tasks
+
+        separate = piece.rounds.separate_problem()
+        if separate is not None:
+            users = problem.users[separate.groups]
+            servers = problem.servers[separate.servers]
+            for part_users, part_servers in components(select(unlimited, users, servers)):
+                ruled_out = [
+                    RuledOut(costs[part_users], error) for costs, error in separate.ruled_out
+                ]
+                problems.append(
+                    _Subproblem(
+                        users[part_users], servers[part_servers], ruled_out, len(pieces) - 1
+                    )
+                )
+
+    # Split the tasks of groups among their members.
+    result.levels[runnable_users] = level
+    # a member that has all its tasks has exactly its limit, not level × rate rounded
+    satisfied = level >= all_members.limit / all_members.tasks_per_level
+    totals = np.where(satisfied, all_members.limit, level * all_members.tasks_per_level)
+    result.tasks[runnable_users] = _split(group_tasks, totals, user_groups, server_groups)
+    result.rounds = [
+        (round_level, runnable_users[frozen])
+        for round_level, frozen in _history(pieces, level, satisfied)
+    ]
+    result.prices = _prices(pieces, unlimited, server_groups)
+    result.round_prices = _round_prices(pieces, unlimited, server_groups)
     result.conclude(pieces, begin)
     return result
 
@@ -195,7 +243,7 @@ def climb(
     options: dict[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
 ) -> LeximinResult:
-    """Return the allocation where leaves rise at rates that depend on who is active, from the first segment on.
+    """Return the allocation where leaves rise at rates that depend on which are active, from the first segment on.
 
     Parameters
     ----------
@@ -210,7 +258,7 @@ def climb(
         Rows of the model that say no more than the segments do, which end at limits and begin at
         guarantees.
     """
-    if not first.active.any() and not first.has.any():
+    if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
     rounds = partial(TreeRounds, tightest(solver, options), first=first, pool=_pool(instance))
     share = partial(_climb, partial(_without, formulation, without), rounds, merge)
@@ -224,23 +272,24 @@ def _climb(
     instance: Instance,
     left_out: LeftOut | None = None,
 ) -> LeximinResult:
-    """Return what leaves reach at the rates of a tree, where pairs may be left out."""
+    """Return the tasks that leaves reach at the rates of a tree, where pairs may be left out."""
     begin = perf_counter()
     result = LeximinResult.nothing(instance)
-    small, servers = (
-        merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
-    )
-    missing = None if left_out is None else left_out.of_users(servers)
-    everybody = np.arange(len(small.users))
-    everywhere = np.arange(len(small.servers))
-    piece = _Piece.solved(small, formulation, rounds, everybody, everywhere, missing)
+    if merge:
+        merged, server_groups = merge_servers(instance)
+    else:
+        merged, server_groups = instance, identity(len(instance.servers))
+    missing = None if left_out is None else left_out.of_users(server_groups)
+    problem = _Subproblem(np.arange(len(merged.users)), np.arange(len(merged.servers)))
+    piece = _Piece.solved(merged, formulation, rounds, problem, missing)
+
     result.rounds = piece.rounds.history
-    result.merged, result.before = (one.shape for one in (small, instance))
-    result.tasks = _split(
-        piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers
-    )
-    result.prices = _prices([piece], small, servers)
-    result.round_prices = _round_prices([piece], small, servers)
+    result.merged = merged.shape
+    result.before = instance.shape
+    totals = piece.rounds.segment.tasks
+    result.tasks = _split(piece.tasks, totals, identity(len(instance.users)), server_groups)
+    result.prices = _prices([piece], merged, server_groups)
+    result.round_prices = _round_prices([piece], merged, server_groups)
     result.conclude([piece], begin)
     return result
 
@@ -255,135 +304,47 @@ def _without(formulation: Formulation, names: tuple[str, ...], instance: Instanc
 
 
 def _pool(instance: Instance) -> Rows:
-    """Return what the whole cluster and the caps of queues allow all users together, wherever they run."""
+    """Return the bounds of the whole cluster and of the caps of queues on all tasks together."""
     multiple = effort(instance)
-    lightest = (
-        1.0 if multiple is None else np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
-    )
-    needs = np.where(instance.demands > 0, instance.demands * lightest, 0.0)
+    least_multiple: float | np.ndarray = 1.0
+    if multiple is not None:
+        least_multiple = np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
+    needs = np.where(instance.demands > 0, instance.demands * least_multiple, 0.0)
     needs[~np.isfinite(needs)] = 0.0  # of users who can run nowhere
     return Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
 
 
-class PairsWantedError(Exception):
-    """Pairs that were left out may be worth more than they cost: these users on these servers."""
-
-    def __init__(self, users: np.ndarray, servers: np.ndarray) -> None:
-        super().__init__(f"{len(users)} pairs of user and server that were left out may be of use")
-        self.users = users
-        self.servers = servers
-
-
 @dataclass(frozen=True)
-class LeftOut:
-    """Pairs of user and server that a leximin is computed without: exact as long as none is worth more than it costs.
+class _Subproblem:
+    """Groups of users and servers that are solved by one program.
 
-    Attributes
-    ----------
-    user, server : ndarray of int, shape (P,)
-        Positions in the instance.
-    row, at : ndarray of int, shape (P,)
-        Positions of the user and the server in a program; −1 for a server that it does not have.
+    ``parent`` is the position of the piece whose rounds this problem was separated from.
     """
 
-    user: np.ndarray
-    server: np.ndarray
-    row: np.ndarray
-    at: np.ndarray
-
-    @classmethod
-    def of(cls, instance: Instance, kept: np.ndarray) -> LeftOut:
-        """Return what is left out of an instance where these pairs are kept."""
-        pairs = np.nonzero(instance.runnable() & ~kept)
-        return cls(*pairs, *pairs)
-
-    def of_piece(
-        self, who: np.ndarray, users: Groups, some: np.ndarray, servers: Groups, where: np.ndarray
-    ) -> LeftOut:
-        """Return what is left out for these groups of users, of ``who``, beside a program with these servers."""
-        group = np.full(int(self.user.max(initial=-1)) + 1, -1)
-        known = who < len(group)
-        group[who[known]] = users.of[known]
-        mine = np.isin(group[self.user], some)
-        at = np.full(len(servers), -1)
-        at[where] = np.arange(len(where))
-        row = np.searchsorted(some, group[self.user[mine]])
-        return LeftOut(self.user[mine], self.server[mine], row, at[servers.of[self.server[mine]]])
-
-    def of_users(self, servers: Groups) -> LeftOut:
-        """Return what is left out beside a program with all users, and groups of servers."""
-        return replace(self, at=servers.of[self.server])
-
-    def require_dear(self, solution: Solution) -> None:
-        """Raise where the pairs could raise the objective: a program's dual solution is to be that of all pairs.
-
-        If a user is worth so much more than its pairs cost, prices that make up for it are a dual
-        solution of all pairs; the objective cannot be larger by more than that, times all tasks
-        that the user could run.
-        """
-        if not len(self.user):
-            return
-        if solution.row_duals is None:
-            raise PairsWantedError(self.user, self.server)
-        program = solution.program
-        duals = solution.row_duals
-        capacity = program.row_block("capacity")
-        block = next(block for block in program.columns if len(block.axes) == 2)
-        rows, first = np.unique(block.flat // block.shape[1], return_index=True)
-        columns = program.A[:, block.start + first].tocoo()
-        inside = (columns.row >= capacity.start) & (columns.row < capacity.stop)
-        needs = np.zeros((block.shape[0], capacity.shape[-1]))
-        needs[
-            rows[columns.col[inside]], (columns.row[inside] - capacity.start) % capacity.shape[-1]
-        ] = columns.data[inside]
-        worth = np.zeros(block.shape[0])
-        worth[rows] = program.c[block.start + first]
-        np.subtract.at(
-            worth, rows[columns.col[~inside]], columns.data[~inside] * duals[columns.row[~inside]]
-        )
-        prices = np.maximum(duals[capacity.slice], 0.0).reshape(-1, capacity.shape[-1])
-        pool = program.row_upper[capacity.slice].reshape(prices.shape).sum(axis=0)
-        most = np.divide(pool, needs, out=np.full(needs.shape, np.inf), where=needs > 0).min(axis=1)
-        cost = np.where(self.at >= 0, (needs[self.row] * prices[self.at]).sum(axis=1), 0.0)
-        gain = np.maximum(worth[self.row] - cost, 0.0) * most[self.row]
-        wanted = gain > SOLVER_TIGHTEST * abs(solution.objective) / max(len(rows), 1)
-        if wanted.any():
-            raise PairsWantedError(self.user[wanted], self.server[wanted])
+    users: np.ndarray
+    servers: np.ndarray
+    ruled_out: list[RuledOut] = field(default_factory=list)
+    parent: int | None = None
 
 
-def with_fewer_pairs(instance: Instance, share: Callable[..., Shared]) -> Shared:
-    """Return a leximin without pairs that keep servers from being identical, where none of them is of use.
-
-    ``share`` is given an instance, and what is left out of it.
-    """
-    kept = fewer_pairs(instance)
-    for _ in range(_TRIES):
-        if kept is None:
-            break
-        try:
-            return share(instance.derived(eligible=kept.copy()), LeftOut.of(instance, kept))
-        except PairsWantedError as wanted:
-            kept[wanted.users, wanted.servers] = True
-            kept = kept if pays_to_leave_out(instance, kept) else None
-        except (
-            SolverError
-        ):  # what is due at least, guarantees or nominal quotas, may need what was left out
-            break
-    return share(instance)
+def _components(instance: Instance, merge: bool) -> list[_Subproblem]:
+    """Return the connected components of an instance as problems; the whole instance where it is one, or unmerged."""
+    parts = list(components(instance)) if merge else []
+    if len(parts) > 1:
+        return [_Subproblem(users, servers) for users, servers in parts]
+    return [_Subproblem(np.arange(len(instance.users)), np.arange(len(instance.servers)))]
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """The rounds of one program, their model, the tasks of its groups, and clock times from its program on."""
+    """A problem that is solved: its rounds, its model, the tasks of its groups, and clock times."""
 
+    problem: _Subproblem
     rounds: Any
     model: Model
-    users: np.ndarray
-    servers: np.ndarray
     tasks: np.ndarray
-    begun: float
-    ended: float
-    parent: int | None  # the piece that this one is the rest of
+    begin: float
+    end: float
 
     @classmethod
     def solved(
@@ -391,103 +352,111 @@ class _Piece:
         small: Instance,
         formulation: Formulation,
         rounds_of: Callable[[Program, np.ndarray, int], Rounds],
-        users: np.ndarray,
-        servers: np.ndarray,
+        problem: _Subproblem,
         left_out: LeftOut | None = None,
-        parent: int | None = None,
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
         program = model.compile()
-        begun = perf_counter()
+        begin = perf_counter()
         block, t = program.leximin()
         rounds = rounds_of(program, np.arange(block.start, block.stop), t)
-        rounds.examine = None if left_out is None else left_out.require_dear
+        rounds.check_solution = None if left_out is None else left_out.require_dear
         rounds.run()
-        tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-        return cls(rounds, model, users, servers, tasks, begun, perf_counter(), parent)
+        tasks = model.evaluate("tasks", rounds.point).reshape(len(small.users), -1)
+        return cls(problem, rounds, model, tasks, begin, perf_counter())
 
-    def prices(self, small: Instance, row_duals: np.ndarray, *, alone: bool) -> np.ndarray:
-        """Return duals of the program as prices of all servers and resources; ``alone``: it is the only program."""
-        resources = np.flatnonzero(small.capacities[self.servers].any(axis=0) | alone)
-        prices = np.zeros(small.capacities.shape)
-        prices[np.ix_(self.servers, resources)] = prices_of(
-            self.model, self.rounds.program, row_duals
-        )
+    def prices(self, merged: Instance, row_duals: np.ndarray, *, only: bool) -> np.ndarray:
+        """Return duals of the program as prices of all servers and resources; ``only``: it is the only program."""
+        servers = self.problem.servers
+        resources = np.flatnonzero(merged.capacities[servers].any(axis=0) | only)
+        prices = np.zeros(merged.capacities.shape)
+        program = self.rounds.program
+        prices[np.ix_(servers, resources)] = prices_of(self.model, program, row_duals)
         return prices
 
 
-def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> History:
-    """Return the rounds as one program for all would have them: by the levels at which somebody is blocked.
+def _history(pieces: list[_Piece], level: np.ndarray, satisfied: np.ndarray) -> History:
+    """Return the rounds as one program for all would have them: by the levels at which a user is blocked.
 
-    Whoever has all its tasks by then is in the round that reaches them.
+    Users who have all their tasks by then are in the round that reaches them.
     """
     if len(pieces) == 1:
         return list(pieces[0].rounds.history)
-    stops = np.unique(level[~full])
-    apart = stops[1:] > stops[:-1] * (1 + AGREEMENT)
-    begins = stops[np.append(True, apart)[: len(stops)]]
-    ends = stops[np.append(apart, True)[: len(stops)]]
-    of = np.where(
-        full, np.searchsorted(ends, level), np.searchsorted(begins, level, side="right") - 1
+    stop_levels = np.unique(level[~satisfied])
+    is_apart = stop_levels[1:] > stop_levels[:-1] * (1 + AGREEMENT)
+    begins = stop_levels[np.append(True, is_apart)[: len(stop_levels)]]
+    ends = stop_levels[np.append(is_apart, True)[: len(stop_levels)]]
+    round_of = np.where(
+        satisfied,
+        np.searchsorted(ends, level),
+        np.searchsorted(begins, level, side="right") - 1,
     )
-    return [(float(level[of == k].max()), np.flatnonzero(of == k)) for k in np.unique(of)]
+    return [
+        (float(level[round_of == k].max()), np.flatnonzero(round_of == k))
+        for k in np.unique(round_of)
+    ]
 
 
-def _prices(pieces: list[_Piece], small: Instance, servers: Groups) -> np.ndarray | None:
+def _prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> np.ndarray | None:
     """Return the prices of the first round that a resource ended: those of the component where it did."""
     priced = [
-        piece for piece in pieces if piece.rounds.priced is not None and piece.rounds.has_duals
+        piece
+        for piece in pieces
+        if piece.rounds.priced_solution is not None and piece.rounds.has_duals
     ]
     if not priced:
         return None
-    first = min(priced, key=lambda piece: float(piece.rounds.priced.x[piece.rounds.t]))
-    duals = first.rounds.priced.row_duals
-    assert duals is not None
-    return np.asarray(first.prices(small, duals, alone=len(pieces) == 1)[servers.of])
+    first = min(priced, key=lambda piece: float(piece.rounds.priced_solution.x[piece.rounds.t]))
+    row_duals = first.rounds.priced_solution.row_duals
+    assert row_duals is not None
+    return np.asarray(first.prices(merged, row_duals, only=len(pieces) == 1)[servers.of])
 
 
-def _round_prices(pieces: list[_Piece], small: Instance, servers: Groups) -> RoundPrices | None:
+def _round_prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> RoundPrices | None:
     """Return the prices of all programs, each as one of the whole instance."""
     if not all(piece.rounds.has_duals for piece in pieces):
         return None
     capacities: list[np.ndarray] = []
     caps: list[np.ndarray] = []
-    last: dict[int, np.ndarray] = {}  # prices of each piece
+    last_prices: dict[int, np.ndarray] = {}  # of each piece
     for k, piece in enumerate(pieces):
-        for duals in piece.rounds.duals:
-            prices = np.maximum(piece.prices(small, duals, alone=len(pieces) == 1), 0.0)
-            if piece.parent is not None:
-                prices += _too_dear(small, piece, prices, last[piece.parent])
+        parent = piece.problem.parent
+        for row_duals in piece.rounds.row_duals:
+            prices = np.maximum(piece.prices(merged, row_duals, only=len(pieces) == 1), 0.0)
+            if parent is not None:
+                prices += _excluding_prices(merged, piece.problem, prices, last_prices[parent])
             capacities.append(prices)
-            caps.append(prices_of_caps(piece.rounds.program, duals))
-            last[k] = prices
+            caps.append(prices_of_caps(piece.rounds.program, row_duals))
+            last_prices[k] = prices
     return RoundPrices(np.array(capacities), np.array(caps), servers.of)
 
 
-def _too_dear(small: Instance, piece: _Piece, prices: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _excluding_prices(
+    merged: Instance, problem: _Subproblem, prices: np.ndarray, parent_prices: np.ndarray
+) -> np.ndarray:
     """Return a multiple of earlier prices that keeps the users of a separate problem on its servers."""
-    demands = small.demands[piece.users]
-    runs = small.runnable()[piece.users]
-    inside = np.isin(np.arange(runs.shape[1]), piece.servers)
-    cost_inside = np.where(runs & inside, demands @ prices.T, np.inf).min(axis=1)
-    cost_outside = np.where(runs & ~inside, demands @ before.T, np.inf).min(axis=1)
-    multiple = np.divide(
-        cost_inside, cost_outside, out=np.zeros_like(cost_inside), where=cost_outside > 0
-    )
-    return np.asarray(before * (2.0 * multiple.max(initial=0.0)))
+    demands = merged.demands[problem.users]
+    runnable = merged.runnable()[problem.users]
+    inside = np.isin(np.arange(runnable.shape[1]), problem.servers)
+    cost_inside = np.where(runnable & inside, demands @ prices.T, np.inf).min(axis=1)
+    cost_outside = np.where(runnable & ~inside, demands @ parent_prices.T, np.inf).min(axis=1)
+    multiple = np.zeros_like(cost_inside)
+    np.divide(cost_inside, cost_outside, out=multiple, where=cost_outside > 0)
+    return np.asarray(parent_prices * (2.0 * multiple.max(initial=0.0)))
 
 
-def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:
+def _split(
+    group_tasks: np.ndarray, member_totals: np.ndarray, users: Groups, servers: Groups
+) -> np.ndarray:
     """Return tasks of users × servers from those of groups × groups.
 
-    ``members`` is what each member gets in all, in tasks of its group's first. The program may have
-    given a group more than it asked for (a row is an inequality); scaling down keeps everything
+    ``member_totals`` are the tasks of each member, in tasks of its group's first. The program may
+    have given a group more than its target (a row is an inequality); scaling down keeps everything
     feasible.
     """
-    total = grouped.sum(axis=1)
-    fraction = np.divide(
-        members, total[users.of], out=np.zeros_like(members), where=total[users.of] > 0
-    )
-    tasks = grouped[users.of] * (fraction / users.factor)[:, None]
+    group_totals = group_tasks.sum(axis=1)[users.of]
+    fraction = np.zeros_like(member_totals)
+    np.divide(member_totals, group_totals, out=fraction, where=group_totals > 0)
+    tasks = group_tasks[users.of] * (fraction / users.factor)[:, None]
     return np.asarray(tasks[:, servers.of] * servers.factor)

@@ -27,8 +27,10 @@ from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUND
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .exact import ExactRounds
+from .level_errors import program_error
+from .level_rounds import LevelRounds
 from .outcomes import Oracle, Outcomes
-from .rounds import LevelRounds, Members, own_error, tightest
+from .rounds import Members, tightest
 
 # Which levels: a model as a program whose column t is the lowest of them.
 
@@ -563,7 +565,7 @@ class LeximinSolution:
                 solution = problem.outcomes.behind(find_backend(solver)).solve(raised, Options())
             if solution.status.is_optimal:
                 floor[k] = 0.0
-                error = own_error(
+                error = program_error(
                     solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places))
                 )
                 return solution.objective - float(
@@ -711,9 +713,9 @@ def by_levels(
             everyone,
             np.ones(len(weight)),
         )
-        rounds.examine = examine
+        rounds.check_solution = examine
         rounds.run()
-        x = rounds.last
+        x = rounds.point
         levels = np.array([_unshifted(level, shift) for level in rounds.level])
         history = [(_unshifted(level, shift), at) for level, at in rounds.history]
         gap = None
@@ -722,7 +724,7 @@ def by_levels(
         if rounds.has_duals:
             gap = rounds.gap
             unproved = _unproved(rounds, shift)
-            priced = rounds.priced
+            priced = rounds.priced_solution
         if problem.outcomes is not None:
             problem = replace(
                 problem,

@@ -7,8 +7,9 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.solvers.leximin import rounds
-from fairlp.solvers.leximin.rounds import LevelRounds
+from fairlp.solvers.leximin import level_rounds
+from fairlp.solvers.leximin.level_errors import LevelErrors
+from fairlp.solvers.leximin.level_rounds import LevelRounds
 from fairlp.tolerances import ACCEPTED, AGREEMENT
 from profiles import many
 
@@ -16,7 +17,7 @@ from profiles import many
 @pytest.fixture(autouse=True)
 def taken(monkeypatch):
     """How often each shorter way was taken; problems of any size are parted."""
-    counts = dict.fromkeys(("_as_one_server", "_part"), 0)
+    counts = dict.fromkeys(("as_one_server", "separates"), 0)
 
     def counting(name):
         honest = getattr(LevelRounds, name)
@@ -30,8 +31,8 @@ def taken(monkeypatch):
 
     for name in counts:
         monkeypatch.setattr(LevelRounds, name, counting(name))
-    monkeypatch.setattr(rounds, "FEWEST", 0)
-    monkeypatch.setattr(rounds, "MOST", 1.0)
+    monkeypatch.setattr(level_rounds, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(level_rounds, "MOST_OF_ALL_PAIRS", 1.0)
     return counts
 
 
@@ -69,9 +70,9 @@ def off(found):
 def test_servers_that_give_what_one_server_would_need_one_program(taken):
     ways = []
     for seed in range(many(12)):
-        taken["_as_one_server"] = 0
+        taken["as_one_server"] = 0
         found = fairlp.allocate(some_demanded(seed), "drfh", method="interior-point")
-        ways.append(taken["_as_one_server"])
+        ways.append(taken["as_one_server"])
         assert off(found) <= AGREEMENT or found.unproved, seed
         if ways[-1]:
             alone = fairlp.allocate(some_demanded(seed).pooled(), "drfh", method="lp")
@@ -91,31 +92,29 @@ def test_those_who_go_on_with_servers_of_their_own_are_solved_apart(taken):
             free = fairlp.allocate(in_places(seed, limited=0.0), "drfh", method=method)
             worth = float((free.prices.to_numpy() * free.instance.total_capacities).sum())
             assert worth == pytest.approx(free.rounds["level"].iloc[0])
-    assert taken["_part"] > 5
+    assert taken["separates"] > 5
 
 
 def test_a_few_are_not_worth_it(monkeypatch, taken):
-    monkeypatch.setattr(rounds, "FEWEST", 1_000)
+    monkeypatch.setattr(level_rounds, "FEWEST_PAIRS", 1_000)
     fairlp.allocate(in_places(0), "drfh")
-    monkeypatch.setattr(rounds, "FEWEST", 0)
-    monkeypatch.setattr(rounds, "MOST", 0.0)
+    monkeypatch.setattr(level_rounds, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(level_rounds, "MOST_OF_ALL_PAIRS", 0.0)
     fairlp.allocate(in_places(0), "drfh")
-    assert not taken["_part"]
+    assert not taken["separates"]
 
 
 def test_what_a_round_is_off_by_counts_for_those_whom_it_kept_off(monkeypatch):
-    honest = rounds.Propagation.largest
-    monkeypatch.setattr(
-        rounds.Propagation, "largest", lambda self, shift=0.0: 1e-6 + honest(self, shift)
-    )
+    honest = LevelErrors.largest
+    monkeypatch.setattr(LevelErrors, "largest", lambda self, shift=0.0: 1e-6 + honest(self, shift))
     kept = []
-    measure = LevelRounds._measure
+    measure = LevelRounds.add_error
 
     def measured(self, *given):
         measure(self, *given)
-        if self.kept_off:
-            kept.append(self.errors.own[-1] / self.errors.levels[-1])
+        if self.shortcuts.ruled_out:
+            kept.append(self.errors.program_errors[-1] / self.errors.levels[-1])
 
-    monkeypatch.setattr(LevelRounds, "_measure", measured)
+    monkeypatch.setattr(LevelRounds, "add_error", measured)
     fairlp.allocate(in_places(0), "drfh", method="interior-point")
     assert max(kept) > ACCEPTED

@@ -1,0 +1,359 @@
+"""Rounds at constant rates: t goes on from level to level, and blocked users keep their level.
+
+What makes them quick:
+
+* **Task limits**, by Newton's method: the target at level t, Σ min(rate·t, limit), is concave, so
+  guessing the set of users at their limits from below and solving for t converges monotonically in
+  a few programs. A level that is certainly reached is enough for a guess: where the back end has
+  one before it has the largest, few programs are solved to the end.
+* **One large server** (:meth:`LevelRounds.as_one_server`): one program may show that the servers
+  allow the levels of one server as large as all.
+* **Separate problems** (:meth:`LevelRounds.separates`): the rounds end when the users who are not
+  blocked have servers of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import SolverError
+from ...models.programs.program import Program
+from ...models.programs.solution import Solution
+from ...models.trees.filling import fill_at_constant_rates
+from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, ROUNDING, SATURATED
+from .level_errors import program_error
+from .rounds import Members, Rounds, Tightest
+
+#: Distances from the largest level of levels that are tried first, one after the other.
+PREVIEWS = (0.1, 0.01, 0.001)
+#: Users who are not blocked are a separate problem when they have at least so many pairs of user and
+#: server, and at most this fraction of all pairs.
+FEWEST_PAIRS = 1_000
+MOST_OF_ALL_PAIRS = 0.75
+
+
+class RuledOut(NamedTuple):
+    """Servers that a round ruled out for a separate problem.
+
+    Attributes
+    ----------
+    excess_costs : ndarray
+        Of each group, by how much a task costs more there than it is worth, at least.
+    level_error : float
+        Error of that round's level.
+    """
+
+    excess_costs: np.ndarray
+    level_error: float
+
+
+class SeparateProblem(NamedTuple):
+    """Groups that are solved separately, their servers, and the servers that rounds ruled out."""
+
+    groups: np.ndarray
+    servers: np.ndarray
+    ruled_out: list[RuledOut]
+
+
+@dataclass(frozen=True)
+class Shortcuts:
+    """Facts about an instance that may save rounds.
+
+    Attributes
+    ----------
+    pool : (ndarray, ndarray) or None
+        What one task of each group needs, and the sum of all capacities; None when some user may
+        not run everywhere.
+    ruled_out : list of RuledOut
+        For a separate problem: the servers that earlier rounds ruled out.
+    """
+
+    pool: tuple[np.ndarray, np.ndarray] | None = None
+    ruled_out: list[RuledOut] = field(default_factory=list)
+
+
+class LevelRounds(Rounds):
+    """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
+
+    A row says (tasks of its group) − (its rate)·t ≥ a constant, and t, a column, is maximised; it
+    is above 0. ``weights`` are those of the groups: prices of weighted shares decide who is
+    blocked. With ``shortcuts`` the rounds may end before all users are blocked
+    (:meth:`separates`): the others are the :meth:`separate_problem`.
+    """
+
+    def __init__(
+        self,
+        solver: Tightest,
+        program: Program,
+        rows: np.ndarray,
+        t: int,
+        members: Members,
+        weights: np.ndarray,
+        shortcuts: Shortcuts | None = None,
+    ) -> None:
+        super().__init__(solver, program, rows, t, len(members.tasks_per_level))
+        self.may_separate = shortcuts is not None
+        self.shortcuts = shortcuts or Shortcuts()
+        self.separated: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self.members = members
+        self.tasks_per_level = members.tasks_per_level
+        self.limit_level = members.limit / members.tasks_per_level
+        self.level = np.zeros(len(members.tasks_per_level))
+        self.active = np.ones(len(members.tasks_per_level), dtype=bool)
+        self.base = program.row_lower[rows]
+        self.bounds = program.col_lower[[t]], program.col_upper[[t]]
+        # The coefficient of t when every member of the group is active.
+        self.full_slope = -program.A[:, [t]].toarray()[rows, 0]
+        group_tasks = np.bincount(members.of, weights=members.tasks_per_level)
+        self.unit = self.full_slope / group_tasks  # of a row, for one task
+        self.share = self.full_slope / weights  # one share, in the unit of the row
+
+    def run(self) -> None:
+        """Run rounds until no member is active."""
+        pool = self.shortcuts.pool
+        if pool is not None and self.as_one_server(*pool):
+            return
+        level_before = -1.0
+        while self.active.any() and self.separated is None:
+            level, solution = self._raise(max(level_before, 0.0))
+
+            # Members at their task limits stop.
+            frozen = self.active & (self.limit_level <= level)
+            self.level[frozen] = self.limit_level[frozen]
+
+            # Members whose row has a price stop; where prices do not decide, programs do.
+            if solution is not None:
+                self.priced_solution = self.priced_solution or solution
+                self.add_error(level, solution)
+                priced = self.with_price(solution, self.share, self._groups_of(self.active))
+                blocked = self.active & ~frozen & priced[self.members.of]
+                undecided = self.active & ~frozen & ~blocked
+                level_stands = level <= level_before * (1 + self.level_tolerance)
+                if undecided.any() and (level_stands or not self.has_duals):
+                    blocked |= self.stuck(level, undecided)
+                self.level[blocked] = level
+                self.errors.stop(blocked)
+                frozen |= blocked
+
+            self.require_progress(frozen)
+            self.active &= ~frozen
+            self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
+            level_before = level
+        # A lowered floor may have raised a user whose price is small.
+        if (self.level > self.errors.upper_bounds).any():
+            self.errors.program_errors[-1] = np.inf
+
+    def _groups_of(self, members: np.ndarray) -> np.ndarray:
+        """Return the groups that have one of these members. Bool."""
+        counts = np.bincount(self.members.of, weights=members, minlength=len(self.rows))
+        return np.asarray(counts > 0)
+
+    def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
+        """Whether one program shows that the servers allow the levels of one server as large as all.
+
+        These bound the leximin, and need no program (:func:`fill_at_constant_rates`). In the one
+        program users rise in proportion to them.
+        """
+        needs = demands[self.members.of] * self.tasks_per_level[:, None]
+        rates = np.ones(len(needs))
+        levels, history = fill_at_constant_rates(needs, pool, rates, self.limit_level)
+        if len(history) < 2:
+            return False
+
+        # Cheap lower bounds first: they refute most instances on which the servers matter.
+        top_level = float(levels.max())
+        self._load(levels / top_level, self.level)
+        for gap in PREVIEWS:
+            level = self.session.reaches(gap)
+            if level is None or level < top_level * (1 - gap) * (1 - 2 * AGREEMENT):
+                return False
+        solution = self._attempt()
+        if isinstance(solution, SolverError):
+            return False
+        point = solution.require_point()
+        if point[self.t] < top_level * self.reached:
+            return False
+
+        self.point = point
+        self.history = history
+        fraction = min(float(point[self.t]) / top_level, 1.0)
+        self.level = np.where(levels < self.limit_level, levels * fraction, self.limit_level)
+        error = program_error(solution, 0.0, self.rows, self.floors, 0.0 * self.floors)
+        relative_error = 1.0 - fraction + error / top_level
+        self._add_errors_of_one_server(needs, pool, levels, relative_error, solution)
+        return True
+
+    def _add_errors_of_one_server(
+        self,
+        needs: np.ndarray,
+        pool: np.ndarray,
+        levels: np.ndarray,
+        relative_error: float,
+        solution: Solution,
+    ) -> None:
+        """Add the rounds of one server, all of which may be off by a fraction of themselves."""
+        block = solution.program.row_block("capacity")
+        capacities = solution.program.row_upper[block.slice].reshape(-1, len(pool))
+        unit = pool / capacities.sum(axis=0)
+        last_level = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
+        saturated = levels @ needs >= pool * (1 - SATURATED)
+        for level, frozen in self.history:
+            ending = np.flatnonzero(saturated & (last_level == level))
+            if not ending.size:  # the remaining users have all their tasks
+                continue
+            r = int(ending[0])
+            price = 1.0 / needs[levels >= level, r].sum()
+            self.errors.add_round(level, relative_error * price * pool[r], price * needs[:, r])
+            self.errors.stop(frozen[levels[frozen] < self.limit_level[frozen]])
+            if self.priced_solution is None:
+                x = self.point.copy()
+                x[self.t] = level
+                row_duals = np.zeros(solution.program.n_rows)
+                row_duals[block.start + r : block.stop : len(pool)] = price * unit[r]
+                self.priced_solution = replace(solution, x=x, row_duals=row_duals)
+
+    def add_error(self, level: float, solution: Solution) -> None:
+        """Add a round to the errors: that of its own program, and of each level that it builds on."""
+        if solution.row_duals is None or self.certificate is None:
+            return
+        gap = self.certificate.objective_gap or 0.0
+        lowered = self._lowered * self.floor_sizes
+        error = program_error(solution, gap, self.rows, self.floors, lowered)
+        prices = abs(solution.row_duals[self.rows]) * self.unit
+        for excess_costs, level_error in self.shortcuts.ruled_out:
+            error += float((prices / excess_costs).max()) * level_error
+        doubt = (self.certificate.dual_residual or 0.0) / ROUNDING * error
+        member_prices = prices[self.members.of] * self.tasks_per_level
+        self.errors.add_round(level, error, member_prices, doubt)
+
+    def _raise(self, level: float) -> tuple[float, Solution | None]:
+        """Return the largest level at which every active member has min(rate·level, limit), by Newton's method.
+
+        It is at least ``level``, that of the round before, at which no active member had all its
+        tasks; infinite, without a solution, where all active members have all their tasks.
+        """
+        limited = self._surely_limited()
+        while True:
+            growing = self.active & ~limited
+            if not growing.any():
+                return np.inf, None
+            self._load(growing, np.where(limited, self.limit_level, self.level))
+            self.point, solution = self.solve()
+            assert self.certificate is not None
+            # The floors are in the program's terms, and may be far larger than the level.
+            self.gap = max(self.gap, self.certificate.objective_gap or 0.0)
+            level = max(level, float(self.point[self.t]))
+            newly_limited = growing & (self.limit_level <= level)
+            if not newly_limited.any() and (
+                self.separates(level, solution) or not self.leaves_open(solution)
+            ):
+                return level, solution
+            limited |= newly_limited
+
+    def separates(self, level: float, solution: Solution) -> bool:
+        """Whether the users who are not blocked have servers of their own.
+
+        No blocked user may run there, and on every other server a task costs more than it is worth.
+        Then the levels of blocked users do not matter to the next rounds.
+        """
+        blocks = solution.program.columns
+        block = next((block for block in blocks if len(block.axes) == 2), None)
+        if (
+            not self.may_separate
+            or block is None
+            or solution.row_duals is None
+            or solution.column_duals is None
+        ):
+            return False
+
+        # Groups that stop: those with a price, and those that stopped before they had all their tasks.
+        n_groups = len(self.rows)
+        growing = self._groups_of(self.active & (self.limit_level > level))
+        stopping = self.with_price(solution, self.share, growing)
+        stopping |= self._groups_of(~self.active & (self.level < self.limit_level))
+
+        # Pairs of the other groups: on servers that no stopping group may use, and elsewhere.
+        group, server = np.divmod(block.flat, block.shape[1])
+        is_shared = np.zeros(block.shape[1], dtype=bool)
+        is_shared[server[stopping[group]]] = True
+        separate_pairs = ~stopping[group] & ~is_shared[server]
+        shared_pairs = ~stopping[group] & is_shared[server]
+        placed = stopping | (np.bincount(group[separate_pairs], minlength=n_groups) > 0)
+        n_separate = separate_pairs.sum()
+        if (
+            not FEWEST_PAIRS <= n_separate <= MOST_OF_ALL_PAIRS * len(separate_pairs)
+            or not (growing & ~stopping).any()
+            or not placed.all()
+        ):
+            return False
+
+        # On shared servers a task of theirs must cost more than it is worth.
+        excess_costs = np.full(n_groups, np.inf)
+        reduced_costs = solution.column_duals[block.start : block.stop]
+        np.minimum.at(excess_costs, group[shared_pairs], -reduced_costs[shared_pairs])
+        largest_price = (abs(solution.row_duals[self.rows]) * self.full_slope).max()
+        if (excess_costs * self.full_slope <= BLOCKED_PRICE * largest_price).any():
+            return False
+        self.separated = (
+            np.flatnonzero(~stopping),
+            np.unique(server[separate_pairs]),
+            (excess_costs * self.unit)[~stopping],
+        )
+        return True
+
+    def separate_problem(self) -> SeparateProblem | None:
+        """Return the groups to be solved separately; None without any."""
+        if self.separated is None:
+            return None
+        groups, servers, excess_costs = self.separated
+        level_error = self.errors.largest() * self.history[-1][0]
+        earlier = [RuledOut(costs[groups], error) for costs, error in self.shortcuts.ruled_out]
+        return SeparateProblem(groups, servers, [*earlier, RuledOut(excess_costs, level_error)])
+
+    def _surely_limited(self) -> np.ndarray:
+        """Return the members who have all their tasks at levels that are surely reached, where that is quick to see."""
+        limited = np.zeros_like(self.active)
+        growing = self.active
+        if not np.isfinite(self.limit_level[growing]).any():
+            return limited
+        self._load(growing, self.level)
+        for gap in PREVIEWS:
+            newly_limited = growing
+            while newly_limited.any():
+                level = self.session.reaches(gap)
+                if level is None:  # solving is as quick
+                    return limited
+                newly_limited = growing & (self.limit_level <= level)
+                if (newly_limited == growing).all():
+                    return limited
+                if newly_limited.any():
+                    limited = limited | newly_limited
+                    growing = growing & ~newly_limited
+                    self._load(growing, np.where(limited, self.limit_level, self.level))
+        return limited
+
+    def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
+        """Put rows Σ x ≥ (rate of growing members)·t + (tasks of the others) into the program."""
+        n_groups = len(self.rows)
+        rates = self.tasks_per_level * growing
+        slope = np.bincount(self.members.of, weights=rates, minlength=n_groups) * self.unit
+        fixed_tasks = self.tasks_per_level * np.where(growing, 0.0, level)
+        fixed = np.bincount(self.members.of, weights=fixed_tasks, minlength=n_groups)
+        self.load(slope, self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
+
+    def stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
+        """Return the candidates that cannot be raised above ``level`` while no user falls below what it has.
+
+        Maximise the sum of the candidates' levels with t fixed: those that end above can be raised;
+        repeat for the others until none of them gains.
+        """
+        column = np.array([self.t])
+        # without duals, a solver's tolerance below
+        fixed_level = np.array([level if self.has_duals else level * (1 - ACCEPTED)])
+        self.session.change(columns=(column, fixed_level, fixed_level))
+        waiting = self.not_raised(np.unique(self.members.of[candidates]), self.full_slope)
+        self.session.change(columns=(column, *self.bounds))
+        return candidates & np.isin(self.members.of, waiting)
