@@ -13,8 +13,7 @@ from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
 from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.per_server.market import PerServerMarket, fitting
 from ..mechanisms.table import TABLE
-from ..models.instances.instance import Instance
-from ..models.instances.problem import (
+from ..models.instances.arithmetic import (
     beyond,
     exact_room,
     integers,
@@ -25,6 +24,7 @@ from ..models.instances.problem import (
     usable,
     whole_table,
 )
+from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, FEASIBILITY
 from .findings import AuditCase, Finding, amount
 

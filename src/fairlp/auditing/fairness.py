@@ -12,8 +12,8 @@ from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
 from ..mechanisms.per_server.check import fixed_point
 from ..mechanisms.table import find
+from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients
 from ..models.trees.filling import first_segment, floors
 from ..models.trees.rates import constant
 from ..solvers.leximin.leximin import climb, leximin

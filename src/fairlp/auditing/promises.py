@@ -17,8 +17,8 @@ from ..errors import FairlpError, UnknownNameError, require_known
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
+from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.problem import tasks_alone
 from ..progress import progress_bar
 from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table

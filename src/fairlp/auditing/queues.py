@@ -11,7 +11,7 @@ from ..errors import FairlpError
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
 from ..formulations.region import runnable_users
-from ..models.instances.problem import quotients
+from ..models.instances.arithmetic import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.filling import floors
 from ..tolerances import AUDIT

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FairlpError
+from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients, tasks_alone
 from ..tolerances import AUDIT
 from .findings import AuditCase, Finding, amount
 

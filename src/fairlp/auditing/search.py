@@ -15,9 +15,9 @@ from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, require_known
 from ..mechanisms.mechanism import EQUAL_WEIGHTS, NO_CONSTRAINTS, ONE_SIZE, QUOTAS, RATES, Mechanism
 from ..mechanisms.table import find as find_mechanism
+from ..models.instances.arithmetic import quotients
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..progress import progress_bar

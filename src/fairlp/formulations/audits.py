@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients
 from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
 from . import region

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients, tasks_alone
 from ..models.notation.expressions import Expression
 from ..models.notation.model import Model
 from . import region

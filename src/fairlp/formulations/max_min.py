@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region

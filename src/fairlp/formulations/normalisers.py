@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import InstanceError
+from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.problem import tasks_alone
 
 #: Instance → a number of tasks for each user, shape (N,)
 Normaliser = Callable[[Instance], np.ndarray]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InstanceError, nearest
+from ..models.instances.arithmetic import effort, quotients
 from ..models.instances.instance import Instance
-from ..models.instances.problem import effort, quotients
 from ..models.notation.expressions import Expression, Index, Parameter
 from ..models.notation.model import Model
 from ..models.notation.tables import Subset

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..models.instances.arithmetic import whole_tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.problem import whole_tasks_alone
 from ..models.notation.expressions import Index
 from ..models.notation.model import Model
 from . import normalisers, region

@@ -17,8 +17,8 @@ from ..errors import FileFormatError, InstanceError, NotDefinedError, nearest
 from ..models.files.plain_data import plain_json, require_form
 from ..models.files.tables import csv_text
 from ..models.files.whole_files import read_text, write_text
+from ..models.instances.arithmetic import effort, quotients, relative
 from ..models.instances.instance import Instance
-from ..models.instances.problem import effort, quotients, relative
 from ..models.notation.labels import Index, aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.certificate import NO_PROOF, Proof

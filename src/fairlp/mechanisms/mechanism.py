@@ -26,7 +26,7 @@ from ..errors import (
     nearest,
 )
 from ..formulations.normalisers import tasks_at_level_1
-from ..models.instances.problem import is_extreme
+from ..models.instances.arithmetic import is_extreme
 from ..models.programs.certificate import Proof
 from ..tolerances import VERIFIED
 from .allocation import Allocation, Region

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..models.instances.arithmetic import relative
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
-from ..models.instances.problem import relative
 from ..models.programs.backends import AnySolver, spelt
 from ..models.programs.certificate import Proof
 from ..tolerances import AGREEMENT

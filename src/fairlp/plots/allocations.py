@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, require_known
+from ..models.instances.arithmetic import largest_first, quotients
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
-from ..models.instances.problem import largest_first, quotients
 from ..tolerances import AGREEMENT
 from . import style
 

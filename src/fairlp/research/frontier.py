@@ -24,8 +24,8 @@ from ..formulations.alpha_fair import checked, weights
 from ..formulations.region import have_limits, runnable_users
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
+from ..models.instances.arithmetic import relative
 from ..models.instances.instance import Instance
-from ..models.instances.problem import relative
 from ..solvers.interior_point.backend import in_series
 from ..tolerances import AGREEMENT, ROUNDING
 from .study.statistics import jains_index

@@ -10,14 +10,14 @@ import pytest
 
 from fairlp import Instance, examples
 from fairlp.errors import FairlpError, InstanceError
-from fairlp.models.instances.conditions import condition_text
-from fairlp.models.instances.problem import (
+from fairlp.models.instances.arithmetic import (
     product,
     quotient,
     same_quotient,
     whole,
     whole_tasks_alone,
 )
+from fairlp.models.instances.conditions import condition_text
 from fairlp.models.instances.requests import Requests
 
 INF = np.inf

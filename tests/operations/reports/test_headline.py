@@ -8,7 +8,7 @@ import pytest
 
 from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
-from fairlp.models.instances.problem import quantity
+from fairlp.models.instances.arithmetic import quantity
 from fairlp.operations.reports.headline import headline, is_fair
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Subject

@@ -19,9 +19,9 @@ import pandas as pd
 
 from ...errors import InstanceError, require_known
 from ...formulations.complaints import UTILIZATION, Criterion, value
+from ...models.instances.arithmetic import quotients
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
-from ...models.instances.problem import quotients
 from ...models.instances.requests import Requests
 from ...models.notation.expressions import Index
 from ...tolerances import AGREEMENT

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...errors import InstanceError, SolverError, TooLargeError
 from ...formulations.complaints import UTILIZATION, Criterion, candidate
-from ...models.instances.problem import relative
+from ...models.instances.arithmetic import relative
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Proof, figure

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...formulations import kueue as formulas
+from ...models.instances.arithmetic import of_whole
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.problem import of_whole
 from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution

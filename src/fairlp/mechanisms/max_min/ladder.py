@@ -18,9 +18,9 @@ from ...errors import NotConvergedError, SolverError, SolverNotAvailableError
 from ...formulations.max_min import in_tasks, max_min
 from ...formulations.normalisers import dominant
 from ...formulations.region import have_limits
+from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.problem import quotients
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...models.trees.rates import constant, rational, rational_rates

@@ -18,9 +18,9 @@ from ...formulations import normalisers
 from ...formulations.hierarchical import rates_on_tree
 from ...formulations.max_min import drf, separate_limits
 from ...formulations.region import have_limits, require_count, runnable_users, shortfall
+from ...models.instances.arithmetic import effort
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
-from ...models.instances.problem import effort
 from ...models.notation.expressions import Index
 from ...models.trees.filling import History, RateSegment, Rows, fill, first_segment, floors
 from ...models.trees.rates import Rates, constant

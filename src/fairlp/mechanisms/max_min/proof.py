@@ -26,9 +26,9 @@ import numpy as np
 from scipy import sparse
 
 from ...errors import FairlpError, SolverError
+from ...models.instances.arithmetic import effort, quotients, relative
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.problem import effort, quotients, relative
 from ...models.notation.model import Model
 from ...models.programs.certificate import ExactProof, Proof
 from ...models.programs.program import Program

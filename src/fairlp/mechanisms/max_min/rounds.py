@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...formulations.max_min import separate_limits
+from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.problem import effort
 from ...models.trees.filling import History, fill_at_constant_rates
 
 

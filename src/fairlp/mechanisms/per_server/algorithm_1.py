@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.instances.problem import quotients
+from ...models.instances.arithmetic import quotients
 from ...tolerances import ROUNDING, SATURATED, SETTLED
 from .best_response import MOST_SWEEPS, SettledSweeps
 from .market import PerServerMarket, fill_server

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...models.instances.arithmetic import largest_first, quotients
 from ...models.instances.merging import connected
-from ...models.instances.problem import largest_first, quotients
 from ...tolerances import SETTLED
 from .market import NO_GROUP, Filled, PerServerMarket
 

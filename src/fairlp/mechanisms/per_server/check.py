@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from ...formulations import per_server
+from ...models.instances.arithmetic import largest_first, relative
 from ...models.instances.instance import Instance
-from ...models.instances.problem import largest_first, relative
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, UnsupportedError, require_known
+from ...models.instances.arithmetic import effort
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
-from ...models.instances.problem import effort
 from ...tolerances import SETTLED
 from ..mechanism import Division, Mechanism, run
 from ..table import find_defined

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import NotConvergedError
+from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
-from ...models.instances.problem import effort
 from ...tolerances import SATURATED
 from ..mechanism import Division
 

@@ -15,9 +15,9 @@ from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
 from ...formulations.audits import pareto
 from ...formulations.per_server import could_gain
+from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.problem import quotients
 from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, AUDIT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity

@@ -15,8 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from ...models.instances.instance import Instance
-from ...models.instances.problem import (
+from ...models.instances.arithmetic import (
     LARGEST_WHOLE,
     integers,
     product,
@@ -26,6 +25,7 @@ from ...models.instances.problem import (
     whole,
     whole_table,
 )
+from ...models.instances.instance import Instance
 from ...tolerances import LEVEL_ROUNDING, QUOTIENT_ROUNDING
 
 # Dominant shares as exact rationals, and the order in which progressive filling serves users.

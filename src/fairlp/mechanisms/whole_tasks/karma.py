@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, TooLargeError
-from ...models.instances.problem import LARGEST_WHOLE, whole_tasks_alone
+from ...models.instances.arithmetic import LARGEST_WHOLE, whole_tasks_alone
 from ..mechanism import MethodCall, Tasks
 
 #: The part α of its fair share that a user can always have, and the credits that it begins with,

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...errors import SolverError
 from ...formulations.whole_tasks import Settled, whole_tasks
+from ...models.instances.arithmetic import integers, usable
 from ...models.instances.instance import Instance
-from ...models.instances.problem import integers, usable
 from ...tolerances import FEASIBILITY, VERIFIED
 from .filling import Pool
 

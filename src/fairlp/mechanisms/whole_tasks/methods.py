@@ -13,8 +13,8 @@ import pandas as pd
 
 from ...errors import InstanceError, UnknownNameError, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
+from ...models.instances.arithmetic import require_countable
 from ...models.instances.instance import Instance
-from ...models.instances.problem import require_countable
 from ...models.trees.rates import decimal, exact_shares
 from ...tolerances import AGREEMENT
 from ..mechanism import MethodCall, Tasks

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...models.instances.arithmetic import quotients, require_countable
 from ...models.instances.instance import Instance
-from ...models.instances.problem import quotients, require_countable
 from ...models.trees.rates import (
     ExactRates,
     ExactTree,

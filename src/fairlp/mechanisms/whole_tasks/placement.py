@@ -18,8 +18,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import TooLargeError
+from ...models.instances.arithmetic import (
+    integers,
+    quotients,
+    require_countable,
+    whole,
+    whole_table,
+)
 from ...models.instances.instance import EVERYWHERE, Instance
-from ...models.instances.problem import integers, quotients, require_countable, whole, whole_table
 from ...tolerances import LEVEL_ROUNDING
 from .filling import Filling, Pool
 

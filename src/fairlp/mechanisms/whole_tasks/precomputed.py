@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...models.instances.problem import integers, quotient, quotients
+from ...models.instances.arithmetic import integers, quotient, quotients
 from ...tolerances import QUOTIENT_ROUNDING
 from .filling import Filling, Keys, Pool
 

@@ -12,7 +12,7 @@ from ...errors import InstanceError
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
 from ..notation.labels import aligned, few, floats, order
-from .problem import LARGEST_WHOLE
+from .arithmetic import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
 _NO_NUMBERS = (TypeError, ValueError, OverflowError)
@@ -20,34 +20,34 @@ _NO_NUMBERS = (TypeError, ValueError, OverflowError)
 _SMALLEST = float(np.finfo(float).smallest_normal)
 
 
-def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
+def labels(values: Any, count: int, noun: str) -> pd.Index[Any]:
     """Return ``count`` unique labels: those given, or ``user1``, ``user2`` and so on."""
-    if given is None:
-        return pd.Index([f"{what}{k}" for k in range(1, count + 1)], dtype=object)
-    if len(given) != count:
+    if values is None:
+        return pd.Index([f"{noun}{k}" for k in range(1, count + 1)], dtype=object)
+    if len(values) != count:
         raise InstanceError(
-            f"{len(given)} {what} labels for {count} {what}s; expected one label each"
+            f"{len(values)} {noun} labels for {count} {noun}s; expected one label each"
         )
-    return distinct(given, what)
+    return distinct(values, noun)
 
 
-def distinct(given: Iterable[Any], what: str) -> pd.Index[Any]:
+def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
     """Return labels, each text or a whole number and there once."""
-    items = list(given)
+    items = list(values)
     for position, item in enumerate(items):
         if isinstance(item, np.generic):
             items[position] = item = item.item()
         if not isinstance(item, (str, int)) or isinstance(item, bool):
             raise InstanceError(
-                f"{what} label {item!r} (position {position}) is {type(item).__name__}; expected "
+                f"{noun} label {item!r} (position {position}) is {type(item).__name__}; expected "
                 "text or a whole number"
             )
         if item == "":
-            raise InstanceError(f"{what} label at position {position} is empty; expected a name")
+            raise InstanceError(f"{noun} label at position {position} is empty; expected a name")
     index: pd.Index[Any] = pd.Index(items, dtype=object)
     if not index.is_unique:
         twice = index[index.duplicated()][0]
-        raise InstanceError(f"{what} {twice!r} occurs twice; labels must be unique")
+        raise InstanceError(f"{noun} {twice!r} occurs twice; labels must be unique")
     return index
 
 
@@ -71,13 +71,13 @@ def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
     return d, c
 
 
-def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
+def matrix(values: Any, name: str, columns: int | None = None) -> np.ndarray:
     """Return a two-dimensional array of floats."""
     try:
-        array = floats(given)
+        array = floats(values)
     except _NO_NUMBERS as error:
         raise InstanceError(
-            f"{what} are not all numbers ({_no_number(given) or error}); expected a table of "
+            f"{name} are not all numbers ({_no_number(values) or error}); expected a table of "
             "numbers"
         ) from None
     if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
@@ -86,19 +86,19 @@ def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
             if columns is None
             else f"shape (…, {columns}), one column for each resource"
         )
-        raise InstanceError(f"{what} have shape {array.shape}; expected {expected}")
+        raise InstanceError(f"{name} have shape {array.shape}; expected {expected}")
     return array
 
 
-def _no_number(given: Any, names: Index | None = None) -> str:
+def _no_number(values: Any, names: Index | None = None) -> str:
     """Return which entry of a list or table is no number, or which row is of another length; nothing if none is."""
-    if hasattr(given, "to_numpy"):
-        given = given.to_numpy()
-    rows = list(given) if _several(given) else [given]
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    rows = list(values) if _several(values) else [values]
     lengths = []
     for k, row in enumerate(rows):
         listed = _several(row)
-        at = (
+        place = (
             f"in row {k + 1}"
             if names is None
             else f"of {names.name} {names[k]!r}"
@@ -112,33 +112,38 @@ def _no_number(given: Any, names: Index | None = None) -> str:
                 floats(0 if cell is None else cell)
             except _NO_NUMBERS as error:
                 plain = cell.item() if isinstance(cell, np.generic) else cell
-                told = "a number too large" if isinstance(error, OverflowError) else repr(plain)
-                return f"{told} {at}" + (f", column {column + 1}" if listed else "")
+                value = "a number too large" if isinstance(error, OverflowError) else repr(plain)
+                return f"{value} {place}" + (f", column {column + 1}" if listed else "")
         if lengths[0] != lengths[-1]:
             return f"row {k + 1} has {lengths[-1]} entries, and row 1 has {lengths[0]}"
     return ""
 
 
-def _several(given: Any) -> bool:
+def _several(value: Any) -> bool:
     return (
-        given.ndim > 0
-        if isinstance(given, np.ndarray)
-        else isinstance(given, Iterable) and not isinstance(given, str)
+        value.ndim > 0
+        if isinstance(value, np.ndarray)
+        else isinstance(value, Iterable) and not isinstance(value, str)
     )
 
 
 def amounts(
-    array: np.ndarray, what: str, rows: Index, columns: Index, row: str, column: str
+    array: np.ndarray, name: str, rows: Index, columns: Index, row_noun: str, column_noun: str
 ) -> None:
-    """Require finite numbers >= 0; the first wrong one is named."""
-    wrong = ~(np.isfinite(array) & (array >= 0))
-    if wrong.any():
-        at = tuple(np.argwhere(wrong)[0])
+    """Require finite numbers >= 0; the error names the first that is not."""
+
+    def entry(position: tuple[int, ...]) -> str:
+        row, column = rows[position[0]], columns[position[1]]
+        return f"{name} of {row_noun} {row!r}, {column_noun} {column!r},"
+
+    refused = ~(np.isfinite(array) & (array >= 0))
+    if refused.any():
+        position = tuple(np.argwhere(refused)[0])
         raise InstanceError(
-            f"{what} of {row} {rows[at[0]]!r}, {column} {columns[at[1]]!r}, is {array[at]:g}; "
-            "expected a finite number >= 0" + _what_to_do(array[at])
+            f"{entry(position)} is {array[position]:g}; expected a finite number >= 0"
+            + _remedy(array[position])
         )
-    whole_digits(array, lambda at: f"{what} of {row} {rows[at[0]]!r}, {column} {columns[at[1]]!r},")
+    whole_digits(array, entry)
 
 
 def whole_digits(array: np.ndarray, name: Callable[[tuple[int, ...]], str]) -> None:
@@ -146,17 +151,17 @@ def whole_digits(array: np.ndarray, name: Callable[[tuple[int, ...]], str]) -> N
 
     Their quotients are no floats, or wrong ones, so that nothing could be said of an answer.
     """
-    wrong = (array > 0) & (array < _SMALLEST)
-    if wrong.any():
-        at = tuple(np.argwhere(wrong)[0].tolist())
+    denormal = (array > 0) & (array < _SMALLEST)
+    if denormal.any():
+        position = tuple(np.argwhere(denormal)[0].tolist())
         raise InstanceError(
-            f"{name(at)} is {array[at]:g}; expected 0, or at least {_SMALLEST:.3g}: smaller "
+            f"{name(position)} is {array[position]:g}; expected 0, or at least {_SMALLEST:.3g}: smaller "
             "numbers have lost digits "
             "(give it in a smaller unit)"
         )
 
 
-def _what_to_do(value: float) -> str:
+def _remedy(value: float) -> str:
     if np.isnan(value):
         return " (write 0 for 'none', or fill the gap)"
     if np.isinf(value):
@@ -164,79 +169,79 @@ def _what_to_do(value: float) -> str:
     return ""
 
 
-def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
+def vector(values: Any, size: int, name: str, names: Index) -> np.ndarray:
     """Return one float for each label."""
-    array = _numbers(f"{what}s", given, names)
+    array = _numbers(f"{name}s", values, names)
     if array.shape != (size,):
         raise InstanceError(
-            f"{what}s have shape {array.shape}; expected ({size},), one for each of {few(names)}"
+            f"{name}s have shape {array.shape}; expected ({size},), one for each of {few(names)}"
         )
     return array
 
 
-def _numbers(what: str, given: Any, *axes: Index) -> np.ndarray:
+def _numbers(name: str, values: Any, *axes: Index) -> np.ndarray:
     """Return floats in the order of the labels."""
-    given = _in_order(given, what, *axes)
+    values = _in_order(values, name, *axes)
     try:
-        return floats(given)
+        return floats(values)
     except _NO_NUMBERS as error:
         raise InstanceError(
-            f"{what} are not all numbers ({_no_number(given, axes[0]) or error})"
+            f"{name} are not all numbers ({_no_number(values, axes[0]) or error})"
         ) from None
 
 
-def _in_order(given: Any, what: str, *axes: Index) -> Any:
+def _in_order(values: Any, name: str, *axes: Index) -> Any:
     """Return what is given in the order of the labels, by `aligned`."""
-    return aligned(given, axes, f"the argument {what.replace(' ', '_')!r}", InstanceError)
+    return aligned(values, axes, f"the argument {name.replace(' ', '_')!r}", InstanceError)
 
 
-def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> np.ndarray:
+def weights(values: Any, demands: np.ndarray, users: Index, resources: Index) -> np.ndarray:
     """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
-    if given is None:
+    if values is None:
         return np.ones(len(users))
-    array = _numbers("weights", given, users, resources)
+    array = _numbers("weights", values, users, resources)
     if array.shape not in ((len(users),), demands.shape):
         raise InstanceError(
             f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or "
             f"{demands.shape}, "
             "one for each user and resource"
         )
-    wrong = ~(np.isfinite(array) & (array > 0))
+    refused = ~(np.isfinite(array) & (array > 0))
     if array.ndim == 2:
-        wrong &= ~((array == 0) & (demands == 0))
-    if wrong.any():
-        at = tuple(np.argwhere(wrong)[0])
-        where = f", resource {resources[at[1]]!r}" if array.ndim == 2 else ""
+        refused &= ~((array == 0) & (demands == 0))
+    if refused.any():
+        position = tuple(np.argwhere(refused)[0])
+        resource_text = f", resource {resources[position[1]]!r}" if array.ndim == 2 else ""
         raise InstanceError(
-            f"weight of user {users[at[0]]!r}{where} is {array[at]:g}; expected a finite number > "
+            f"weight of user {users[position[0]]!r}{resource_text} is {array[position]:g}; expected a finite number > "
             "0 "
             "(leave a user out who is to get nothing, or set its task limit to 0)"
         )
-    whole_digits(array, lambda at: f"weight of user {users[at[0]]!r}")
+    whole_digits(array, lambda position: f"weight of user {users[position[0]]!r}")
     return array
 
 
-def task_limits(given: Any, users: Index) -> np.ndarray:
+def task_limits(limits: Any, users: Index) -> np.ndarray:
     """Return limits N >= 0, infinite where there is none (NaN in a table also means none)."""
-    if given is None:
+    if limits is None:
         return np.full(len(users), np.inf)
-    found = _in_order(given, "task_limits", users)
-    if np.ndim(found) == 1:
-        found = [np.inf if item is None else item for item in found]
-    array = vector(found, len(users), "task limit", users)
+    ordered = _in_order(limits, "task_limits", users)
+    if np.ndim(ordered) == 1:
+        ordered = [np.inf if item is None else item for item in ordered]
+    array = vector(ordered, len(users), "task limit", users)
     problem = (
         "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
     )
     _refuse(~(array >= 0), users, problem, array)
-    whole_digits(array, lambda at: f"task limit of user {users[at[0]]!r}")
+    whole_digits(array, lambda position: f"task limit of user {users[position[0]]!r}")
     return array
 
 
-def rates(given: Any, users: Index, servers: Index) -> np.ndarray | None:
+def rates(values: Any, users: Index, servers: Index) -> np.ndarray | None:
     """Return rates N×K >= 0."""
-    if given is None:
+    if values is None:
         return None
-    array = matrix(_in_order(given, "rates", users, servers), "rates", len(servers))
+    array = matrix(_in_order(values, "rates", users, servers), "rates", len(servers))
     if array.shape != (len(users), len(servers)):
         raise InstanceError(
             f"rates have shape {array.shape}; expected {(len(users), len(servers))}, users × "
@@ -246,42 +251,42 @@ def rates(given: Any, users: Index, servers: Index) -> np.ndarray | None:
     return array
 
 
-def counts(given: Any, servers: Index, capacities: np.ndarray, resources: Index) -> np.ndarray:
+def counts(values: Any, servers: Index, capacities: np.ndarray, resources: Index) -> np.ndarray:
     """Return the numbers of identical servers, whole and >= 1; all that they have together is finite."""
-    found = np.ones(len(servers), dtype=np.int64) if given is None else _counts(given, servers)
+    numbers = np.ones(len(servers), dtype=np.int64) if values is None else _counts(values, servers)
     with np.errstate(over="ignore"):
-        endless = np.isinf(found @ capacities)
+        overflowing = np.isinf(numbers @ capacities)
     problem = (
         "all servers together have more of resource {0!r} than a float holds; give demands and "
         "capacities of it in a "
         "larger unit"
     )
-    _refuse(endless, resources, problem)
-    return found
+    _refuse(overflowing, resources, problem)
+    return numbers
 
 
-def _counts(given: Any, servers: Index) -> np.ndarray:
-    array = vector(given, len(servers), "count", servers)
-    wrong = ~(
+def _counts(values: Any, servers: Index) -> np.ndarray:
+    array = vector(values, len(servers), "count", servers)
+    refused = ~(
         np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE)
     )
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        most = " below 2**53" if array[at] >= LARGEST_WHOLE else ""
+    if refused.any():
+        position = int(np.argmax(refused))
+        bound = " below 2**53" if array[position] >= LARGEST_WHOLE else ""
         raise InstanceError(
-            f"count of server {servers[at]!r} is {array[at]:g}; expected a whole number >= 1{most}"
+            f"count of server {servers[position]!r} is {array[position]:g}; expected a whole number >= 1{bound}"
         )
     return array.astype(np.int64)
 
 
-def entitlements(given: Any, users: Index) -> np.ndarray | None:
+def entitlements(values: Any, users: Index) -> np.ndarray | None:
     """Return entitlements N >= 0 that sum to 1."""
-    if given is None:
+    if values is None:
         return None
-    array = vector(given, len(users), "entitlement", users)
-    wrong = ~(np.isfinite(array) & (array >= 0))
-    _refuse(wrong, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
-    whole_digits(array, lambda at: f"entitlement of user {users[at[0]]!r}")
+    array = vector(values, len(users), "entitlement", users)
+    refused = ~(np.isfinite(array) & (array >= 0))
+    _refuse(refused, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
+    whole_digits(array, lambda position: f"entitlement of user {users[position[0]]!r}")
     total = float(array.sum())
     if abs(total - 1) > AGREEMENT:
         raise InstanceError(
@@ -291,47 +296,47 @@ def entitlements(given: Any, users: Index) -> np.ndarray | None:
     return array
 
 
-def units(given: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
+def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
     """Return the units of resources as text."""
-    known = list(resources)
-    unknown = [resource for resource in given or {} if resource not in known]
+    labels = list(resources)
+    unknown = [resource for resource in names or {} if resource not in labels]
     if unknown:
         raise InstanceError(
-            f"a unit is given for {unknown[0]!r}, which is no resource; resources: {known}"
+            f"a unit is given for {unknown[0]!r}, which is no resource; resources: {labels}"
         )
-    return {str(resource): str(unit) for resource, unit in (given or {}).items()}
+    return {str(resource): str(unit) for resource, unit in (names or {}).items()}
 
 
-def attributes(given: pd.DataFrame | None, names: Index) -> pd.DataFrame:
+def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
     """Return free columns with one row for each label, in their order."""
-    if given is None:
+    if table is None:
         return pd.DataFrame(index=names.labels)
-    what = f"{names.name}_attributes"
-    if not isinstance(given, pd.DataFrame):
+    name = f"{names.name}_attributes"
+    if not isinstance(table, pd.DataFrame):
         expected = f"a DataFrame with one row for each {names.name}"
-        raise InstanceError(f"{what} are {type(given).__name__}; expected {expected}")
-    if len(given) != len(names):
+        raise InstanceError(f"{name} are {type(table).__name__}; expected {expected}")
+    if len(table) != len(names):
         raise InstanceError(
-            f"attributes of {len(given)} {names.name}s for {len(names)}; expected one row each"
+            f"attributes of {len(table)} {names.name}s for {len(names)}; expected one row each"
         )
-    found = given.iloc[order(given.index, names, f"the table {what!r}", InstanceError)].copy()
-    found.index = names.labels
-    return found
+    ordered = table.iloc[order(table.index, names, f"the table {name!r}", InstanceError)].copy()
+    ordered.index = names.labels
+    return ordered
 
 
 def rates_fit(
-    given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: tuple[Index, Index, Index]
+    values: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: tuple[Index, Index, Index]
 ) -> None:
     """Refuse a rate above 0 on a server without a resource that the user demands: no task of it fits there."""
-    if given is None:
+    if values is None:
         return
     for r in range(d.shape[1]):
-        wrong = (given > 0) & (d[:, r, None] > 0) & (c[None, :, r] == 0)
-        if wrong.any():
-            n, i = (int(k) for k in np.argwhere(wrong)[0])
+        refused = (values > 0) & (d[:, r, None] > 0) & (c[None, :, r] == 0)
+        if refused.any():
+            n, i = (int(k) for k in np.argwhere(refused)[0])
             user, server, resource = (index[k] for index, k in zip(indices, (n, i, r), strict=True))
             raise InstanceError(
-                f"rate of user {user!r} on server {server!r} is {given[n, i]:g}, but its tasks "
+                f"rate of user {user!r} on server {server!r} is {values[n, i]:g}, but its tasks "
                 f"need {resource!r}, of "
                 "which the server has none; expected the rate 0 there (or give the server a "
                 "capacity of it, or leave "
@@ -368,11 +373,13 @@ def eligible_somewhere(eligible: np.ndarray, users: Index) -> None:
     _refuse(~eligible.any(axis=1), users, problem)
 
 
-def _refuse(wrong: Any, names: Index, problem: str, values: Any = None) -> None:
+def _refuse(refused: Any, names: Index, problem: str, values: Any = None) -> None:
     """Raise for the first that is wrong: the problem, with its name at ``{0}`` and its value at ``{1}``."""
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise InstanceError(problem.format(names[at], None if values is None else values[at]))
+    if refused.any():
+        position = int(refused.argmax())
+        raise InstanceError(
+            problem.format(names[position], None if values is None else values[position])
+        )
 
 
 def require_instance(instance: object) -> None:

@@ -71,7 +71,7 @@ class Column:
     @classmethod
     def of(cls, name: str, entries: Iterable[Any]) -> Column:
         """Return the column of these entries, each distinct value kept once."""
-        found: dict[Any, int] = {}
+        code_of: dict[Any, int] = {}
         codes = []
         for entry in entries:
             value = entry.item() if isinstance(entry, np.generic) else entry
@@ -83,8 +83,10 @@ class Column:
                     f"attribute {name!r} holds {type(value).__name__}; conditions compare text, "
                     "numbers and True/False"
                 )
-            codes.append(found.setdefault(value, len(found)))
-        return cls(name, np.array(codes, dtype=np.int64), list(found), frozenset(map(_kind, found)))
+            codes.append(code_of.setdefault(value, len(code_of)))
+        return cls(
+            name, np.array(codes, dtype=np.int64), list(code_of), frozenset(map(_kind, code_of))
+        )
 
     def where(self, holds: Callable[[Any], bool]) -> np.ndarray:
         """Return for each server whether ``holds`` is true of its value; false where the value is missing."""
@@ -219,33 +221,33 @@ class _Condition:
                 tree = ast.parse(self._source, mode="eval")
             return self._truth(tree.body)
         except SyntaxError as error:
-            at = error.offset or 0
-            near = (
-                f" near {self.text[at - 1 : at + 14]!r}"
-                if 0 < at <= len(self.text)
+            offset = error.offset or 0
+            place = (
+                f" near {self.text[offset - 1 : offset + 14]!r}"
+                if 0 < offset <= len(self.text)
                 else " at its end"
             )
             self._fail(
-                f"{error.msg} at position {at or len(self.text)},{near} (as in: gpu_model == 'T4')"
+                f"{error.msg} at position {offset or len(self.text)},{place} (as in: gpu_model == 'T4')"
             )
         except (ValueError, RecursionError, MemoryError) as error:
             if isinstance(error, InstanceError):
                 raise
             self._fail(f"it cannot be read ({error})")
 
-    def _stand_in(self, found: re.Match[str]) -> str:
+    def _stand_in(self, match: re.Match[str]) -> str:
         """Return what Python's parser is given instead of a name in backticks, of the same length."""
-        if found["text"]:
-            return found["text"]
-        if found["break"]:
+        if match["text"]:
+            return match["text"]
+        if match["break"]:
             return " "
-        room = len(found[0]) - len(_MARK)
+        room = len(match[0]) - len(_MARK)
         name = f"{_MARK}{len(self._backticks):0{room}x}"
-        self._backticks[name] = found["name"]
+        self._backticks[name] = match["name"]
         return name
 
-    def _fail(self, what: str) -> NoReturn:
-        raise InstanceError(f"condition of {self.whose}, {self.text!r}: {what}") from None
+    def _fail(self, problem: str) -> NoReturn:
+        raise InstanceError(f"condition of {self.whose}, {self.text!r}: {problem}") from None
 
     def _shown(self, node: ast.AST) -> str:
         source = ast.get_source_segment(self._source, node) or ""
@@ -288,8 +290,8 @@ class _Condition:
         self._same_kind(a, b, ordered=type(op) in _ORDER)
         if isinstance(a, Column) and isinstance(b, Column):
             pairs = zip(a.codes.tolist(), b.codes.tolist(), strict=True)
-            both = [i >= 0 and j >= 0 and holds(a.values[i], b.values[j]) for i, j in pairs]
-            return np.array(both, dtype=bool)
+            equal = [i >= 0 and j >= 0 and holds(a.values[i], b.values[j]) for i, j in pairs]
+            return np.array(equal, dtype=bool)
         if isinstance(a, Column):
             return a.where(lambda value: holds(value, b))
         if isinstance(b, Column):
@@ -321,8 +323,12 @@ class _Condition:
                 if name in ("true", "false")
                 else f"text needs quotes: '{name}'"
             )
-            known = nearest(name, self.columns.names) if self.columns.names else "servers have none"
-            self._fail(f"no attribute or resource of servers is called {name!r}; {known} ({hint})")
+            suggestion = (
+                nearest(name, self.columns.names) if self.columns.names else "servers have none"
+            )
+            self._fail(
+                f"no attribute or resource of servers is called {name!r}; {suggestion} ({hint})"
+            )
         return column
 
     def _literal(self, node: ast.expr) -> str | int | float:
@@ -338,9 +344,9 @@ class _Condition:
                 )
             if isinstance(node.value, (str, int, float)):
                 return node.value
-        at = len(self._source.encode()[: node.col_offset].decode(errors="ignore")) + 1
+        position = len(self._source.encode()[: node.col_offset].decode(errors="ignore")) + 1
         self._fail(
-            f"{self._shown(node)!r} at position {at} is not understood; expected names, text in "
+            f"{self._shown(node)!r} at position {position} is not understood; expected names, text in "
             "quotes, numbers, "
             "True/False, comparisons, in [...], and, or, not"
         )
@@ -476,9 +482,9 @@ def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
         )
     yes = np.asarray(table == 1, dtype=bool)
     no = np.asarray(table == 0, dtype=bool)
-    wrong = ~(yes | no)
-    if wrong.any():
-        user, server = (int(k) for k in np.argwhere(wrong)[0])
+    refused = ~(yes | no)
+    if refused.any():
+        user, server = (int(k) for k in np.argwhere(refused)[0])
         raise InstanceError(
             f"eligible of user {n[user]!r} on server {i[server]!r} is {table[user, server]!r}; "
             "expected True or False"
@@ -549,17 +555,17 @@ def _mask_of_entries(
 
 
 def _positions(servers: Iterable[Any], user: Any, position: Mapping[Any, int]) -> list[int]:
-    found = []
+    positions = []
     for server in servers:
-        known = (
+        is_label = (
             isinstance(server, (str, int, np.integer))
             and not isinstance(server, bool)
             and server in position
         )
-        if not known:
+        if not is_label:
             raise InstanceError(
                 f"eligible of user {user!r} names server {server!r}, which is unknown; "
                 f"{nearest(server, position)}"
             )
-        found.append(position[server])
-    return found
+        positions.append(position[server])
+    return positions

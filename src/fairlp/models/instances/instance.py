@@ -18,7 +18,7 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
 from ..programs.solution import table
 from . import checks
-from .problem import tasks_alone
+from .arithmetic import tasks_alone
 
 if TYPE_CHECKING:
     from .queues import Queues
@@ -47,15 +47,15 @@ def indices_and_tables(
     capacities = arranged(
         capacities, named_axes("capacities"), "the table of capacities", InstanceError
     )
-    named = (
+    axis_labels = (
         _first("users", users, labels_on(demands, 0)),
         _first("servers", servers, labels_on(capacities, 0)),
         _first("resources", resources, labels_on(demands, 1), labels_on(capacities, 1)),
     )
     kinds = (("n", "user"), ("i", "server"), ("r", "resource"))
     n, i, r = (
-        None if found is None else Index(symbol, checks.distinct(found, what), what)
-        for found, (symbol, what) in zip(named, kinds, strict=True)
+        None if labels is None else Index(symbol, checks.distinct(labels, noun), noun)
+        for labels, (symbol, noun) in zip(axis_labels, kinds, strict=True)
     )
     d, c = checks.tables(
         aligned(demands, (n, r), "the table of demands", InstanceError),
@@ -63,8 +63,8 @@ def indices_and_tables(
     )
     sizes = (len(d), len(c), d.shape[1])
     n, i, r = (
-        Index(symbol, checks.labels(found, size, what), what)
-        for found, size, (symbol, what) in zip(named, sizes, kinds, strict=True)
+        Index(symbol, checks.labels(labels, size, noun), noun)
+        for labels, size, (symbol, noun) in zip(axis_labels, sizes, kinds, strict=True)
     )
     checks.amounts(d, "demand", n, r, "user", "resource")
     checks.amounts(c, "capacity", i, r, "server", "resource")
@@ -73,18 +73,18 @@ def indices_and_tables(
     return n, i, r, d, c
 
 
-def _first(what: str, given: Any, *carried: Any) -> Any:
+def _first(name: str, given: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
     if isinstance(given, str):
         raise InstanceError(
-            f"{what} is the text {given!r}; expected a list of labels, such as [{given!r}]"
+            f"{name} is the text {given!r}; expected a list of labels, such as [{given!r}]"
         )
     if given is not None:
         return list(given)
-    there = [labels for labels in carried if labels is not None]
+    table_labels = [labels for labels in carried if labels is not None]
     return next(
-        (list(labels) for labels in there if not is_default(labels)),
-        list(there[0]) if there else None,
+        (list(labels) for labels in table_labels if not is_default(labels)),
+        list(table_labels[0]) if table_labels else None,
     )
 
 
@@ -259,9 +259,9 @@ class Instance:
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         given_rates = checks.rates(rates, n, i)
         checks.rates_fit(given_rates, d, c, (n, i, r))
-        described = checks.attributes(server_attributes, i)
-        allowed, conditions = resolve(eligible, n, i, c, r, described)
-        made = cls(
+        attributes = checks.attributes(server_attributes, i)
+        mask, conditions = resolve(eligible, n, i, c, r, attributes)
+        instance = cls(
             users=n,
             servers=i,
             resources=r,
@@ -272,17 +272,17 @@ class Instance:
             counts=checks.counts(counts, i, c, r),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
-            eligible=EVERYWHERE if allowed is None else allowed,
+            eligible=EVERYWHERE if mask is None else mask,
             entitlements=checks.entitlements(entitlements, n),
             queues=tree_of(queue, queues, n, r),
-            server_attributes=described,
+            server_attributes=attributes,
             user_attributes=checks.attributes(user_attributes, n),
             conditions=conditions,
             name=name,
         )._frozen()
-        if made.tree.quotas is not None:
-            made.quotas.servers(made)  # flavors name what servers have
-        return made
+        if instance.tree.quotas is not None:
+            instance.quotas.servers(instance)  # flavors name what servers have
+        return instance
 
     @classmethod
     def from_frames(
@@ -480,13 +480,13 @@ class Instance:
                [ True, False]])
         """
         if self.rates is not None:
-            there = self.rates > 0
+            available = self.rates > 0
         else:
             # a pattern of demanded resources meets a pattern of missing ones
-            there = (
+            available = (
                 (self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)
             ) == 0
-        return there & self.eligible if self.has_constraints else there
+        return available & self.eligible if self.has_constraints else available
 
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, with the best server and what it lacks.
@@ -585,7 +585,9 @@ class Instance:
             for k in range(count)
         ]
         if len(set(labels)) < len(labels):
-            twice = next(label for at, label in enumerate(labels) if label in labels[:at])
+            twice = next(
+                label for position, label in enumerate(labels) if label in labels[:position]
+            )
             raise InstanceError(
                 f"two servers would be called {twice!r}; give rows of identical servers other "
                 "labels"
@@ -657,19 +659,19 @@ class Instance:
         >>> fairlp.allocate(cluster.replace(weights=[2, 1]), "drf").shares.round(3).to_dict()
         {'A': 0.923, 'B': 0.462}
         """
-        given = {
+        arguments = {
             name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters
         }
         for name in changes:
-            if name not in given:
+            if name not in arguments:
                 raise UnknownNameError(
-                    f"an instance has no {name!r} to replace; {nearest(name, given)}"
+                    f"an instance has no {name!r} to replace; {nearest(name, arguments)}"
                 )
         if changes.get("queues", 0) is None:
-            given["queue"] = None  # no tree, nowhere to stand
-        made = Instance.from_arrays(**(given | _attributes_of(self, changes) | changes))
-        kept = "eligible" not in changes and len(made.users) == len(self.users)
-        return made.derived(conditions=self.conditions) if kept else made
+            arguments["queue"] = None  # no tree, nowhere to stand
+        instance = Instance.from_arrays(**(arguments | _attributes_of(self, changes) | changes))
+        keeps_placement = "eligible" not in changes and len(instance.users) == len(self.users)
+        return instance.derived(conditions=self.conditions) if keeps_placement else instance
 
     def derived(self, **changes: Any) -> Instance:
         """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked.
@@ -719,9 +721,9 @@ class Instance:
             same_queues = self.queues is other.queues
         else:
             same_queues = self.queues.equals(other.queues)
-        said = [(one.units, one.conditions, one.name) for one in (self, other)]
+        texts = [(instance.units, instance.conditions, instance.name) for instance in (self, other)]
         same_frames = all(_same_frame(getattr(self, name), getattr(other, name)) for name in frames)
-        return same_queues and same_frames and said[0] == said[1]
+        return same_queues and same_frames and texts[0] == texts[1]
 
     def __post_init__(self) -> None:
         if self.eligible is EVERYWHERE:
@@ -782,21 +784,21 @@ def of_servers(instance: Instance, positions: np.ndarray) -> Instance:
 
 def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return the attributes of users and servers who are given other labels, under these."""
-    found = {}
-    for noun, what in (("user", "demands"), ("server", "capacities")):
+    attributes = {}
+    for noun, axis in (("user", "demands"), ("server", "capacities")):
         if f"{noun}s" in changes:
             frame = getattr(instance, f"{noun}_attributes")
             carried = changes[f"{noun}s"]
             if carried is None:
-                given = arranged(
-                    changes.get(what), named_axes(what), f"the table of {what}", InstanceError
+                table = arranged(
+                    changes.get(axis), named_axes(axis), f"the table of {axis}", InstanceError
                 )
-                carried = labels_on(given, 0)
+                carried = labels_on(table, 0)
             if carried is None or len(carried) == len(frame):
-                found[f"{noun}_attributes"] = frame.set_axis(
+                attributes[f"{noun}_attributes"] = frame.set_axis(
                     checks.labels(carried, len(frame), noun), axis=0
                 )
-    return found
+    return attributes
 
 
 def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:

@@ -32,18 +32,18 @@ def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     >>> [(users.tolist(), servers.tolist()) for users, servers in components(apart)]
     [([0, 2], [0]), ([1], [1])]
     """
-    runs = instance.runnable()
-    if runs.all(axis=0).any():  # a server for everybody
-        yield np.arange(len(runs)), np.flatnonzero(runs.any(axis=0))
+    runnable = instance.runnable()
+    if runnable.all(axis=0).any():  # a server for everybody
+        yield np.arange(len(runnable)), np.flatnonzero(runnable.any(axis=0))
         return
-    user, server = np.nonzero(runs)
-    of_user, of_server = connected(user, server, (len(runs), runs.shape[1]))
+    user, server = np.nonzero(runnable)
+    of_user, of_server = connected(user, server, (len(runnable), runnable.shape[1]))
     size = int(max(of_user.max(), of_server.max())) + 1
     users = _members(of_user, size)
     servers = _members(of_server, size)
-    for one in of_user[np.sort(np.unique(of_user, return_index=True)[1])]:
-        if servers[one].size:
-            yield users[one], servers[one]
+    for component in of_user[np.sort(np.unique(of_user, return_index=True)[1])]:
+        if servers[component].size:
+            yield users[component], servers[component]
 
 
 def connected(
@@ -69,13 +69,13 @@ def _members(of: np.ndarray, size: int) -> list[np.ndarray]:
 
 def select(instance: Instance, users: np.ndarray, servers: np.ndarray) -> Instance:
     """Return the instance of these users and servers, and of the resources that those have."""
-    some = instance.select_users(users)
-    there = np.flatnonzero(some.capacities[servers].any(axis=0))
-    return of_servers(some, servers).derived(
-        resources=Index("r", instance.resources.labels[there], "resource"),
-        demands=some.demands[:, there],
-        capacities=some.capacities[np.ix_(servers, there)],
-        queues=None if some.queues is None else some.queues.of_resources(there),
+    selected = instance.select_users(users)
+    resources = np.flatnonzero(selected.capacities[servers].any(axis=0))
+    return of_servers(selected, servers).derived(
+        resources=Index("r", instance.resources.labels[resources], "resource"),
+        demands=selected.demands[:, resources],
+        capacities=selected.capacities[np.ix_(servers, resources)],
+        queues=None if selected.queues is None else selected.queues.of_resources(resources),
     )
 
 
@@ -126,8 +126,8 @@ class Groups:
 
 def identity(size: int) -> Groups:
     """Return groups of one member each."""
-    each = np.arange(size)
-    return Groups(each, each, np.ones(size))
+    positions = np.arange(size)
+    return Groups(positions, positions, np.ones(size))
 
 
 def merge_servers(instance: Instance, merge: bool = True) -> tuple[Instance, Groups]:
@@ -191,38 +191,40 @@ def fewer_pairs(instance: Instance) -> np.ndarray | None:
     small, servers = merge_servers(instance)
     if len(servers) < _MANY_KINDS:
         return None
-    runs = small.runnable()
-    kept = np.zeros(small.eligible.shape, dtype=bool)
+    runnable = small.runnable()
+    eligible = np.zeros(small.eligible.shape, dtype=bool)
     of = _groups([small.capacities + 0.0]).of
     for kind in range(int(of.max()) + 1):
-        some = np.flatnonzero(of == kind)
-        part = runs[:, some] @ small.counts[some] / small.counts[some].sum()
-        kept[:, some] = _subsets(runs[:, some] & (part > _RARE)[:, None], small.counts[some])
-    lost = runs.any(axis=1) & ~kept.any(axis=1)
-    kept[lost] = runs[lost]
-    kept = kept[:, servers.of]
-    return kept if pays_to_leave_out(instance, kept) else None
+        rows = np.flatnonzero(of == kind)
+        fraction = runnable[:, rows] @ small.counts[rows] / small.counts[rows].sum()
+        eligible[:, rows] = _subsets(
+            runnable[:, rows] & (fraction > _RARE)[:, None], small.counts[rows]
+        )
+    excluded = runnable.any(axis=1) & ~eligible.any(axis=1)
+    eligible[excluded] = runnable[excluded]
+    eligible = eligible[:, servers.of]
+    return eligible if pays_to_leave_out(instance, eligible) else None
 
 
-def pays_to_leave_out(instance: Instance, kept: np.ndarray) -> bool:
+def pays_to_leave_out(instance: Instance, eligible: np.ndarray) -> bool:
     """Whether far fewer kinds of servers are left where only these pairs are eligible."""
-    fewer = merge_servers(instance.derived(eligible=kept.copy()))[1]
-    return len(fewer) <= _FEWER * len(merge_servers(instance)[1])
+    groups = merge_servers(instance.derived(eligible=eligible.copy()))[1]
+    return len(groups) <= _FEWER * len(merge_servers(instance)[1])
 
 
-def _subsets(runs: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _subsets(runnable: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return for each column a frequent one that is nearly all of it and nothing else; itself where there is none."""
-    groups = _groups([np.packbits(runs.T, axis=1)])
-    each = np.bincount(groups.of, weights=counts)
-    size = runs.sum(axis=0)
-    found = runs.copy()
-    open_ = np.ones(runs.shape[1], dtype=bool)
-    for group in np.argsort(-each, kind="stable")[: max(_MANY_KINDS, 1)]:
-        leader = runs[:, groups.first[group]]
-        inside = (runs[leader] if leader.any() else runs[:0]).all(axis=0)
-        same = open_ & inside & (leader.sum() >= _SUBSET * size)
-        found[:, same], open_[same] = leader[:, None], False
-    return found
+    groups = _groups([np.packbits(runnable.T, axis=1)])
+    group_sizes = np.bincount(groups.of, weights=counts)
+    size = runnable.sum(axis=0)
+    subsets = runnable.copy()
+    unrepresented = np.ones(runnable.shape[1], dtype=bool)
+    for group in np.argsort(-group_sizes, kind="stable")[: max(_MANY_KINDS, 1)]:
+        leader = runnable[:, groups.first[group]]
+        contained = (runnable[leader] if leader.any() else runnable[:0]).all(axis=0)
+        represented = unrepresented & contained & (leader.sum() >= _SUBSET * size)
+        subsets[:, represented], unrepresented[represented] = leader[:, None], False
+    return subsets
 
 
 def equal_servers(instance: Instance, attributes: pd.DataFrame) -> np.ndarray:
@@ -244,10 +246,11 @@ def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndar
     return [rounded + 0.0, np.where(values == 0, 0, exponent + power * base + first + second)]
 
 
-def _groups(parts: list[np.ndarray]) -> Groups:
+def _groups(arrays: list[np.ndarray]) -> Groups:
     """Group equal rows of the parts, in order of first appearance."""
     rows = np.concatenate(
-        [np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1) for part in parts], axis=1
+        [np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1) for array in arrays],
+        axis=1,
     )
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
     _, first, of = np.unique(keys, return_index=True, return_inverse=True)

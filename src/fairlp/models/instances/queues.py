@@ -14,8 +14,8 @@ from scipy import sparse
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
+from .arithmetic import relative
 from .checks import whole_digits
-from .problem import relative
 from .quotas import KINDS, Quotas, parted, quotas_of
 
 #: The path of the tree's root.
@@ -94,10 +94,10 @@ class Queues:
     def below(self) -> sparse.csr_array:
         """Which users stand in a queue or in one below it: a matrix of 0 and 1, queues × users."""
         chains = []
-        at = self.of
+        ancestors = self.of
         for _ in range(int(self.depths.max()) + 1):
-            chains.append(at)
-            at = self.parents[at]
+            chains.append(ancestors)
+            ancestors = self.parents[ancestors]
         queue = np.concatenate(chains)
         user = np.tile(np.arange(len(self.of)), len(chains))
         matrix = sparse.csr_array(
@@ -127,11 +127,11 @@ class Queues:
         """Return the largest violation of a cap, relative to it (0 for none), and its queue and resource."""
         if not self.capped.any():
             return 0.0, 0, 0
-        has = self.below @ (totals[:, None] * demands)
+        amounts = self.below @ (totals[:, None] * demands)
         with np.errstate(invalid="ignore"):
-            beyond = np.where(self.capped, relative(has - self.caps, self.caps), 0.0)
-        v, r = divmod(int(beyond.argmax()), beyond.shape[1])
-        return max(float(beyond[v, r]), 0.0), v, r
+            violations = np.where(self.capped, relative(amounts - self.caps, self.caps), 0.0)
+        v, r = divmod(int(violations.argmax()), violations.shape[1])
+        return max(float(violations[v, r]), 0.0), v, r
 
     def with_room_for(self, totals: np.ndarray, demands: np.ndarray) -> Queues:
         """Return the tree with caps raised to what users have, where that is more."""
@@ -149,15 +149,15 @@ class Queues:
 
     def users_below(self, v: int) -> np.ndarray:
         """Return 1 for each user who stands in a queue or below it, and 0 for the others. Shape (N,)."""
-        found: np.ndarray = self.below[[v]].todense().ravel()
-        return found
+        indicator: np.ndarray = self.below[[v]].todense().ravel()
+        return indicator
 
     def chain(self, v: int) -> list[int]:
         """Return the positions of a queue and of those above it, the root last."""
-        found = [v]
-        while found[-1] != self.parents[found[-1]]:
-            found.append(int(self.parents[found[-1]]))
-        return found
+        chain = [v]
+        while chain[-1] != self.parents[chain[-1]]:
+            chain.append(int(self.parents[chain[-1]]))
+        return chain
 
     def names(self) -> tuple[str, ...]:
         """Return the path of each user's queue."""
@@ -165,21 +165,21 @@ class Queues:
 
     def at_depth(self, depth: int | None = None) -> np.ndarray:
         """Return the position of each user's queue at a depth (1: children of the root), its own if it is higher."""
-        at = self.of.copy()
+        queue_of = self.of.copy()
         if depth is not None:
             for _ in range(int(self.depths.max())):
-                at = np.where(self.depths[at] > depth, self.parents[at], at)
-        return at
+                queue_of = np.where(self.depths[queue_of] > depth, self.parents[queue_of], queue_of)
+        return queue_of
 
     def table(self, resources: Index) -> pd.DataFrame:
         """Return the queues as a table: weight, and columns such as ``guarantee:<resource>`` where there are any."""
         columns = {"weight": self.weights}
-        for word, amounts, given in (
+        for word, amounts, is_set in (
             ("guarantee", self.guarantees, self.guarantees > 0),
             ("cap", self.caps, self.capped),
         ):
             columns |= {
-                f"{word}:{r}": amounts[:, k] for k, r in enumerate(resources) if given[:, k].any()
+                f"{word}:{r}": amounts[:, k] for k, r in enumerate(resources) if is_set[:, k].any()
             }
         if self.quotas is not None:
             names = self.quotas.names(resources)
@@ -208,23 +208,27 @@ class Queues:
         if set(self.paths) != set(other.paths) or self.names() != other.names():
             return False
         place = {path: v for v, path in enumerate(other.paths)}
-        at = [place[path] for path in self.paths]
+        position = [place[path] for path in self.paths]
         parts = ("weights", "guarantees", "caps")
-        same = all(np.array_equal(getattr(self, part), getattr(other, part)[at]) for part in parts)
+        is_same = all(
+            np.array_equal(getattr(self, attribute), getattr(other, attribute)[position])
+            for attribute in parts
+        )
         if self.quotas is None or other.quotas is None:
-            return same and self.quotas is other.quotas
-        mine = self.quotas
-        yours = other.quotas
+            return is_same and self.quotas is other.quotas
+        quotas = self.quotas
+        other_quotas = other.quotas
         labels = range(self.guarantees.shape[1])
-        return same and all(
-            mine.said(v, labels) == yours.said(at[v], labels) for v in range(len(self))
+        return is_same and all(
+            quotas.said(v, labels) == other_quotas.said(position[v], labels)
+            for v in range(len(self))
         )
 
     def named(self, path: Any) -> int:
         """Return the position of a queue; an error has the nearest names."""
-        wanted = cleaned(path)
-        for v, known in enumerate(self.paths):
-            if known == wanted:
+        cleaned_path = cleaned(path)
+        for v, queue_path in enumerate(self.paths):
+            if queue_path == cleaned_path:
                 return v
         raise UnknownNameError(f"there is no queue {path!r}; {nearest(path, self.paths)}")
 
@@ -269,13 +273,13 @@ def cleaned(path: Any) -> str:
         raise InstanceError(
             f"queue {path!r} is {type(path).__name__}; expected a path such as 'org/team' (text)"
         )
-    found = path.strip(SLASH)
-    if SLASH * 2 in found:
+    stripped = path.strip(SLASH)
+    if SLASH * 2 in stripped:
         raise InstanceError(
             f"queue {path!r} has an empty name between two slashes; expected a path such as "
             "'org/team'"
         )
-    return found
+    return stripped
 
 
 def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues | None:
@@ -323,15 +327,15 @@ def _preorder(paths: Iterable[str]) -> list[str]:
     """Return the paths and all that lead to them, parents before their children, siblings in order of appearance."""
     children: dict[str, dict[str, None]] = {ROOT: {}}
     for path in paths:
-        for here in lineage(path)[1:]:
-            children.setdefault(here, {})
-            children[parent_of(here)][here] = None
-    found = []
+        for prefix in lineage(path)[1:]:
+            children.setdefault(prefix, {})
+            children[parent_of(prefix)][prefix] = None
+    ordered = []
     stack = [ROOT]
     while stack:
-        found.append(stack.pop())
-        stack.extend(reversed(children[found[-1]]))
-    return found
+        ordered.append(stack.pop())
+        stack.extend(reversed(children[ordered[-1]]))
+    return ordered
 
 
 #: Weight, guarantee and cap of a queue, and what it says of its quotas.
@@ -355,13 +359,13 @@ def rows_of(queues: Any, resources: Index) -> dict[str, Row]:
         raise InstanceError(f"queues are {type(queues).__name__}; expected {_EXPECTED}")
     else:
         entries = [(path, None) for path in queues]
-    found: dict[str, Row] = {}
-    for path, given in entries:
+    rows: dict[str, Row] = {}
+    for path, entry in entries:
         name = cleaned(path)
-        if name in found:
+        if name in rows:
             raise InstanceError(f"queue {name!r} occurs twice; the path of a queue must be unique")
-        found[name] = _row(name, given, resources)
-    return found
+        rows[name] = _row(name, entry, resources)
+    return rows
 
 
 def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
@@ -370,16 +374,16 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
         return [ROOT] * len(users)
     if isinstance(queue, str):
         raise InstanceError(f"queue is one text, {queue!r}; expected the path of each user's queue")
-    given = list(aligned(queue, (users,), "the argument 'queue'", InstanceError))
-    if len(given) != len(users):
+    labels = list(aligned(queue, (users,), "the argument 'queue'", InstanceError))
+    if len(labels) != len(users):
         raise InstanceError(
-            f"{len(given)} queues for {len(users)} users; expected the path of each user's queue"
+            f"{len(labels)} queues for {len(users)} users; expected the path of each user's queue"
         )
-    paths = [cleaned(path) for path in given]
+    paths = [cleaned(path) for path in labels]
     used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
     for user, path in zip(users, paths, strict=True):
-        if path not in rows and idle and not any(known.startswith(path + "/") for known in rows):
+        if path not in rows and idle and not any(listed.startswith(path + "/") for listed in rows):
             meant = nearest(path, idle)
             if meant.startswith("did you mean"):
                 raise InstanceError(
@@ -388,104 +392,104 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
     return paths
 
 
-def _row(path: str, given: Any, resources: Index) -> Row:
+def _row(path: str, entry: Any, resources: Index) -> Row:
     """Return what is given of one queue: nothing, its weight, or a mapping."""
-    if given is None:
-        given = {}
-    if not isinstance(given, Mapping):
-        given = {"weight": given}
-    for key in given:
+    if entry is None:
+        entry = {}
+    if not isinstance(entry, Mapping):
+        entry = {"weight": entry}
+    for key in entry:
         if key not in _KEYS:
             raise InstanceError(f"queue {path!r} has {key!r}; {nearest(key, _KEYS)}")
-    weight = _number(given.get("weight", 1.0), f"weight of queue {path!r}")
+    weight = _number(entry.get("weight", 1.0), f"weight of queue {path!r}")
     whole_digits(np.array(weight), lambda _: f"weight of queue {path!r}")
     if not (np.isfinite(weight) and weight > 0):
         raise InstanceError(f"weight of queue {path!r} is {weight:g}; expected a finite number > 0")
-    guarantee = _amounts(given.get("guarantee"), f"guarantee of queue {path!r}", resources, 0.0)
-    cap = _amounts(given.get("cap"), f"cap of queue {path!r}", resources, np.inf)
-    for what, row, wrong in (
+    guarantee = _amounts(entry.get("guarantee"), f"guarantee of queue {path!r}", resources, 0.0)
+    cap = _amounts(entry.get("cap"), f"cap of queue {path!r}", resources, np.inf)
+    for name, row, refused in (
         ("guarantee", guarantee, ~np.isfinite(guarantee) | (guarantee < 0)),
         ("cap", cap, np.isnan(cap) | (cap < 0)),
         ("guarantee", guarantee, guarantee > cap),
     ):
-        if wrong.any():
-            r = int(np.argmax(wrong))
-            most = (
+        if refused.any():
+            r = int(np.argmax(refused))
+            bound = (
                 f"at most its cap, {cap[r]:g}"
                 if guarantee[r] > cap[r] and cap[r] >= 0
                 else "a number >= 0"
             )
-            none = " (leave it out for none)" if not row[r] >= 0 or np.isinf(row[r]) else ""
+            hint = " (leave it out for none)" if not row[r] >= 0 or np.isinf(row[r]) else ""
             raise InstanceError(
-                f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected "
-                f"{most}{none}"
+                f"{name} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected "
+                f"{bound}{hint}"
             )
-    for what, row in (("guarantee", guarantee), ("cap", cap)):
+    for name, row in (("guarantee", guarantee), ("cap", cap)):
 
-        def place(at: tuple[int, ...], what: str = what) -> str:
-            return f"{what} of queue {path!r}, resource {resources[at[0]]!r},"
+        def place(position: tuple[int, ...], name: str = name) -> str:
+            return f"{name} of queue {path!r}, resource {resources[position[0]]!r},"
 
         whole_digits(row, place)
-    said = {}
+    quotas = {}
     for kind in KINDS:
-        what = f"{kind} of queue {path!r}"
-        amounts = _mapping(given.get(kind), what).items()
-        said[kind] = {
-            str(key): _number(amount, f"{what}, {key!r},")
+        name = f"{kind} of queue {path!r}"
+        amounts = _mapping(entry.get(kind), name).items()
+        quotas[kind] = {
+            str(key): _number(amount, f"{name}, {key!r},")
             for key, amount in amounts
             if amount is not None
         }
-        for key in said[kind]:
-            parted(key, resources, what)
-    return weight, guarantee, cap, said
+        for key in quotas[kind]:
+            parted(key, resources, name)
+    return weight, guarantee, cap, quotas
 
 
-def _amounts(given: Any, what: str, resources: Index, default: float) -> np.ndarray:
+def _amounts(amounts: Any, name: str, resources: Index, default: float) -> np.ndarray:
     """Return one number for each resource; one that is left out is the default."""
     row = np.full(len(resources), default)
     place = {resource: r for r, resource in enumerate(resources)}
-    for resource, amount in _mapping(given, what).items():
+    for resource, amount in _mapping(amounts, name).items():
         if resource not in place:
             raise InstanceError(
-                f"{what} names {resource!r}, which is no resource; {nearest(resource, place)}"
+                f"{name} names {resource!r}, which is no resource; {nearest(resource, place)}"
             )
         if amount is not None:
-            row[place[resource]] = _number(amount, f"{what}, resource {resource!r},")
+            row[place[resource]] = _number(amount, f"{name}, resource {resource!r},")
     return row
 
 
-def _mapping(given: Any, what: str) -> Mapping[Any, Any]:
+def _mapping(amounts: Any, name: str) -> Mapping[Any, Any]:
     """Return amounts by resource as a mapping; nothing is none."""
-    if given is None or isinstance(given, pd.Series):
-        return {} if given is None else given.to_dict()
-    if not isinstance(given, Mapping):
-        raise InstanceError(f"{what} is {given!r}; expected a mapping from resources to amounts")
-    return given
+    if amounts is None or isinstance(amounts, pd.Series):
+        return {} if amounts is None else amounts.to_dict()
+    if not isinstance(amounts, Mapping):
+        raise InstanceError(f"{name} is {amounts!r}; expected a mapping from resources to amounts")
+    return amounts
 
 
-def _number(value: Any, what: str) -> float:
+def _number(value: Any, name: str) -> float:
     if isinstance(value, (bool, str)):
-        raise InstanceError(f"{what} is {value!r}; expected a number")
+        raise InstanceError(f"{name} is {value!r}; expected a number")
     try:
         return float(floats(value))
     except (TypeError, ValueError, OverflowError):
-        raise InstanceError(f"{what} is {value!r}; expected a number") from None
+        raise InstanceError(f"{name} is {value!r}; expected a number") from None
 
 
 def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[str, Any]]]:
     """Return each row of a table as a mapping; blank cells are left out."""
     if "queue" in table.columns:
         table = table.set_index("queue")
-    words = {f"{word}:{r}": (word, r) for word in _KEYS[1:] for r in resources}
+    key_of = {f"{word}:{r}": (word, r) for word in _KEYS[1:] for r in resources}
     for column in map(str, table.columns):
         word, _, name = column.partition(":")
         if word in KINDS and name:
-            words[column] = word, name
+            key_of[column] = word, name
     for column in table.columns:
-        if column != "weight" and column not in words:
+        if column != "weight" and column not in key_of:
             raise InstanceError(
                 f"the table of queues has a column {column!r}; "
-                f"{nearest(column, ['weight', *words])}"
+                f"{nearest(column, ['weight', *key_of])}"
             )
     if not table.columns.is_unique:
         raise InstanceError("the table of queues has a column twice; expected each once")
@@ -498,6 +502,6 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
             if column == "weight":
                 record["weight"] = value
             else:
-                word, resource = words[column]
+                word, resource = key_of[column]
                 record.setdefault(word, {})[resource] = value
         yield path, record

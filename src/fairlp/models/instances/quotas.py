@@ -66,39 +66,46 @@ class Quotas:
     def said(self, v: int, resources: Iterable[Any]) -> Said:
         """Return what a queue says of its quotas."""
         names = self.names(resources)
-        given = zip(KINDS, self.amounts[:, v], strict=True)
+        amounts_by_kind = zip(KINDS, self.amounts[:, v], strict=True)
         return {
             kind: {names[m]: float(row[m]) for m in np.flatnonzero(np.isfinite(row))}
-            for kind, row in given
+            for kind, row in amounts_by_kind
         }
 
     def of_resources(self, positions: np.ndarray) -> Quotas | None:
         """Return the quotas of these resources only, by position; None where there are none."""
-        kept = np.flatnonzero(np.isin(self.resource, positions))
+        columns = np.flatnonzero(np.isin(self.resource, positions))
         order = np.argsort(positions, kind="stable")
-        of = order[np.searchsorted(positions[order], self.resource[kept])] if kept.size else kept
+        of = (
+            order[np.searchsorted(positions[order], self.resource[columns])]
+            if columns.size
+            else columns
+        )
         return (
-            Quotas(tuple(self.flavors[m] for m in kept), of, self.amounts[:, :, kept])
-            if kept.size
+            Quotas(tuple(self.flavors[m] for m in columns), of, self.amounts[:, :, columns])
+            if columns.size
             else None
         )
 
     def servers(self, instance: Instance) -> np.ndarray:
         """Return which servers each column counts on: bool, shape (M, K); unknown names are errors."""
         columns = Columns(instance.server_attributes, instance.capacities, instance.resources)
-        all_ = np.ones(len(instance.servers), dtype=bool)
+        everywhere = np.ones(len(instance.servers), dtype=bool)
         return np.array(
-            [evaluate(one, columns, f"flavor {one!r}") if one else all_ for one in self.flavors]
+            [
+                evaluate(flavor, columns, f"flavor {flavor!r}") if flavor else everywhere
+                for flavor in self.flavors
+            ]
         )
 
 
-def parted(key: Any, resources: Iterable[Any], what: str) -> tuple[int, str]:
+def parted(key: Any, resources: Iterable[Any], name: str) -> tuple[int, str]:
     """Return the position of the resource, and the condition, of ``resource`` or ``resource@condition``."""
-    known = {str(resource): r for r, resource in enumerate(resources)}
-    own, _, condition = (str(key), "", "") if str(key) in known else str(key).partition(AT)
-    if own not in known:
-        raise InstanceError(f"{what} names {key!r}, which is no resource; {nearest(own, known)}")
-    return known[own], condition
+    position = {str(resource): r for r, resource in enumerate(resources)}
+    own, _, condition = (str(key), "", "") if str(key) in position else str(key).partition(AT)
+    if own not in position:
+        raise InstanceError(f"{name} names {key!r}, which is no resource; {nearest(own, position)}")
+    return position[own], condition
 
 
 def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -> Quotas | None:
@@ -111,7 +118,7 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
     """
     names = list(
         dict.fromkeys(
-            name for said in rows.values() for kind in KINDS for name in said.get(kind, {})
+            name for quotas in rows.values() for kind in KINDS for name in quotas.get(kind, {})
         )
     )
     if not names:
@@ -123,23 +130,23 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
     column = {name: m for m, name in enumerate(names)}
     amounts = np.full((len(KINDS), len(tree), len(names)), np.inf)
     amounts[0] = np.nan
-    for path, said in rows.items():
+    for path, quotas in rows.items():
         for k, kind in enumerate(KINDS):
-            for name, amount in said.get(kind, {}).items():
-                what = f"{kind} of queue {path!r}, {name!r},"
+            for name, amount in quotas.get(kind, {}).items():
+                owner = f"{kind} of queue {path!r}, {name!r},"
                 if not amount >= 0 or (k == 0 and np.isinf(amount)):
                     raise InstanceError(
-                        f"{what} is {amount:g}; expected a number >= 0 (leave it out for none)"
+                        f"{owner} is {amount:g}; expected a number >= 0 (leave it out for none)"
                     )
-                if name not in said.get("nominal", {}):
+                if name not in quotas.get("nominal", {}):
                     raise InstanceError(
-                        f"{what} has no nominal quota beside it; give one (0 counts)"
+                        f"{owner} has no nominal quota beside it; give one (0 counts)"
                     )
                 amounts[k, place[path], column[name]] = amount
-    found = [parted(name, resources, "a quota") for name in names]
+    columns = [parted(name, resources, "a quota") for name in names]
     return Quotas(
-        tuple(condition for _, condition in found),
-        np.array([r for r, _ in found], dtype=np.intp),
+        tuple(condition for _, condition in columns),
+        np.array([r for r, _ in columns], dtype=np.intp),
         amounts,
     )
 
@@ -166,34 +173,36 @@ class Lanes:
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
         quotas = instance.quotas
-        there = instance.quotas.servers(instance)
-        runs = instance.runnable()
+        servers = instance.quotas.servers(instance)
+        runnable = instance.runnable()
         listed = quotas.listed[nearest_listing(instance.tree)][instance.tree.of]
-        asked = instance.demands > 0
-        kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)
-        ways = [_ways(quotas, there, *np.split(kind, [listed.shape[1]])) for kind in kinds]
-        found = []
+        demanded = instance.demands > 0
+        kinds, of = np.unique(np.hstack([listed, demanded]), axis=0, return_inverse=True)
+        lanes_of_kind = [
+            _ways(quotas, servers, *np.split(kind, [listed.shape[1]])) for kind in kinds
+        ]
+        lanes = []
         for n, kind in enumerate(of.ravel()):
-            own = [
-                (n, columns, where & runs[n])
-                for columns, where in ways[kind]
-                if (where & runs[n]).any()
+            lanes_of_user = [
+                (n, columns, mask & runnable[n])
+                for columns, mask in lanes_of_kind[kind]
+                if (mask & runnable[n]).any()
             ]
-            found += own or [
+            lanes += lanes_of_user or [
                 (n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))
             ]
-        user = np.array([n for n, _, _ in found])
-        use = np.zeros((len(found), len(quotas.flavors)))
-        for k, (n, columns, _) in enumerate(found):
+        user = np.array([n for n, _, _ in lanes])
+        use = np.zeros((len(lanes), len(quotas.flavors)))
+        for k, (n, columns, _) in enumerate(lanes):
             use[k, columns] = instance.demands[n, quotas.resource[columns]]
-        again = np.diff(user, prepend=-1) == 0
+        repeated = np.diff(user, prepend=-1) == 0
         names = [
-            str(instance.users[n]) + (f" (lane {k})" if again[k] else "")
+            str(instance.users[n]) + (f" (lane {k})" if repeated[k] else "")
             for k, n in enumerate(user.tolist())
         ]
         small = instance.select_users(user).derived(
             users=Index("n", names, "user"),
-            eligible=np.array([where for _, _, where in found]),
+            eligible=np.array([mask for _, _, mask in lanes]),
             conditions=(),
         )
         return cls(small, user, use)
@@ -202,23 +211,23 @@ class Lanes:
 def nearest_listing(queues: Queues) -> np.ndarray:
     """Return the lowest queue from each one upward that lists any quota; where none does, the root. Shape (Q,)."""
     assert queues.quotas is not None
-    lists = np.asarray(queues.quotas.listed.any(axis=1))
-    found = np.zeros(len(lists), dtype=np.intp)
-    for v in range(1, len(lists)):  # parents come first
-        found[v] = v if lists[v] else found[queues.parents[v]]
-    return found
+    is_listing = np.asarray(queues.quotas.listed.any(axis=1))
+    nearest = np.zeros(len(is_listing), dtype=np.intp)
+    for v in range(1, len(is_listing)):  # parents come first
+        nearest[v] = v if is_listing[v] else nearest[queues.parents[v]]
+    return nearest
 
 
 def _ways(
-    quotas: Quotas, there: np.ndarray, listed: np.ndarray, asked: np.ndarray
+    quotas: Quotas, servers: np.ndarray, listed: np.ndarray, demanded: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the columns that tasks of one kind can count in together, and the servers where they do."""
-    columns = [np.flatnonzero(listed & (quotas.resource == r)) for r in np.flatnonzero(asked)]
-    columns = [some for some in columns if some.size]
-    everywhere = np.ones(there.shape[1], dtype=bool)
+    columns = [np.flatnonzero(listed & (quotas.resource == r)) for r in np.flatnonzero(demanded)]
+    columns = [choices for choices in columns if choices.size]
+    everywhere = np.ones(servers.shape[1], dtype=bool)
     if not columns:
         return [(np.zeros(0, dtype=int), everywhere)]
-    allowed = np.logical_and.reduce([there[some].any(axis=0) for some in columns])
-    picks = np.array([some[there[some].argmax(axis=0)] for some in columns])
+    allowed = np.logical_and.reduce([servers[choices].any(axis=0) for choices in columns])
+    picks = np.array([choices[servers[choices].argmax(axis=0)] for choices in columns])
     kinds = np.unique(picks[:, allowed], axis=1).T
     return [(kind, allowed & (picks == kind[:, None]).all(axis=0)) for kind in kinds]

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
+from .arithmetic import tasks_alone
 from .instance import Instance
-from .problem import tasks_alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +51,12 @@ class Requests:
         share = instance.demands / instance.pool
         alone = tasks_alone(instance.demands, instance.pool[None, :])[:, 0]
         limited = instance.task_limits <= alone
-        own = np.where(limited, instance.task_limits, 0.0)[:, None] * share
+        limited_share = np.where(limited, instance.task_limits, 0.0)[:, None] * share
         # exactly 1 for the dominant resource of a user without a limit
         fractions = np.where(
-            limited[:, None], np.minimum(own, 1.0), share / share.max(axis=1, keepdims=True)
+            limited[:, None],
+            np.minimum(limited_share, 1.0),
+            share / share.max(axis=1, keepdims=True),
         )
         return cls(
             users=instance.users,
@@ -104,11 +106,14 @@ class Requests:
         (N,) or (sets, N).
         """
         chosen = np.atleast_2d(bottlenecks)
-        most = np.zeros((len(chosen), len(self.fractions)))
+        largest_request = np.zeros((len(chosen), len(self.fractions)))
         for j, fraction in enumerate(self.fractions.T):
-            np.maximum(most, chosen[:, j, None] * fraction, out=most)
+            np.maximum(largest_request, chosen[:, j, None] * fraction, out=largest_request)
         bound = np.divide(
-            self.entitlements, most, out=np.ones_like(most), where=most > self.entitlements
+            self.entitlements,
+            largest_request,
+            out=np.ones_like(largest_request),
+            where=largest_request > self.entitlements,
         )
         bound[:, ~self.asking] = 1.0  # who asks for nothing has all of it
         return np.asarray(bound[0] if np.ndim(bottlenecks) == 1 else bound)
@@ -116,5 +121,5 @@ class Requests:
 
 def entitlements(instance: Instance) -> np.ndarray:
     """Return e[n], summing to 1: the instance's entitlements, or its weights divided by their sum."""
-    given = instance.user_weights if instance.entitlements is None else instance.entitlements
-    return np.asarray(given / given.sum())
+    unscaled = instance.user_weights if instance.entitlements is None else instance.entitlements
+    return np.asarray(unscaled / unscaled.sum())

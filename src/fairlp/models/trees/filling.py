@@ -23,8 +23,8 @@ from scipy import sparse
 
 from ...errors import SolverError
 from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
+from ..instances.arithmetic import tasks_alone
 from ..instances.instance import Instance
-from ..instances.problem import tasks_alone
 from ..instances.queues import Queues
 from .rates import Pace, Rates, TreePoint
 

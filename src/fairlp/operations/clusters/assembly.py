@@ -15,8 +15,8 @@ import pandas as pd
 from ...errors import InstanceError, TooLargeError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.max_min.methods import unplaced
+from ...models.instances.arithmetic import of_whole, tasks_alone
 from ...models.instances.instance import Instance
-from ...models.instances.problem import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT, KINDS
 from ...models.trees.quotas import usage_of

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import FairlpError
 from ...mechanisms.mechanism import Mechanism
-from ...models.instances.problem import largest_first
+from ...models.instances.arithmetic import largest_first
 from .facts import OBSERVED, Facts
 from .share_comparison import ShareComparison
 from .subject import Given, subject_of

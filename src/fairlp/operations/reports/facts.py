@@ -16,8 +16,8 @@ from ...errors import NotDefinedError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.max_min.proof import by_rounds
 from ...mechanisms.table import TABLE
+from ...models.instances.arithmetic import largest_first
 from ...models.instances.instance import Instance
-from ...models.instances.problem import largest_first
 from .share_comparison import ShareComparison
 from .subject import Classes
 

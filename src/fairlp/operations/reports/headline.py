@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.problem import largest_first, quantity
+from ...models.instances.arithmetic import largest_first, quantity
 from .share_comparison import ROOM, ShareComparison
 from .subject import chosen
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...models.files.tables import csv_text
-from ...models.instances.problem import largest_first, scaled
+from ...models.instances.arithmetic import largest_first, scaled
 from ...models.instances.queues import lineage, parent_of
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, is_large, judged, left_out_of

@@ -15,8 +15,8 @@ from ...api import allocate
 from ...errors import FairlpWarning, InstanceError, SolverError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
+from ...models.instances.arithmetic import effort, largest_first, quotients, tasks_alone
 from ...models.instances.instance import Instance
-from ...models.instances.problem import effort, largest_first, quotients, tasks_alone
 from ...models.instances.queues import Queues
 from ...models.trees.filling import floors
 from ...models.trees.quotas import QuotaTree, usage_of

@@ -17,9 +17,9 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
 from ...models.files.instances import read
 from ...models.files.whole_files import home
+from ...models.instances.arithmetic import largest_first, quantity
 from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
-from ...models.instances.problem import largest_first, quantity
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
 from ..clusters.cluster import told_apart

@@ -11,8 +11,8 @@ import pandas as pd
 from ...api import allocate
 from ...errors import InstanceError, UnknownNameError, nearest, require_known
 from ...mechanisms.mechanism import Mechanism
+from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.instance import Instance
-from ...models.instances.problem import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
 from ...tolerances import AUDIT
 from .subject import Classes, Given, chosen, require_user_or_queue, subject_of

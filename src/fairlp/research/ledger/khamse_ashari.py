@@ -16,8 +16,8 @@ from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError, UnknownNameError
 from ...mechanisms.mechanism import Division
 from ...mechanisms.per_server import check
+from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
-from ...models.instances.problem import quotients
 from ...tolerances import AUDIT, SHRINKING_MARGIN
 from ..simulation import experiments
 from .registry import (

@@ -14,9 +14,9 @@ import pandas as pd
 
 from ...errors import InstanceError, require_known
 from ...mechanisms.whole_tasks.placement import Servers
+from ...models.instances.arithmetic import quotients, whole_table
 from ...models.instances.conditions import Columns, evaluate, is_missing
 from ...models.instances.instance import Instance
-from ...models.instances.problem import quotients, whole_table
 from .workload import Workload
 
 

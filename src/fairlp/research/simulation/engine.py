@@ -19,8 +19,8 @@ import numpy as np
 
 from ...errors import InstanceError
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
+from ...models.instances.arithmetic import integers, quotients, whole
 from ...models.instances.instance import Instance
-from ...models.instances.problem import integers, quotients, whole
 from .base import Sample, Simulation
 from .workload import Workload
 

@@ -13,8 +13,8 @@ import pandas as pd
 from ...errors import InstanceError
 from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
+from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.instance import Instance
-from ...models.instances.problem import LARGEST_WHOLE
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")

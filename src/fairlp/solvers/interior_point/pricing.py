@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.instances.problem import quotients, relative
+from ...models.instances.arithmetic import quotients, relative
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.problem import quotients
+from ...models.instances.arithmetic import quotients
 from ...models.programs.program import Block, Program
 from ...tolerances import MARKET, NOISE, ROUNDING
 from .iterate import Problem, Step, UserRows

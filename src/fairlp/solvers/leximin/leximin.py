@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import (
     Groups,
@@ -25,7 +26,6 @@ from ...models.instances.merging import (
     merge_users,
     select,
 )
-from ...models.instances.problem import effort
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.trees.filling import History, RateSegment, Rows

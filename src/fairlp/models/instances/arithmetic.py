@@ -36,15 +36,15 @@ def largest_first(values: np.ndarray) -> np.ndarray:
     return np.argsort(-values, kind="stable")
 
 
-def quotients(part: np.ndarray | float, whole: np.ndarray) -> np.ndarray:
+def quotients(numerator: np.ndarray | float, denominator: np.ndarray) -> np.ndarray:
     """Return part / whole, 0 where the whole is 0."""
-    shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
-    return np.asarray(np.divide(part, whole, out=np.zeros(shape), where=whole > 0))
+    shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
+    return np.asarray(np.divide(numerator, denominator, out=np.zeros(shape), where=denominator > 0))
 
 
-def relative(part: np.ndarray, size: np.ndarray) -> np.ndarray:
+def relative(amount: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Return part / size, and the part itself where the size is 0."""
-    return np.asarray(part / np.where(size > 0, size, 1.0))
+    return np.asarray(amount / np.where(size > 0, size, 1.0))
 
 
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
@@ -223,7 +223,7 @@ def same_quotient(
     return np.asarray(product(top1, bottom2) == product(top2, bottom1), dtype=bool)
 
 
-def usable(demands: np.ndarray, there: np.ndarray) -> np.ndarray:
+def usable(demands: np.ndarray, amounts: np.ndarray) -> np.ndarray:
     """Return the part of what there is of each resource, (K, R), that whole tasks can use at most.
 
     All are whole numbers. What tasks use is a multiple of what their demands are multiples of.
@@ -232,13 +232,13 @@ def usable(demands: np.ndarray, there: np.ndarray) -> np.ndarray:
     array([[1. ],
            [0.8]])
     """
-    part = np.ones(there.shape)
+    fraction = np.ones(amounts.shape)
     for r, needs in enumerate(integers(demands).T.tolist()):
-        one = math.gcd(*needs)
-        for i, total in enumerate(integers(there[:, r]).tolist()):
-            if one and total:
-                part[i, r] = (total - total % one) / total
-    return part
+        divisor = math.gcd(*needs)
+        for i, total in enumerate(integers(amounts[:, r]).tolist()):
+            if divisor and total:
+                fraction[i, r] = (total - total % divisor) / total
+    return fraction
 
 
 def beyond(
@@ -261,9 +261,9 @@ def exact_room(
     >>> need.tolist(), left.tolist()
     ([[1]], [[1]])
     """
-    table, there = whole_table(demands, capacities)
+    table, available = whole_table(demands, capacities)
     need = integers(table)
-    return need, integers(there) * integers(counts)[:, None] - integers(np.rint(tasks)).T @ need
+    return need, integers(available) * integers(counts)[:, None] - integers(np.rint(tasks)).T @ need
 
 
 def scaled(unit: str) -> tuple[float, str]:
@@ -272,10 +272,10 @@ def scaled(unit: str) -> tuple[float, str]:
     >>> scaled("1/1000 core"), scaled("MiB"), scaled("GB")
     ((0.001, 'core'), (0.0009765625, 'GiB'), (1.0, 'GB'))
     """
-    part, _, whole = unit.partition(" ")
-    number = part.removeprefix("1/")
-    if part != number and number.isdecimal() and whole:
-        return 1 / int(number), whole
+    prefix, _, unit_name = unit.partition(" ")
+    number = prefix.removeprefix("1/")
+    if prefix != number and number.isdecimal() and unit_name:
+        return 1 / int(number), unit_name
     return (1 / 1024, "GiB") if unit == "MiB" else (1.0, unit)
 
 
@@ -296,10 +296,12 @@ def quantity(amount: float, resource: str, unit: str) -> str:
     )
 
 
-def of_whole(part: float, whole: float, resource: str, unit: str) -> str:
+def of_whole(amount: float, total: float, resource: str, unit: str) -> str:
     """Return a part of an amount as people say it.
 
     >>> of_whole(12000, 20000, "cpu", "1/1000 core")
     '12 of 20 CPU'
     """
-    return f"{quantity(part, resource, unit).split(' ', 1)[0]} of {quantity(whole, resource, unit)}"
+    return (
+        f"{quantity(amount, resource, unit).split(' ', 1)[0]} of {quantity(total, resource, unit)}"
+    )
