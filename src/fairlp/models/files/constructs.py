@@ -156,9 +156,9 @@ class _SwitchedRows:
                     line, f"column {name} is not binary; make it integer with bounds of 0 and 1"
                 )
             if np.isfinite(self.row_lower[row]) and np.isfinite(self.row_upper[row]):
-                begin, end = self.by_row.indptr[row : row + 2].tolist()
-                columns = self.by_row.indices[begin:end].tolist()
-                values = self.by_row.data[begin:end].tolist()
+                start, stop = self.by_row.indptr[row : row + 2].tolist()
+                columns = self.by_row.indices[start:stop].tolist()
+                values = self.by_row.data[start:stop].tolist()
                 below = self._row(
                     f"{self.row_names[row]}_below", columns, values, self.row_lower[row], np.inf
                 )
@@ -171,20 +171,20 @@ class _SwitchedRows:
 
         A column that may be as small as it likes needs neither.
         """
-        least = self.parsed.col_lower
-        most = self.parsed.col_upper
+        smallest = self.parsed.col_lower
+        largest = self.parsed.col_upper
         for column, line in lines.items():
-            if least[column] < 0 or not 0 < most[column] < np.inf:
+            if smallest[column] < 0 or not 0 < largest[column] < np.inf:
                 raise self.source.fault(
                     line, "a semi-continuous column has a finite bound above 0, and none below 0"
                 )
-        columns = [column for column in lines if least[column] > 0]
+        columns = [column for column in lines if smallest[column] > 0]
         names = [self.column_names[column] for column in columns]
         binaries = [self._binary(f"{name}_on") for name in names]
         self.col_lower[columns] = 0.0
         for suffix, active in (("_least", 1), ("_off", 0)):
             for name, column, binary in zip(names, columns, binaries, strict=True):
-                lower, upper = (float(least[column]), np.inf) if active else (-np.inf, 0.0)
+                lower, upper = (float(smallest[column]), np.inf) if active else (-np.inf, 0.0)
                 row = self._row(name + suffix, [column], [1.0], lower, upper)
                 self.switches.append(_Switch(row, [binary], active, lines[column]))
 
@@ -198,13 +198,13 @@ class _SwitchedRows:
         self._row(name, binaries, [1.0] * len(binaries), -np.inf, 1.0)
         for place, (head, column) in enumerate(zip(heads, columns, strict=True)):
             first = max(place + 1 - ordered_set.adjacent, 0)
-            near = binaries[first : place + 1]
+            adjacent = binaries[first : place + 1]
             if self.col_upper[column] > 0:
                 row = self._row(f"{head}_off", [column], [1.0], -np.inf, 0.0)
-                self.switches.append(_Switch(row, near, 0, line))
+                self.switches.append(_Switch(row, adjacent, 0, line))
             if self.col_lower[column] < 0:
                 row = self._row(f"{head}_off_below", [column], [1.0], 0.0, np.inf)
-                self.switches.append(_Switch(row, near, 0, line))
+                self.switches.append(_Switch(row, adjacent, 0, line))
 
     def compiled(self) -> Parsed:
         """Return what the file says, with M in the rows that are switched."""
@@ -238,9 +238,9 @@ class _SwitchedRows:
 
     def _switch(self, switch: _Switch, by_row: Any, low: np.ndarray, high: np.ndarray) -> None:
         """Give a row room of M where it does not hold."""
-        begin, end = by_row.indptr[switch.row : switch.row + 2].tolist()
-        columns = by_row.indices[begin:end]
-        values = by_row.data[begin:end]
+        start, stop = by_row.indptr[switch.row : switch.row + 2].tolist()
+        columns = by_row.indices[start:stop]
+        values = by_row.data[start:stop]
         falls = np.isfinite(self.row_upper[switch.row])
         sign, sides = (1.0, self.row_upper) if falls else (-1.0, self.row_lower)
         side = sign * sides[switch.row]
@@ -309,22 +309,22 @@ def with_indicators(program: Program) -> tuple[Program, dict[int, Indicator]]:
     for row in program.switched.tolist():
         if np.isfinite(lower[row]) == np.isfinite(upper[row]):
             continue
-        begin, end = by_row.indptr[row : row + 2].tolist()
-        columns = by_row.indices[begin:end]
+        start, stop = by_row.indptr[row : row + 2].tolist()
+        columns = by_row.indices[start:stop]
         sign, sides = (1.0, upper) if np.isfinite(upper[row]) else (-1.0, lower)
-        values = sign * by_row.data[begin:end]
+        values = sign * by_row.data[start:stop]
         side = sign * sides[row]
         reach = _reach(values, columns, low, high)
         for place in np.flatnonzero(binary[columns]).tolist():
             m = abs(float(values[place]))
             active = int(values[place] > 0)
-            bare = side - m if active else side
-            if _least_m(np.where(np.arange(len(reach)) == place, 0.0, reach), bare) == m and (
-                not active or bare + m == side
-            ):
+            side_without_m = side - m if active else side
+            if _least_m(
+                np.where(np.arange(len(reach)) == place, 0.0, reach), side_without_m
+            ) == m and (not active or side_without_m + m == side):
                 indicators[row] = Indicator(int(columns[place]), active, 0)
-                by_row.data[begin + place] = 0.0
-                sides[row] = sign * bare + 0.0
+                by_row.data[start + place] = 0.0
+                sides[row] = sign * side_without_m + 0.0
                 break
     A = by_row.tocsc()
     A.eliminate_zeros()

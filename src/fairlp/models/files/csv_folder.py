@@ -53,9 +53,9 @@ def read_folder(folder: Path) -> Instance:
     """Return the instance of a folder of CSV files."""
     for name in (USERS, SERVERS):
         if not (folder / name).is_file():
-            there = sorted(entry.name for entry in folder.iterdir())
+            file_names = sorted(entry.name for entry in folder.iterdir())
             raise FileFormatError(
-                f"{folder} has no {name}; {nearest(name, there) if there else 'it is empty'} (a "
+                f"{folder} has no {name}; {nearest(name, file_names) if file_names else 'it is empty'} (a "
                 "folder of an instance "
                 f"has {USERS} and {SERVERS})"
             )
@@ -134,9 +134,9 @@ def _tables(instance: Instance) -> dict[str, _Table]:
         if not any(conditions):
             users = users.drop(columns="eligible")
     if instance.rates is not None:
-        at = np.argwhere(instance.rates > 0).tolist()
+        pairs = np.argwhere(instance.rates > 0).tolist()
         rates = [
-            (instance.users[n], instance.servers[i], short(instance.rates[n, i])) for n, i in at
+            (instance.users[n], instance.servers[i], short(instance.rates[n, i])) for n, i in pairs
         ]
         tables[RATES] = ([*pair, "rate"], rates)
     if instance.queues is not None:
@@ -145,12 +145,12 @@ def _tables(instance: Instance) -> dict[str, _Table]:
         common = np.array(
             [usual.get(str(column).partition(":")[0], np.nan) for column in table.columns]
         )
-        said = [
+        listed = [
             (path, row)
             for path, *row in table.itertuples()
             if path != ROOT or not np.array_equal(row, common, equal_nan=True)
         ]
-        queues = [(path, *map(_amount, row)) for path, row in said]
+        queues = [(path, *map(_amount, row)) for path, row in listed]
         tables[QUEUES] = (["queue", *map(str, table.columns)], queues)
     return {
         USERS: _columns(users, pair[0], instance.user_attributes.shape[1]),
@@ -159,13 +159,13 @@ def _tables(instance: Instance) -> dict[str, _Table]:
     }
 
 
-def _label_header(what: str, labels: Iterable[Any]) -> str:
+def _label_header(noun: str, labels: Iterable[Any]) -> str:
     kinds = {isinstance(label, int) for label in labels}
     if len(kinds) > 1:
         raise InstanceError(
-            f"{what} labels are text and whole numbers, and CSV has one type for all"
+            f"{noun} labels are text and whole numbers, and CSV has one type for all"
         )
-    return f"{what}:int" if kinds == {True} else what
+    return f"{noun}:int" if kinds == {True} else noun
 
 
 def _columns(frame: pd.DataFrame, label: str, attributes: int) -> _Table:
@@ -219,37 +219,37 @@ def inferred(cells: Sequence[str]) -> list[Any]:
     >>> inferred(["1", "", "3"]), inferred(["1", "2.5"]), inferred(["true", "False"]), inferred(["007", "x"])
     ([1, None, 3], [1.0, 2.5], [True, False], ['007', 'x'])
     """
-    given = [cell.strip() for cell in cells]
+    stripped = [cell.strip() for cell in cells]
     kinds = (
         (_INT, int),
         (_FLOAT, float),
         (_FLAG, lambda cell: cell.lower() == "true"),
     )
     for pattern, convert in kinds:
-        if all(not cell or pattern.fullmatch(cell) for cell in given):
-            return [convert(cell) if cell else None for cell in given]
+        if all(not cell or pattern.fullmatch(cell) for cell in stripped):
+            return [convert(cell) if cell else None for cell in stripped]
     return [cell or None for cell in cells]
 
 
 def _about(path: Path) -> dict[str, Any]:
     """Return what ``fairlp.json`` says, or what holds without it."""
-    found = {"fairlp": VERSION, "name": "", "rows": {}}
+    about = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
-        return found
-    given = plain_json(read_text(path), str(path))
-    if not isinstance(given, dict) or type(given.get("fairlp")) is not int:
+        return about
+    document = plain_json(read_text(path), str(path))
+    if not isinstance(document, dict) or type(document.get("fairlp")) is not int:
         raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
-    if given["fairlp"] not in VERSIONS:
+    if document["fairlp"] not in VERSIONS:
         raise FileFormatError(
-            f"{path}: the schema is version {given['fairlp']}; this fairlp reads {READ}"
+            f"{path}: the schema is version {document['fairlp']}; this fairlp reads {READ}"
         )
-    for key, value in given.items():
-        require_known(key, found, f"{path}: unknown key {key!r}", FileFormatError)
-        if not isinstance(value, kind := type(found[key])):
+    for key, value in document.items():
+        require_known(key, about, f"{path}: unknown key {key!r}", FileFormatError)
+        if not isinstance(value, kind := type(about[key])):
             raise FileFormatError(f"{path}: {key!r} is {value!r}; expected {kind.__name__}")
-    for name in given.get("rows", {}):
+    for name in document.get("rows", {}):
         require_known(name, FILES[:-1], f"{path}: rows of {name!r}", FileFormatError)
-    return found | given
+    return about | document
 
 
 def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> list[Any]:
@@ -294,10 +294,10 @@ class _Csv:
                 1,
                 f"column {headers.index('') + 1} has no name; name it, or remove it with its comma",
             )
-        for row, at in zip(rows, self.lines, strict=True):
+        for row, line_number in zip(rows, self.lines, strict=True):
             if len(row) != len(headers):
                 self.fail(
-                    at,
+                    line_number,
                     f"has {len(row)} cells; expected {len(headers)}, as in the header (is it cut "
                     "off?)",
                 )
@@ -313,21 +313,21 @@ class _Csv:
                 f"{sizes[path.name]}: the file was cut off, or edited (then correct {ABOUT})"
             )
 
-    def fail(self, line: int, what: str) -> NoReturn:
-        raise FileFormatError(f"{self.path}, line {line}: {what}")
+    def fail(self, line: int, problem: str) -> NoReturn:
+        raise FileFormatError(f"{self.path}, line {line}: {problem}")
 
     def column(self, header: str) -> list[str]:
         if header not in self.cells:
             self.fail(1, f"there is no column {header!r}; {nearest(header, self.cells)}")
         return self.cells[header]
 
-    def labels(self, what: str) -> list[Any]:
+    def labels(self, noun: str) -> list[Any]:
         """Return the labels in the column ``user`` or ``server``, which ``:int`` marks as whole numbers."""
-        marked = f"{what}:int"
+        marked = f"{noun}:int"
         return (
             self.numbers(marked, whole=True, blank=False)
             if marked in self.cells
-            else self.column(what)
+            else self.column(noun)
         )
 
     def numbers(self, header: str, *, whole: bool = False, blank: bool = True) -> list[Any]:
@@ -341,18 +341,18 @@ class _Csv:
                 self.fail(line, f"column {header!r} is {cell!r}; expected {kind}")
         return [(int if whole else float)(cell) if cell else None for cell in cells]
 
-    def frame(self, what: str) -> pd.DataFrame:
+    def frame(self, noun: str) -> pd.DataFrame:
         """Return the table as :func:`from_frames` takes it."""
-        columns = {what: pd.Series(self.labels(what), dtype=object)}
+        columns = {noun: pd.Series(self.labels(noun), dtype=object)}
         for header, cells in self.cells.items():
             name = header.removesuffix(":text")
-            if header in (what, f"{what}:int"):
+            if header in (noun, f"{noun}:int"):
                 continue
             if name in columns:
                 self.fail(1, f"column {name!r} occurs twice; rename one")
-            if header in _NUMERIC[what] or header.startswith(FAMILIES[what] or ("\0",)):
+            if header in _NUMERIC[noun] or header.startswith(FAMILIES[noun] or ("\0",)):
                 columns[name] = pd.Series(self.numbers(header), dtype=object)
-            elif header in _TEXT[what] or name != header:
+            elif header in _TEXT[noun] or name != header:
                 columns[name] = pd.Series([cell or None for cell in cells], dtype=object)
             else:
                 columns[name] = column_of(inferred(cells))
@@ -378,13 +378,13 @@ class _Csv:
     ) -> list[tuple[int, int, float]]:
         """Return positions of user and server (and the value) of each row; unknown and repeated ones are errors."""
         columns = []
-        for what, known in labels.items():
-            place = {str(label): k for k, label in enumerate(known)}
-            given = list(map(str, self.labels(what)))
-            for label, line in zip(given, self.lines, strict=True):
+        for noun, axis_labels in labels.items():
+            place = {str(label): k for k, label in enumerate(axis_labels)}
+            cells = list(map(str, self.labels(noun)))
+            for label, line in zip(cells, self.lines, strict=True):
                 if label not in place:
-                    self.fail(line, f"{what} {label!r} is unknown; {nearest(label, place)}")
-            columns.append([place[label] for label in given])
+                    self.fail(line, f"{noun} {label!r} is unknown; {nearest(label, place)}")
+            columns.append([place[label] for label in cells])
         values = self.numbers(value, blank=False) if value else [1.0] * len(self.lines)
         seen = set()
         for user, server, line in zip(*columns, self.lines, strict=True):

@@ -149,10 +149,10 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
         (users, instance.user_attributes, instance.users, instance.server_attributes),
         (servers, instance.server_attributes, instance.servers, instance.user_attributes),
     ):
-        taken = names.union(map(str, other.columns))
+        reserved = names.union(map(str, other.columns))
         for position, label in enumerate(attributes.columns):
             values = attributes.iloc[:, position]
-            header = _attribute_header(label, values, index.name, taken)
+            header = _attribute_header(label, values, index.name, reserved)
             if header in columns:
                 raise InstanceError(f"{index.name}s have attribute {label!r} twice; rename one")
             columns[header] = values.to_numpy()
@@ -183,68 +183,68 @@ def split_unit(header: str) -> tuple[str, str]:
     >>> split_unit("cpu [cores]"), split_unit("cpu")
     (('cpu', 'cores'), ('cpu', ''))
     """
-    found = _WITH_UNIT.fullmatch(header)
-    return (found["name"], found["unit"]) if found else (header, "")
+    match = _WITH_UNIT.fullmatch(header)
+    return (match["name"], match["unit"]) if match else (header, "")
 
 
-def _labels_of(frame: pd.DataFrame, what: str) -> list[Any]:
+def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:
     """Return the labels of a table: its column ``user`` (or ``server``), or else its index.
 
     >>> _labels_of(pd.DataFrame({"user": ["ann"], "cpu": [1]}), "user")
     ['ann']
     """
-    if what in frame:
-        return list(frame[what].tolist())
-    other = _OTHER[what]
+    if noun in frame:
+        return list(frame[noun].tolist())
+    other = _OTHER[noun]
     nothing_given = isinstance(frame.index, pd.RangeIndex)
     if frame.index.name == other or (nothing_given and other in frame):
         raise InstanceError(
-            f"the table of {what}s has labels of {other}s, {other!r}, and none called {what!r}; "
+            f"the table of {noun}s has labels of {other}s, {other!r}, and none called {noun!r}; "
             "are the two tables "
             "swapped? The users come first"
         )
     for header in frame.columns if nothing_given else ():
-        if str(header).strip().casefold() in (what, f"{what}s"):
+        if str(header).strip().casefold() in (noun, f"{noun}s"):
             raise InstanceError(
-                f"the table of {what}s has a column {header!r}; labels stand in a column {what!r}"
+                f"the table of {noun}s has a column {header!r}; labels stand in a column {noun!r}"
             )
     return list(frame.index.tolist())
 
 
-def _misspelt(name: Any, known: Iterable[Any]) -> str:
+def _misspelt(name: Any, names: Iterable[Any]) -> str:
     """Return the names that are meant, perhaps, as a question in a message; nothing where none is near.
 
     >>> _misspelt("weights", ["weight", "cpu"]), _misspelt("gpu model", ["weight"])
     ("did you mean 'weight'? Else ", '')
     """
-    found = nearest(str(name).strip(), sorted(map(str, known)))
-    return f"{found} Else " if found.startswith("did you mean") else ""
+    suggestion = nearest(str(name).strip(), sorted(map(str, names)))
+    return f"{suggestion} Else " if suggestion.startswith("did you mean") else ""
 
 
 class _Table:
     """One of the two tables: its labels, and what its headers say."""
 
-    def __init__(self, frame: pd.DataFrame, what: str) -> None:
+    def __init__(self, frame: pd.DataFrame, noun: str) -> None:
         if not isinstance(frame, pd.DataFrame):
             raise InstanceError(
-                f"the table of {what}s is {type(frame).__name__}; expected a DataFrame"
+                f"the table of {noun}s is {type(frame).__name__}; expected a DataFrame"
             )
         if not frame.columns.is_unique:
             twice = frame.columns[frame.columns.duplicated()][0]
-            raise InstanceError(f"the table of {what}s has column {twice!r} twice; rename one")
+            raise InstanceError(f"the table of {noun}s has column {twice!r} twice; rename one")
         self.frame = frame
-        self.what = what
-        self.labels = _labels_of(frame, what)
+        self.noun = noun
+        self.labels = _labels_of(frame, noun)
         #: name of each column that may be a resource → its header and unit
         self.candidates: dict[Any, tuple[Any, str]] = {}
         for header in frame.columns:
             text = header if isinstance(header, str) else ""
-            if header in RESERVED[what] or text.startswith((ATTRIBUTE, *FAMILIES[what])):
+            if header in RESERVED[noun] or text.startswith((ATTRIBUTE, *FAMILIES[noun])):
                 continue
             name, unit = split_unit(text.removeprefix(RESOURCE)) if text else (header, "")
             if name in self.candidates:
                 raise InstanceError(
-                    f"the table of {what}s has columns {self.candidates[name][0]!r} and "
+                    f"the table of {noun}s has columns {self.candidates[name][0]!r} and "
                     f"{header!r}, both for {name!r}; "
                     "keep one"
                 )
@@ -255,7 +255,7 @@ class _Table:
         require_known(
             resource,
             self.candidates,
-            f"the table of {self.what}s has no column for resource {resource!r}",
+            f"the table of {self.noun}s has no column for resource {resource!r}",
             InstanceError,
         )
         return self.candidates[resource][0]
@@ -279,7 +279,7 @@ class _Table:
             number &= not isinstance(value, int) or value.bit_length() < sys.float_info.max_exp
             if not number and not is_missing(value):
                 raise InstanceError(
-                    f"column {header!r} of {self.what} {label!r} is {value!r}; expected a number "
+                    f"column {header!r} of {self.noun} {label!r} is {value!r}; expected a number "
                     "(the column is a "
                     "resource because it is in both tables: if it is not one, call it "
                     f"'attribute:{header}')"
@@ -292,38 +292,38 @@ class _Table:
         """Return the entries of a reserved column, or None when it is not there."""
         return self.frame[header].tolist() if header in self.frame else None
 
-    def family(self, prefix: str, labels: list[Any], what: str) -> np.ndarray | None:
+    def family(self, prefix: str, labels: list[Any], noun: str) -> np.ndarray | None:
         """Return the columns ``prefix<label>``, one for each label, or None when there is none."""
-        given = {
+        header_of = {
             c[len(prefix) :]: c
             for c in self.frame.columns
             if isinstance(c, str) and c.startswith(prefix)
         }
-        if not given:
+        if not header_of:
             return None
-        known = {str(label) for label in labels}
-        for label, header in given.items():
-            require_known(label, known, f"column {header!r} names no {what}", InstanceError)
+        label_texts = {str(label) for label in labels}
+        for label, header in header_of.items():
+            require_known(label, label_texts, f"column {header!r} names no {noun}", InstanceError)
         for label in labels:
-            if str(label) not in given:
+            if str(label) not in header_of:
                 raise InstanceError(
-                    f"the table of users has {next(iter(given.values()))!r} but no "
+                    f"the table of users has {next(iter(header_of.values()))!r} but no "
                     f"'{prefix}{label}'; expected one "
-                    f"column for each {what}"
+                    f"column for each {noun}"
                 )
-        return np.column_stack([self._column(given[str(label)]) for label in labels])
+        return np.column_stack([self._column(header_of[str(label)]) for label in labels])
 
     def attributes(self, resources: list[Any]) -> pd.DataFrame:
         """Return the free columns."""
-        used = {self.header(resource) for resource in resources} | RESERVED[self.what]
+        used = {self.header(resource) for resource in resources} | RESERVED[self.noun]
         free = {}
         for header in self.frame.columns:
-            if header in used or str(header).startswith(FAMILIES[self.what]):
+            if header in used or str(header).startswith(FAMILIES[self.noun]):
                 continue
             name = header.removeprefix(ATTRIBUTE) if isinstance(header, str) else header
             if name in free:
                 raise InstanceError(
-                    f"the table of {self.what}s has attribute {name!r} twice; rename one"
+                    f"the table of {self.noun}s has attribute {name!r} twice; rename one"
                 )
             free[name] = self.frame[header].array
         return pd.DataFrame(free, index=pd.Index(self.labels, dtype=object))
@@ -394,18 +394,18 @@ def _units(
     i: _Table,
     resources: list[Any],
     with_names: Mapping[Any, str | None],
-    given: Mapping[Any, str],
+    arguments: Mapping[Any, str],
 ) -> dict[Any, str]:
     sources: list[tuple[str, Mapping[Any, str | None]]] = [
         ("the table of users", {resource: n.candidates[resource][1] for resource in resources}),
         ("the table of servers", {resource: i.candidates[resource][1] for resource in resources}),
         ("resources", with_names),
-        ("units", given),
+        ("units", arguments),
     ]
     units: dict[Any, str] = {}
     origin: dict[Any, str] = {}
-    for source, known in sources:
-        for resource, unit in known.items():
+    for source, unit_of in sources:
+        for resource, unit in unit_of.items():
             if not unit:
                 continue
             first = units.setdefault(resource, unit)
@@ -439,22 +439,22 @@ def _user_columns(instance: Instance) -> dict[Any, Any]:
 
 
 def _resource_columns(
-    instance: Instance, table: np.ndarray, what: str
+    instance: Instance, table: np.ndarray, noun: str
 ) -> Iterable[tuple[Any, np.ndarray]]:
     for k, resource in enumerate(instance.resources):
         header = resource
         unit = instance.units.get(str(resource), "")
         if isinstance(resource, str):
-            if resource in RESERVED[what] or resource.startswith(
-                (RESOURCE, ATTRIBUTE, *FAMILIES[what])
+            if resource in RESERVED[noun] or resource.startswith(
+                (RESOURCE, ATTRIBUTE, *FAMILIES[noun])
             ):
                 header = f"{RESOURCE}{resource}"
             if unit or split_unit(resource) != (resource, ""):
                 header = f"{header} [{unit}]"
-        found = (
+        parsed = (
             split_unit(header.removeprefix(RESOURCE)) if isinstance(header, str) else (header, "")
         )
-        if found != (resource, unit):
+        if parsed != (resource, unit):
             raise InstanceError(
                 f"resource {resource!r} in {unit!r} cannot be told from its header; rename one of "
                 "them"
@@ -472,18 +472,18 @@ def _family_columns(prefix: str, labels: Iterable[Any], table: np.ndarray) -> di
     return columns
 
 
-def _attribute_header(label: Any, values: pd.Series[Any], what: str, taken: set[str]) -> Any:
+def _attribute_header(label: Any, values: pd.Series[Any], noun: str, reserved: set[str]) -> Any:
     """Return the label, with the prefix where it could be taken for something else."""
     text = str(label)
     name = split_unit(text)[0]
-    plain = name == text and name not in taken | RESERVED[what]
-    plain = plain and not text.startswith((RESOURCE, ATTRIBUTE, *FAMILIES[what]))
-    if what == "user" and text not in NUMERIC_ATTRIBUTES:
+    plain = name == text and name not in reserved | RESERVED[noun]
+    plain = plain and not text.startswith((RESOURCE, ATTRIBUTE, *FAMILIES[noun]))
+    if noun == "user" and text not in NUMERIC_ATTRIBUTES:
         plain = plain and not _is_numeric(values)
     if plain:
         return label
     if not isinstance(label, str):
         raise InstanceError(
-            f"attribute {label!r} of {what}s could be taken for a resource; give it a name of text"
+            f"attribute {label!r} of {noun}s could be taken for a resource; give it a name of text"
         )
     return f"{ATTRIBUTE}{label}"

@@ -159,8 +159,8 @@ def schema() -> dict[str, Any]:
     {'description': 'Schema version; version 1 has no queues.', 'enum': [1, 2]}
     """
     text = resources.files(__package__).joinpath("instance.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def check(instance: Instance, draft: Path, target: Path) -> None:
@@ -192,25 +192,37 @@ def differences(a: Instance, b: Instance) -> list[str]:
     """
     if a.equals(b):
         return []
-    found = [part for part in _PARTS if not a.derived(**{part: getattr(b, part)}).equals(a)]
-    for part in ("server_attributes", "user_attributes"):
-        left = getattr(a, part)
-        right = getattr(b, part)
-        what = part.removesuffix("s").replace("_", " ")
+    names = [
+        attribute
+        for attribute in _PARTS
+        if not a.derived(**{attribute: getattr(b, attribute)}).equals(a)
+    ]
+    for attribute in ("server_attributes", "user_attributes"):
+        values = getattr(a, attribute)
+        other_values = getattr(b, attribute)
+        noun = attribute.removesuffix("s").replace("_", " ")
         changed = [
-            f"{what} {n!r}"
-            for n in left.columns
-            if n not in right or _listed(left[n]) != _listed(right[n])
+            f"{noun} {n!r}"
+            for n in values.columns
+            if n not in other_values or _listed(values[n]) != _listed(other_values[n])
         ]
-        found += changed or [f"the order of {what}s"][list(left.columns) == list(right.columns) :]
-    for part in ("queue", "condition"):
-        left, right = (getattr(one, part if part == "queue" else "conditions") for one in (a, b))
+        names += (
+            changed
+            or [f"the order of {noun}s"][list(values.columns) == list(other_values.columns) :]
+        )
+    for attribute in ("queue", "condition"):
+        values, other_values = (
+            getattr(instance, attribute if attribute == "queue" else "conditions")
+            for instance in (a, b)
+        )
         none = (None,) * len(a.users)
         changed = [
-            user for user, p, q in zip(a.users, left or none, right or none, strict=False) if p != q
+            user
+            for user, p, q in zip(a.users, values or none, other_values or none, strict=False)
+            if p != q
         ]
-        found += [f"the {part} of user {user!r}" for user in changed[:1]]
-    return found
+        names += [f"the {attribute} of user {user!r}" for user in changed[:1]]
+    return names
 
 
 def _listed(column: Any) -> list[Any]:
@@ -223,20 +235,20 @@ def _where(error: Exception) -> str:
         return f"line {error.lineno}, column {error.colno}: {error.msg}"
     mark = getattr(error, "problem_mark", None)
     if isinstance(error, yaml.MarkedYAMLError) and mark is not None:
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        return f"line {mark.line + 1}, column {mark.column + 1}: {said}"
+        message = ", ".join(text for text in (error.context, error.problem) if text)
+        return f"line {mark.line + 1}, column {mark.column + 1}: {message}"
     return " ".join(str(error).split())
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = {}
+    mapping = {}
     for key, value in pairs:
-        if key in found:
+        if key in mapping:
             raise ValueError(
                 f"key {key!r} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)"
             )
-        found[key] = value
-    return found
+        mapping[key] = value
+    return mapping
 
 
 def _no_constant(name: str) -> Any:
@@ -325,11 +337,11 @@ def _measure_yaml(text: str) -> None:
             size = sizes.get(str(event.anchor), 1)
             repeated += size
             if any(anchor == event.anchor for anchor, _ in open_) or repeated > MOST_REPEATED:
-                what = (
+                problem = (
                     f"alias {event.anchor!r} stands for something that holds itself, or for too "
                     "much"
                 )
-                raise yaml.MarkedYAMLError(problem=what, problem_mark=event.start_mark)  # type: ignore[arg-type]
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
         else:
             size = 1
             if isinstance(event, yaml.ScalarEvent) and event.anchor is not None:
@@ -363,8 +375,8 @@ def to_document(instance: Instance) -> Record:
     _distinct(instance.resources, "resources")
     names = list(map(str, instance.resources))
 
-    def amounts(row: np.ndarray, given: np.ndarray) -> Record:
-        return {names[r]: short(row[r]) for r in np.flatnonzero(given)}
+    def amounts(row: np.ndarray, amounts_of: np.ndarray) -> Record:
+        return {names[r]: short(row[r]) for r in np.flatnonzero(amounts_of)}
 
     users = []
     places = eligible_entries(instance)
@@ -403,13 +415,14 @@ def to_document(instance: Instance) -> Record:
                 "guarantee": amounts(guarantee, guarantee > 0),
                 "cap": amounts(cap, np.isfinite(cap)),
             }
-            said = (
+            quotas = (
                 {}
                 if tree.quotas is None
                 else tree.quotas.said(tree.named(path), instance.resources)
             )
             limits |= {
-                kind: {name: short(a) for name, a in given.items()} for kind, given in said.items()
+                kind: {name: short(a) for name, a in amounts_of.items()}
+                for kind, amounts_of in quotas.items()
             }
             record = _given(
                 {
@@ -474,19 +487,19 @@ def short(number: float) -> int | float:
 
 
 def _attribute_records(
-    frame: pd.DataFrame, labels: Iterable[Any], what: str
+    frame: pd.DataFrame, labels: Iterable[Any], noun: str
 ) -> list[Record | None]:
     """Return the attributes in each row, missing values as None so that the order of columns is kept."""
     for name in frame.columns:
         if not isinstance(name, str):
             raise FileFormatError(
-                f"{what}s have attribute {name!r}, which is not text; rename it to write a file"
+                f"{noun}s have attribute {name!r}, which is not text; rename it to write a file"
             )
-    _distinct(frame.columns, f"attributes of {what}s")
+    _distinct(frame.columns, f"attributes of {noun}s")
     columns = {name: frame[name].tolist() for name in frame.columns}
     return [
         {
-            name: plain(column[k], f"attribute {name!r} of {what} {label!r}")
+            name: plain(column[k], f"attribute {name!r} of {noun} {label!r}")
             for name, column in columns.items()
         }
         or None
@@ -494,14 +507,14 @@ def _attribute_records(
     ]
 
 
-def _distinct(labels: Iterable[Any], what: str) -> None:
+def _distinct(labels: Iterable[Any], name: str) -> None:
     seen = set()
-    for name in map(str, labels):
-        if name in seen:
+    for text in map(str, labels):
+        if text in seen:
             raise FileFormatError(
-                f"{what} have two names that are written {name!r}; rename one to write a file"
+                f"{name} have two names that are written {text!r}; rename one to write a file"
             )
-        seen.add(name)
+        seen.add(text)
 
 
 def column_of(values: list[Any]) -> pd.Series[Any]:
@@ -518,8 +531,8 @@ def _table_of(records: Iterable[Mapping[str, Any]], labels: list[Any]) -> pd.Dat
     columns = dict.fromkeys(name for row in rows for name in row)
     if not columns:
         return None
-    found = pd.DataFrame({name: column_of([row.get(name) for row in rows]) for name in columns})
-    return found.set_axis(pd.Index(labels, dtype=object), axis=0)
+    table = pd.DataFrame({name: column_of([row.get(name) for row in rows]) for name in columns})
+    return table.set_axis(pd.Index(labels, dtype=object), axis=0)
 
 
 def from_document(document: Any, file: str) -> Instance:
@@ -573,45 +586,45 @@ class _Document:
         )
         self.resources: dict[str, Any] = {}
 
-    def fail(self, where: str, what: str) -> NoReturn:
-        raise FileFormatError(f"{self.file}: {where}{': ' if where else ''}{what}")
+    def fail(self, where: str, problem: str) -> NoReturn:
+        raise FileFormatError(f"{self.file}: {where}{': ' if where else ''}{problem}")
 
-    def expect(self, value: Any, kind: type[_Kind], where: str, what: str) -> _Kind:
+    def expect(self, value: Any, kind: type[_Kind], where: str, expected: str) -> _Kind:
         """Return a part of the document that is to be of a kind."""
         if not isinstance(value, kind):
-            self.fail(where, f"expected {what}, found {_shown(value)}")
+            self.fail(where, f"expected {expected}, found {_shown(value)}")
         return value
 
     def record(
         self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]
     ) -> Record:
         """Return a mapping whose keys are known."""
-        given = self.expect(value, dict, where, "a mapping")
-        known = [*required, *optional]
-        for key in given:
-            if key not in known:
-                self.fail(where, f"unknown key {key!r}; {nearest(key, known)}")
+        mapping = self.expect(value, dict, where, "a mapping")
+        keys = [*required, *optional]
+        for key in mapping:
+            if key not in keys:
+                self.fail(where, f"unknown key {key!r}; {nearest(key, keys)}")
         for key in required:
-            if key not in given:
+            if key not in mapping:
                 self.fail(where, f"{key!r} is missing (is the file cut off?)")
-        return given
+        return mapping
 
     def records(self, key: str) -> list[Record]:
         """Return the records of a list, each part of them as its field says."""
         rows = self.expect(self.document[key], list, key, "a list")
         count, fields = _FIELDS[key]
         names = [name for name in fields if name != "queue" or key != "users" or self.version > 1]
-        found = []
+        records = []
         for k, row in enumerate(rows):
             where = f"{key}[{k}]"
-            given = self.record(row, where, names[:count], names[count:])
+            entry = self.record(row, where, names[:count], names[count:])
             record = {}
             for name in names:
-                if name in given:
-                    record[name] = fields[name](self, given[name], f"{where}.{name}")
+                if name in entry:
+                    record[name] = fields[name](self, entry[name], f"{where}.{name}")
                 where = f"{key}[{k}] ({record[names[0]]!r})"
-            found.append(record | {"where": where})
-        return found
+            records.append(record | {"where": where})
+        return records
 
     def text(self, value: Any, where: str) -> str:
         return self.expect(value, str, where, "text")
@@ -675,13 +688,13 @@ class _Document:
         return [self.label(server, f"{where}[{k}]") for k, server in enumerate(value)]
 
     def attributes(self, value: Any, where: str) -> Record:
-        given = self.expect(value, dict, where, "a mapping")
-        for name, part in given.items():
+        mapping = self.expect(value, dict, where, "a mapping")
+        for name, entry in mapping.items():
             if not isinstance(name, str):
                 self.fail(where, f"{_shown(name)} is no name; expected text (put it in quotes)")
-            if part is not None and not isinstance(part, str | bool):
-                self.number(part, f"{where}.{name}")
-        return given
+            if entry is not None and not isinstance(entry, str | bool):
+                self.number(entry, f"{where}.{name}")
+        return mapping
 
     def instance(self) -> Instance:
         """Return the instance; what is wrong with its numbers is said by itself."""
@@ -710,7 +723,7 @@ class _Document:
             return Instance.from_arrays(
                 self.table(of_user("demand")),
                 self.table(of_server("capacity")),
-                **{f"{what}s": found for what, found in labels.items()},
+                **{f"{noun}s": axis_labels for noun, axis_labels in labels.items()},
                 resources=list(self.resources.values()),
                 weights=self.weights(users),
                 task_limits=of_user("task_limit", math.inf),
@@ -743,11 +756,11 @@ class _Document:
             given = user.get("weight", 1)
             for r, amount in user["demand"].items():
                 if isinstance(given, dict) and amount > 0 and r not in given:
-                    what = (
+                    problem = (
                         f"there is none for {r!r}, which the user demands; expected one for each "
                         "resource"
                     )
-                    self.fail(f"{user['where']}.weight", what)
+                    self.fail(f"{user['where']}.weight", problem)
         resources = self.resources.values()
         return self.table(
             [w if isinstance(w, dict) else dict.fromkeys(resources, w) for w in weights]
@@ -757,38 +770,39 @@ class _Document:
         """Return what the document says of its queues, by path; None where it has none."""
         if "queues" not in self.document:
             return None
-        found = {}
+        queues = {}
         for record in self.records("queues"):
             path = record.pop("queue")
             where = record.pop("where")
-            if path in found:
+            if path in queues:
                 self.fail(where, "this queue occurs twice; expected once")
-            found[path] = record
-        return found
+            queues[path] = record
+        return queues
 
     def rates(self, labels: dict[str, list[Any]]) -> np.ndarray | None:
         if "rates" not in self.document:
             return None
         place = {
-            what: {label: k for k, label in enumerate(known)} for what, known in labels.items()
+            noun: {label: k for k, label in enumerate(positions)}
+            for noun, positions in labels.items()
         }
         rates = np.full(tuple(map(len, labels.values())), math.nan)
         for record in self.records("rates"):
-            for what, known in place.items():
-                if record[what] not in known:
+            for noun, positions in place.items():
+                if record[noun] not in positions:
                     self.fail(
                         record["where"],
-                        f"{what} {record[what]!r} is unknown; {nearest(record[what], known)}",
+                        f"{noun} {record[noun]!r} is unknown; {nearest(record[noun], positions)}",
                     )
             user = record["user"]
             server = record["server"]
-            at = place["user"][user], place["server"][server]
-            if not np.isnan(rates[at]):
+            pair = place["user"][user], place["server"][server]
+            if not np.isnan(rates[pair]):
                 self.fail(
                     record["where"],
                     f"user {user!r} and server {server!r} occur twice; expected once",
                 )
-            rates[at] = record["rate"]
+            rates[pair] = record["rate"]
         return np.asarray(np.nan_to_num(rates))
 
 

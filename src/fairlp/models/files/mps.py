@@ -138,13 +138,13 @@ class _Reader:
         self._bounds()
         self._sets()
         self._indicators()
-        kept = self.kept
-        lower = self.row_lower[kept]
-        upper = self.row_upper[kept]
-        numbers = self.row_lines[kept]
+        is_constraint = self.is_constraint
+        lower = self.row_lower[is_constraint]
+        upper = self.row_upper[is_constraint]
+        numbers = self.row_lines[is_constraint]
         names = (
-            b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n")
-            if kept.any()
+            b"\n".join(compress(self.row_of, is_constraint.tolist())).decode().split("\n")
+            if is_constraint.any()
             else []
         )
         columns = self.columns
@@ -169,28 +169,28 @@ class _Reader:
         return self.constructs.compiled(source, parsed)
 
     def _refuse(
-        self, wrong: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]
+        self, refused: np.ndarray, numbers: np.ndarray, problem: Callable[[int], str]
     ) -> None:
         """Raise for the first of the lines of these numbers that is wrong."""
-        if wrong.any():
-            i = int(wrong.argmax())
+        if refused.any():
+            i = int(refused.argmax())
             raise self.source.fault(int(numbers[i]), problem(i))
 
-    def _count(self, lines: MpsLines, counts: tuple[int, ...], what: str) -> None:
+    def _count(self, lines: MpsLines, counts: tuple[int, ...], expected: str) -> None:
         """Raise unless all lines have so many words."""
-        wrong = np.all([lines.counts != count for count in counts], axis=0)
+        refused = np.all([lines.counts != count for count in counts], axis=0)
         self._refuse(
-            wrong, lines.numbers, lambda i: f"expected {what}; found {lines.counts[i]} words"
+            refused, lines.numbers, lambda i: f"expected {expected}; found {lines.counts[i]} words"
         )
 
     def _rows(self) -> None:
         """Read ROWS; the first row of type N is the objective, others are dropped."""
-        lines = self.sections.words("ROWS")
+        lines = self.sections.tokens("ROWS")
         self._count(lines, (2,), "type and name of a row")
-        self.kinds = np.array([kind.upper() for kind in lines.words[::2]], dtype=bytes)
-        wrong = ~np.isin(self.kinds, [b"N", b"L", b"G", b"E"])
-        self._refuse(wrong, lines.numbers, lambda _: "expected a row of type N, L, G or E")
-        names = lines.words[1::2]
+        self.kinds = np.array([kind.upper() for kind in lines.tokens[::2]], dtype=bytes)
+        refused = ~np.isin(self.kinds, [b"N", b"L", b"G", b"E"])
+        self._refuse(refused, lines.numbers, lambda _: "expected a row of type N, L, G or E")
+        names = lines.tokens[1::2]
         self.row_lines = lines.numbers.copy()
         self.row_of = dict(zip(names, range(len(names)), strict=True))
         if len(self.row_of) < len(names):
@@ -201,67 +201,69 @@ class _Reader:
                         f"a second row {shown(name.decode())}; the first is in line {first[name]}"
                     )
                     raise self.source.fault(number, problem)
-        self.kept = self.kinds != b"N"
-        self.cost_row = int(self.kept.argmin()) if not self.kept.all() else -1
+        self.is_constraint = self.kinds != b"N"
+        self.cost_row = int(self.is_constraint.argmin()) if not self.is_constraint.all() else -1
         if objective := self.sections.objective:
             self.cost_row = self.row_of.get(objective.encode(), -1)
-            if self.cost_row < 0 or self.kept[self.cost_row]:
+            if self.cost_row < 0 or self.is_constraint[self.cost_row]:
                 number = self.sections.lines["OBJNAME"][0]
                 raise self.source.fault(number, f"no row of type N is called {shown(objective)}")
 
     def _columns(self) -> None:
         """Read COLUMNS: entries, costs, and which columns are integer."""
-        found = self._entries(
+        entries = self._entries(
             "COLUMNS", (3, 5), "column, row and number, or column and two of each"
         )
-        self._markers(found)
-        self.columns = found.names
-        numbers = found.numbers
-        begins = found.begins
-        n = len(found.names)
+        self._markers(entries)
+        self.columns = entries.names
+        numbers = entries.numbers
+        begins = entries.begins
+        n = len(entries.names)
         of = np.repeat(np.arange(n), np.diff(begins, append=len(numbers)))
-        again = pd.Index(found.names if len({*found.names}) < n else range(n)).duplicated()[of]
-        moved = np.diff(found.inside, prepend=found.inside[:1]) != 0
+        repeated = pd.Index(entries.names if len({*entries.names}) < n else range(n)).duplicated()[
+            of
+        ]
+        moved = np.diff(entries.inside, prepend=entries.inside[:1]) != 0
         moved[begins] = False
-        for wrong, problem in (
-            (again, "has entries before; expected all of them together"),
+        for refused, problem in (
+            (repeated, "has entries before; expected all of them together"),
             (moved, "has entries before and after a marker"),
         ):
 
             def message(i: int, problem: str = problem) -> str:
-                return f"column {shown(found.names[of[i]])} {problem}"
+                return f"column {shown(entries.names[of[i]])} {problem}"
 
-            self._refuse(wrong, numbers, message)
+            self._refuse(refused, numbers, message)
         self.column_lines = numbers[begins]
-        self.whole = found.inside[begins]
+        self.whole = entries.inside[begins]
 
-        order = self._checked(found, of)
-        rows = found.rows[order]
-        values = found.values[order]
+        order = self._checked(entries, of)
+        rows = entries.rows[order]
+        values = entries.values[order]
         self.c = np.zeros(n)
         costs = rows == self.cost_row
         self.c[of[costs]] = values[costs] + 0.0
-        stays = self.kept[rows] & (values != 0)
-        position = (np.cumsum(self.kept) - 1).astype(np.int32)
-        starts = np.concatenate(([0], np.cumsum(np.bincount(of[stays], minlength=n)))).astype(
+        is_entry = self.is_constraint[rows] & (values != 0)
+        position = (np.cumsum(self.is_constraint) - 1).astype(np.int32)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(of[is_entry], minlength=n)))).astype(
             np.int32
         )
-        shape = (int(self.kept.sum()), n)
+        shape = (int(self.is_constraint.sum()), n)
         self.A: csc_array[Any] = csc_array(
-            (values[stays], position[rows[stays]], starts), shape=shape
+            (values[is_entry], position[rows[is_entry]], starts), shape=shape
         )
 
-    def _markers(self, found: _Entries) -> None:
+    def _markers(self, entries: _Entries) -> None:
         """Raise unless every second marker ends what the one before it began; the end of COLUMNS ends the last."""
-        odd = np.arange(len(found.marks)) % 2
-        expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[odd]
+        parity = np.arange(len(entries.marks)) % 2
+        expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[parity]
         ends = ("'INTORG'", "'INTEND', which ends what 'INTORG' began")
         self._refuse(
-            found.marks != expected,
-            found.mark_numbers,
+            entries.marks != expected,
+            entries.mark_numbers,
             lambda i: f"expected the marker {ends[i % 2]}",
         )
-        if len(odd) % 2:
+        if len(parity) % 2:
             self.source.warn(
                 "no marker 'INTEND' follows the last 'INTORG'; all columns behind it are integer"
             )
@@ -298,29 +300,29 @@ class _Reader:
             high[rows[~down]] = low[rows[~down]] + widths[~down]
         if not self.exact:
             return
-        given = dict(zip(rows.tolist(), widths.tolist(), strict=True))
+        width_of = dict(zip(rows.tolist(), widths.tolist(), strict=True))
         for name, text in _EXACT.findall(
             self.sections.text, *self.sections.lines.get("RANGES", (0, 0, 0))[1:]
         ):
             row = self.row_of.get(name, -1)
-            if row in given:
+            if row in width_of:
                 a, b = (
                     (float(text), high[row]) if self.kinds[row] == b"L" else (low[row], float(text))
                 )
-                if b - a == given[row]:  # else it is left from an earlier version of the line
+                if b - a == width_of[row]:  # else it is left from an earlier version of the line
                     low[row], high[row] = a, b
 
     def _vector(self, title: str) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and numbers of RHS or RANGES; the name of the vector may be missing."""
         expected = "the section's vector, row and number, or that and one more row and number"
-        found = self._entries(title, (2, 3, 4, 5), expected)
-        if names := found.names[1:]:
+        entries = self._entries(title, (2, 3, 4, 5), expected)
+        if names := entries.names[1:]:
             raise self.source.fault(
-                int(found.numbers[found.begins[1]]), two_vectors(names[0], found.names[0])
+                int(entries.numbers[entries.begins[1]]), two_vectors(names[0], entries.names[0])
             )
-        self._checked(found)
-        self.row_lines[found.rows] = found.numbers
-        return found.rows, found.values
+        self._checked(entries)
+        self.row_lines[entries.rows] = entries.numbers
+        return entries.rows, entries.values
 
     def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
@@ -331,9 +333,9 @@ class _Reader:
         bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
         seen = {"lower": [0] * n, "upper": [0] * n}
         vector = b""
-        for number, words in chain.from_iterable(self.sections.pieces("BOUNDS")):
-            kind = words[0].upper()
-            size = len(words)
+        for number, tokens in chain.from_iterable(self.sections.pieces("BOUNDS")):
+            kind = tokens[0].upper()
+            size = len(tokens)
             sides, whole = _BOUNDS.get(kind, ({}, False))
             valued = _GIVEN in sides.values()
             if not sides or not 2 + valued <= size <= 4:
@@ -343,12 +345,12 @@ class _Reader:
                 place = (
                     1
                     if size == 2
-                    or (size == 3 and words[2] not in column_of and words[1] in column_of)
+                    or (size == 3 and tokens[2] not in column_of and tokens[1] in column_of)
                     else 2
                 )
-            j = self._column(words[place], number)
-            if place == 2 and (vector := vector or words[1]) != words[1]:
-                raise fault(number, two_vectors(words[1].decode(), vector.decode()))
+            j = self._column(tokens[place], number)
+            if place == 2 and (vector := vector or tokens[1]) != tokens[1]:
+                raise fault(number, two_vectors(tokens[1].decode(), vector.decode()))
             for side, value in sides.items():
                 if seen[side][j]:
                     raise fault(
@@ -357,7 +359,7 @@ class _Reader:
                         f"{seen[side][j]}",
                     )
                 seen[side][j] = number
-                bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
+                bounds[side][j] = self._bound(tokens[-1], number) if value is _GIVEN else value
             if whole:
                 self.whole[j] = 1
             if kind in (b"SC", b"SI"):
@@ -397,71 +399,73 @@ class _Reader:
         """Read SOS, SOS1 and SOS2: a line ``S1 name`` or ``S2 name`` for each set, and its columns with weights."""
         for title in ("SOS", "SOS1", "SOS2"):
             ordered_set: OrderedSet | None = None
-            for number, words in self.sections.words(title):
+            for number, tokens in self.sections.tokens(title):
                 fault = partial(self.source.fault, number)
-                weight = number_in(words[-1]) if len(words) > 1 else np.nan
+                weight = number_in(tokens[-1]) if len(tokens) > 1 else np.nan
                 is_member = (
-                    words[0] in self.column_of and np.isfinite(weight) and ordered_set is not None
+                    tokens[0] in self.column_of and np.isfinite(weight) and ordered_set is not None
                 )
-                if words[0].upper() in (b"S1", b"S2") and not is_member:
-                    ordered_set = self._set(title, number, words)
+                if tokens[0].upper() in (b"S1", b"S2") and not is_member:
+                    ordered_set = self._set(title, number, tokens)
                     self.constructs.sets.append(ordered_set)
-                elif ordered_set is None or len(words) > 3:
+                elif ordered_set is None or len(tokens) > 3:
                     raise fault(
                         "expected S1 or S2 and the name of a set, or a column of the set and its "
                         "weight"
                     )
                 else:  # some writers put the word SOS before the column
                     ordered_set.add(
-                        self._column(words[len(words) == 3], number),
-                        self._weight(words, number),
+                        self._column(tokens[len(tokens) == 3], number),
+                        self._weight(tokens, number),
                         fault,
                     )
 
-    def _set(self, title: str, number: int, words: list[bytes]) -> OrderedSet:
+    def _set(self, title: str, number: int, tokens: list[bytes]) -> OrderedSet:
         """Return the set that a line begins: its type, perhaps a vector, its name, perhaps a priority."""
-        kind = words[0].decode().upper()
-        rest = words[1:]
-        if len(rest) > 3 or title[3:] not in ("", kind[1]):
+        kind = tokens[0].decode().upper()
+        arguments = tokens[1:]
+        if len(arguments) > 3 or title[3:] not in ("", kind[1]):
             raise self.source.fault(
                 number, f"expected S{title[3:] or '1 or S2'} and the name of a set"
             )
-        if len(rest) > 1 and np.isfinite(
-            number_in(rest[-1])
+        if len(arguments) > 1 and np.isfinite(
+            number_in(arguments[-1])
         ):  # the priority says nothing of the solutions
-            rest = rest[:-1]
-        name = rest[-1].decode() if rest else f"set{len(self.constructs.sets) + 1}"
+            arguments = arguments[:-1]
+        name = arguments[-1].decode() if arguments else f"set{len(self.constructs.sets) + 1}"
         return OrderedSet(name, int(kind[1]), number)
 
-    def _weight(self, words: list[bytes], number: int) -> float:
+    def _weight(self, tokens: list[bytes], number: int) -> float:
         """Return the weight of a member of a set, NaN without."""
-        if len(words) == 1:
+        if len(tokens) == 1:
             return np.nan
-        weight = number_in(words[-1])
+        weight = number_in(tokens[-1])
         if not np.isfinite(weight):
             raise self.source.fault(
-                number, f"expected a finite weight instead of {shown(words[-1].decode())}"
+                number, f"expected a finite weight instead of {shown(tokens[-1].decode())}"
             )
         return weight
 
     def _indicators(self) -> None:
         """Read INDICATORS: ``IF row column value``."""
-        position = np.cumsum(self.kept) - 1
-        for number, words in self.sections.words("INDICATORS"):
-            if len(words) != 4 or words[0].upper() != b"IF" or number_in(words[3]) not in (0, 1):
+        position = np.cumsum(self.is_constraint) - 1
+        for number, tokens in self.sections.tokens("INDICATORS"):
+            if len(tokens) != 4 or tokens[0].upper() != b"IF" or number_in(tokens[3]) not in (0, 1):
                 raise self.source.fault(number, "expected IF, a row, a binary column, and 0 or 1")
-            name = words[1].decode()
-            i = self.row_of.get(words[1], -1)
+            name = tokens[1].decode()
+            i = self.row_of.get(tokens[1], -1)
             if i < 0:
-                known = map(bytes.decode, self.row_of)
+                row_names = map(bytes.decode, self.row_of)
                 raise self.source.fault(
-                    number, f"no row is called {shown(name)}{hint(name, [*known])}"
+                    number, f"no row is called {shown(name)}{hint(name, [*row_names])}"
                 )
             row = int(position[i])
-            if not self.kept[i] or row in self.constructs.indicators:
-                problem = "is of type N" if not self.kept[i] else "has an indicator before"
+            if not self.is_constraint[i] or row in self.constructs.indicators:
+                problem = "is of type N" if not self.is_constraint[i] else "has an indicator before"
                 raise self.source.fault(number, f"row {shown(name)} {problem}")
-            indicator = Indicator(self._column(words[2], number), int(number_in(words[3])), number)
+            indicator = Indicator(
+                self._column(tokens[2], number), int(number_in(tokens[3])), number
+            )
             self.constructs.indicators[row] = indicator
 
     def _bound(self, text: bytes, number: int) -> float:
@@ -472,77 +476,79 @@ class _Reader:
             )
         return value + 0.0
 
-    def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
+    def _entries(self, title: str, sizes: tuple[int, ...], expected: str) -> _Entries:
         """Return the entries of a section; its lines have one of these numbers of words."""
         parts = []
         names = []
         size = 0
         count = 0
-        last: Any = None
+        last_head: Any = None
         marked = title == "COLUMNS" and b"'MARKER'" in self.sections.text
         for lines in self.sections.pieces(title):
-            self._count(lines, sizes, what)
-            words = np.array(lines.words, dtype=object)
+            self._count(lines, sizes, expected)
+            tokens = np.array(lines.tokens, dtype=object)
             first = lines.first
-            odd = lines.counts % 2
+            has_head = lines.counts % 2
             pairs = lines.counts // 2
             if marked:
-                pairs[(lines.counts == 3) & (words[first + 1] == b"'MARKER'")] = 0
+                pairs[(lines.counts == 3) & (tokens[first + 1] == b"'MARKER'")] = 0
             before = size + np.cumsum(pairs) - pairs
             marks = np.flatnonzero(pairs == 0)
             inside = np.repeat((count + np.cumsum(pairs == 0)) % 2, pairs).astype(np.uint8)
             count += len(marks)
-            named = np.flatnonzero(odd & (pairs > 0))
-            heads = words[first[named]]
-            changes = heads != np.append(last, heads)[:-1]
-            last = np.append(last, heads)[-1]
-            at = np.repeat(first + odd, pairs)
-            at[1:] += 2 * (np.diff(at) == 0)  # the second row of a line
+            starting = np.flatnonzero(has_head & (pairs > 0))
+            column_names = tokens[first[starting]]
+            changes = column_names != np.append(last_head, column_names)[:-1]
+            last_head = np.append(last_head, column_names)[-1]
+            row_place = np.repeat(first + has_head, pairs)
+            row_place[1:] += 2 * (np.diff(row_place) == 0)  # the second row of a line
             rows = np.fromiter(
-                map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at)
+                map(self.row_of.get, tokens[row_place].tolist(), repeat(-1)),
+                dtype=np.int32,
+                count=len(row_place),
             )
-            values = numbers_in(words[at + 1].tolist())
+            values = numbers_in(tokens[row_place + 1].tolist())
             numbers = np.repeat(lines.numbers, pairs).astype(np.int32)
-            said = lines.numbers[marks], words[first[marks] + 2]
-            parts.append((rows, values, numbers, before[named[changes]], inside, *said))
+            marker_tokens = lines.numbers[marks], tokens[first[marks] + 2]
+            parts.append((rows, values, numbers, before[starting[changes]], inside, *marker_tokens))
             # words that stayed where they are would leave gaps in memory, which are slow to fill
             # again
-            names.append(b"\n".join([*heads[changes].tolist(), b""]))
-            size += len(at)
+            names.append(b"\n".join([*column_names[changes].tolist(), b""]))
+            size += len(row_place)
         return _Entries(
             b"".join(names).decode().split("\n")[:-1],
             *map(np.concatenate, zip(*parts, strict=True)),
         )
 
-    def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
+    def _checked(self, entries: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
         """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
-        rows = found.rows
-        numbers = found.numbers
+        rows = entries.rows
+        numbers = entries.numbers
 
-        def word(i: int, behind: int = 0) -> str:
-            words = self.sections.line(int(numbers[i]))
-            return words[
-                len(words) % 2 + 2 * (i - int(np.searchsorted(numbers, numbers[i]))) + behind
+        def token(i: int, offset: int = 0) -> str:
+            tokens = self.sections.line(int(numbers[i]))
+            return tokens[
+                len(tokens) % 2 + 2 * (i - int(np.searchsorted(numbers, numbers[i]))) + offset
             ].decode()
 
-        known = map(bytes.decode, self.row_of)
+        row_names = map(bytes.decode, self.row_of)
         self._refuse(
             rows < 0,
             numbers,
-            lambda i: f"no row is called {shown(word(i))}{hint(word(i), [*known])}",
+            lambda i: f"no row is called {shown(token(i))}{hint(token(i), [*row_names])}",
         )
         self._refuse(
-            ~np.isfinite(found.values),
+            ~np.isfinite(entries.values),
             numbers,
-            lambda i: f"expected a finite number instead of {shown(word(i, 1))}",
+            lambda i: f"expected a finite number instead of {shown(token(i, 1))}",
         )
         place = of * max(len(self.kinds), 1) + rows
         if (np.diff(place) > 0).all():  # without copies of millions of numbers
             return slice(None)
         order = np.argsort(place, kind="stable")
-        again = np.zeros(len(order), dtype=bool)
-        again[order[1:]] = np.diff(place[order]) == 0
-        self._refuse(again, numbers, lambda i: f"a second number for row {shown(word(i))}")
+        repeated = np.zeros(len(order), dtype=bool)
+        repeated[order[1:]] = np.diff(place[order]) == 0
+        self._refuse(repeated, numbers, lambda i: f"a second number for row {shown(token(i))}")
         return order
 
 
@@ -632,14 +638,18 @@ def write_mps(
     """
     require_known(profile, _PROFILES, f"no MPS profile is called {profile!r}")
     check_writable(program, "MPS")
-    use = fixed_naming(program) if profile == "fixed" else naming(program, names)
-    kept = bounded_rows(program)
-    written = {use.rows[i] for i in np.flatnonzero(kept).tolist()}
-    row_map = {name: entry for name, entry in use.row_map.items() if name in written}
-    return write_model(path_or_file, _parts(program, use, kept, profile), row_map, use.column_map)
+    naming_ = fixed_naming(program) if profile == "fixed" else naming(program, names)
+    is_bounded = bounded_rows(program)
+    written = {naming_.rows[i] for i in np.flatnonzero(is_bounded).tolist()}
+    row_map = {name: entry for name, entry in naming_.row_map.items() if name in written}
+    return write_model(
+        path_or_file, _parts(program, naming_, is_bounded, profile), row_map, naming_.column_map
+    )
 
 
-def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) -> Iterator[str]:
+def _parts(
+    program: Program, names: Naming, is_bounded: np.ndarray, profile: Profile
+) -> Iterator[str]:
     """Yield the file, section by section."""
     layout = {"fixed": _FIXED, "native": _NATIVE}.get(profile, _FREE)
     full = profile in ("full", "native")
@@ -647,7 +657,7 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
     program, indicators = with_indicators(program) if profile == "native" else (program, {})
     sign = -1.0 if maximised and not full else 1.0
     constant = sign * program.offset
-    extra = use.constant if constant and not full else None
+    extra = names.constant if constant and not full else None
     kinds, sides, widths = _rows(program, rounded=profile == "fixed")
 
     head = about(program)
@@ -661,7 +671,7 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
         head.append(f"The objective's constant is the cost of column {extra}, which is fixed at 1.")
     elif constant:
         head.append("The objective's constant is minus the right-hand side of the objective row.")
-    head += left_out(kept)
+    head += left_out(is_bounded)
     if profile == "fixed":
         head.append(
             "Names are numbers; the file with .names.json after its name says what they stand for."
@@ -683,31 +693,31 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
     if full and maximised:
         yield "OBJSENSE\n    MAX\n"
 
-    which = np.flatnonzero(kept).tolist()
-    objective = layout.row % ("N", use.objective)
-    yield f"ROWS\n{objective}" + "".join(layout.row % (kinds[i], use.rows[i]) for i in which)
+    which = np.flatnonzero(is_bounded).tolist()
+    objective = layout.row % ("N", names.objective)
+    yield f"ROWS\n{objective}" + "".join(layout.row % (kinds[i], names.rows[i]) for i in which)
     yield "COLUMNS\n"
-    yield from _columns(program, use, kept, sign, layout)
+    yield from _columns(program, names, is_bounded, sign, layout)
     (cost,) = layout.numbers(np.array([-constant if full else constant]))
     if extra is not None:
-        yield layout.entry % (extra, use.objective, cost)
+        yield layout.entry % (extra, names.objective, cost)
 
     texts = layout.numbers(sides)
-    right = "".join(layout.entry % ("RHS", use.rows[i], texts[i]) for i in which if sides[i])
+    right = "".join(layout.entry % ("RHS", names.rows[i], texts[i]) for i in which if sides[i])
     if constant and full:
-        right = layout.entry % ("RHS", use.objective, cost) + right
+        right = layout.entry % ("RHS", names.objective, cost) + right
     yield f"RHS\n{right}"
     ranged = np.flatnonzero(widths).tolist()
     if ranged:
-        yield "RANGES\n" + "".join(_ranges(program, use.rows, kinds, widths, ranged, layout))
-    bounds = "".join(_bounds(program, use.columns, layout))
+        yield "RANGES\n" + "".join(_ranges(program, names.rows, kinds, widths, ranged, layout))
+    bounds = "".join(_bounds(program, names.columns, layout))
     if extra is not None:
         bounds += layout.bound % ("FX", extra, 1)
     if bounds:
         yield f"BOUNDS\n{bounds}"
     if indicators:
         lines = (
-            f" IF {use.rows[i]} {use.columns[j]} {active}\n"
+            f" IF {names.rows[i]} {names.columns[j]} {active}\n"
             for i, (j, active, _) in indicators.items()
         )
         yield "INDICATORS\n" + "".join(lines)
@@ -720,10 +730,10 @@ def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.nd
     upper = program.row_upper
     has_lower = np.isfinite(lower)
     has_upper = np.isfinite(upper)
-    both = has_lower & has_upper
+    is_ranged = has_lower & has_upper
     widths = np.zeros(len(lower))
     with np.errstate(over="ignore"):
-        widths[both] = upper[both] - lower[both]
+        widths[is_ranged] = upper[is_ranged] - lower[is_ranged]
     if np.isinf(widths).any():
         i = int(np.isinf(widths).argmax())
         raise ModelError(
@@ -735,10 +745,10 @@ def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.nd
     # A reader computes the other bound from the difference: take the side from which it comes out
     # exactly, else the smaller one, from which the other is off by its last bit at most (and by
     # rounding, where numbers are rounded).
-    low = np.where(both, lower, 0.0)
-    high = np.where(both, upper, 0.0)
+    low = np.where(is_ranged, lower, 0.0)
+    high = np.where(is_ranged, upper, 0.0)
     smaller = np.abs(high) < np.abs(low)
-    from_upper = both & (
+    from_upper = is_ranged & (
         smaller if rounded else (low + widths != high) & ((high - widths == low) | smaller)
     )
     equal = lower == upper
@@ -760,14 +770,14 @@ def _ranges(
     for i in which:
         low = program.row_lower[i]
         high = program.row_upper[i]
-        given, other = (low + widths[i], high) if kinds[i] == "G" else (high - widths[i], low)
+        computed, exact = (low + widths[i], high) if kinds[i] == "G" else (high - widths[i], low)
         yield layout.entry % ("RNG", names[i], texts[i])
-        if given != other:
-            yield f"* {names[i]}: the other bound is exactly {decimal(other)}\n"
+        if computed != exact:
+            yield f"* {names[i]}: the other bound is exactly {decimal(exact)}\n"
 
 
 def _columns(
-    program: Program, use: Naming, kept: np.ndarray, sign: float, layout: _Layout
+    program: Program, names: Naming, is_bounded: np.ndarray, sign: float, layout: _Layout
 ) -> Iterator[str]:
     """Yield the COLUMNS section: cost, then rows in order; markers around runs of integer columns."""
     n = program.n_columns
@@ -775,24 +785,26 @@ def _columns(
     rows = entries.row
     of = entries.col
     values = entries.data
-    if not kept.all():
-        stays = kept[rows]
-        rows = rows[stays]
-        of = of[stays]
-        values = values[stays]
+    if not is_bounded.all():
+        is_entry = is_bounded[rows]
+        rows = rows[is_entry]
+        of = of[is_entry]
+        values = values[is_entry]
     counts = np.bincount(of, minlength=n)
     starts = np.concatenate(([0], np.cumsum(counts)))
     costs = sign * program.c
     # a column without any entry would not exist: it gets a cost of zero
     priced = np.flatnonzero((costs != 0) | (counts == 0))
-    at = starts[priced]
-    names = np.array([*use.rows, use.objective], dtype=object)
-    rows = np.insert(rows, at, len(use.rows))
-    values = np.insert(values, at, costs[priced])
-    of = np.insert(of, at, priced)
-    columns = np.array(use.columns, dtype=object)
-    given = zip(columns[of].tolist(), names[rows].tolist(), layout.numbers(values), strict=True)
-    lines = map(layout.entry.__mod__, given)
+    insertions = starts[priced]
+    row_labels = np.array([*names.rows, names.objective], dtype=object)
+    rows = np.insert(rows, insertions, len(names.rows))
+    values = np.insert(values, insertions, costs[priced])
+    of = np.insert(of, insertions, priced)
+    columns = np.array(names.columns, dtype=object)
+    entry_texts = zip(
+        columns[of].tolist(), row_labels[rows].tolist(), layout.numbers(values), strict=True
+    )
+    lines = map(layout.entry.__mod__, entry_texts)
     whole = program.integrality.astype(bool)
     runs = np.concatenate(([0], np.flatnonzero(np.diff(whole)) + 1))
     cuts = np.searchsorted(of, [*runs.tolist(), n]).tolist()
@@ -801,8 +813,8 @@ def _columns(
             layout.marker % kind for kind in ("INTORG", "INTEND") if whole[run : run + 1].any()
         ]
         yield from markers[:1]
-        for begin in range(start, stop, _PIECE):
-            yield "".join(islice(lines, min(_PIECE, stop - begin)))
+        for piece_start in range(start, stop, _PIECE):
+            yield "".join(islice(lines, min(_PIECE, stop - piece_start)))
         yield from markers[1:]
 
 

@@ -44,22 +44,22 @@ class MpsLines:
 
     Attributes
     ----------
-    words : list of bytes
+    tokens : list of bytes
     first, counts, numbers : ndarray
         For each line: its first word, how many it has, and its number in the file.
     """
 
-    words: list[bytes]
+    tokens: list[bytes]
     first: np.ndarray
     counts: np.ndarray
     numbers: np.ndarray
 
     def __iter__(self) -> Iterator[tuple[int, list[bytes]]]:
-        words = self.words
+        tokens = self.tokens
         for number, first, count in zip(
             self.numbers.tolist(), self.first.tolist(), self.counts.tolist(), strict=True
         ):
-            yield number, words[first : first + count]
+            yield number, tokens[first : first + count]
 
 
 class MpsSections:
@@ -95,7 +95,7 @@ class MpsSections:
         self.sense: Sense = "min"
         self.lines: dict[str, tuple[int, int, int]] = {}
 
-        titles = [found.start() + 1 for found in _TITLE.finditer(self.text)]
+        titles = [match.start() + 1 for match in _TITLE.finditer(self.text)]
         if self.text[:1] not in b" \t\n*":
             titles.insert(0, 0)
         head = self.text[: titles[0]] if titles else self.text
@@ -126,44 +126,47 @@ class MpsSections:
         for start, stop in pairwise([*titles, len(self.text)]):
             number = number + self.text.count(b"\n", last, start)
             last = start
-            begin = self.text.index(b"\n", start) + 1
-            line = self.text[start:begin]
-            words = line.split()
-            data = [(number, words[1:])] if len(words) > 1 else []
+            data_start = self.text.index(b"\n", start) + 1
+            line = self.text[start:data_start]
+            tokens = line.split()
+            data = [(number, tokens[1:])] if len(tokens) > 1 else []
             if (
-                title == "OBJSENSE" and len(words) == 1 and words[0].upper() in _SENSES
+                title == "OBJSENSE" and len(tokens) == 1 and tokens[0].upper() in _SENSES
             ):  # not moved in
-                data = [(number, words)]
+                data = [(number, tokens)]
             else:
                 previous = title
-                title = words[0].decode().upper()
+                title = tokens[0].decode().upper()
                 if previous == "ENDATA" and title not in _ORDER and title not in _REFUSED:
                     beyond = beyond or number
                     title = previous
                     continue
                 self._check(title, previous, number)
-            self.lines[title] = (number, begin, stop)
+            self.lines[title] = (number, data_start, stop)
             if title == "NAME":
-                self.free = len(words) > 1 and words[-1].upper() == b"FREE"
+                self.free = len(tokens) > 1 and tokens[-1].upper() == b"FREE"
                 rest = line.strip()[4:].strip()
                 self.name = (rest[:-4] if self.free else rest).strip().decode()
                 data = []
             if _ORDER[title] < 2 or title == "ENDATA":
-                data += self.words(title)
-            for at, found in data:
-                if title == "OBJSENSE" and len(found) == 1:
-                    senses.append((at, found[0].upper()))
-                elif title == "OBJNAME" and len(found) == 1 and not self.objective:
-                    self.objective = found[0].decode()
+                data += self.tokens(title)
+            for line_number, data_tokens in data:
+                if title == "OBJSENSE" and len(data_tokens) == 1:
+                    senses.append((line_number, data_tokens[0].upper()))
+                elif title == "OBJNAME" and len(data_tokens) == 1 and not self.objective:
+                    self.objective = data_tokens[0].decode()
                 else:
-                    alone = f"expected {title} alone on its line; lines of data begin with a space"
-                    raise self.source.fault(
-                        at, alone if at == number else f"unexpected after {title}"
+                    problem = (
+                        f"expected {title} alone on its line; lines of data begin with a space"
                     )
-        for at, word in senses:
-            if word not in _SENSES or len(senses) > 1:
-                raise self.source.fault(at, "expected one word, MAX or MIN, in OBJSENSE")
-            self.sense = _SENSES[word]
+                    raise self.source.fault(
+                        line_number,
+                        problem if line_number == number else f"unexpected after {title}",
+                    )
+        for line_number, sense_token in senses:
+            if sense_token not in _SENSES or len(senses) > 1:
+                raise self.source.fault(line_number, "expected one word, MAX or MIN, in OBJSENSE")
+            self.sense = _SENSES[sense_token]
         if beyond:
             self.source.warn(
                 f"line {beyond}: what stands after ENDATA is no part of the program and is not read"
@@ -189,48 +192,50 @@ class MpsSections:
             return
         raise self.source.fault(number, problem)
 
-    def words(self, title: str) -> MpsLines:
+    def tokens(self, title: str) -> MpsLines:
         """Return the words of a section, without comments."""
         return next(self.pieces(title, len(self.text)))
 
     def pieces(self, title: str, size: int = PIECE) -> Iterator[MpsLines]:
         """Yield the words of a section, without comments, piece by piece; all at once in fixed format."""
-        number, begin, end = self.lines.get(title, (0, 0, 0))
+        number, start, end = self.lines.get(title, (0, 0, 0))
         by_columns = self.fixed and _ORDER[title] > 1
         while True:
-            stop = end if by_columns else self.text.find(b"\n", begin + size, end) + 1 or end
-            text = self.text[begin:stop]
-            yield self._words(text, number + 1, by_columns)
+            stop = end if by_columns else self.text.find(b"\n", start + size, end) + 1 or end
+            text = self.text[start:stop]
+            yield self._tokens(text, number + 1, by_columns)
             if stop == end:
                 return
             number = number + text.count(b"\n")
-            begin = stop
+            start = stop
 
     def line(self, number: int) -> list[bytes]:
         """Return the words of one line of data."""
-        return self._words(self.text.split(b"\n", number)[number - 1], number, self.fixed).words
+        return self._tokens(self.text.split(b"\n", number)[number - 1], number, self.fixed).tokens
 
-    def _words(self, text: bytes, begin: int, by_columns: bool) -> MpsLines:
-        """Return the words of lines, of which the first has the number ``begin``."""
+    def _tokens(self, text: bytes, first_line: int, by_columns: bool) -> MpsLines:
+        """Return the words of lines, of which the first has the number ``first_line``."""
         if b"*" in text:
             text = _COMMENT.sub(b"", text)
         if b"$" in text:
             text = _DOLLAR.sub(rb"\1", text)
         if by_columns:
-            found = [self._fields(line, begin + k) for k, line in enumerate(text.split(b"\n"))]
-            words = [word for line in found for word in line]
-            counts = np.array([len(line) for line in found], dtype=np.int64)
+            fields = [
+                self._fields(line, first_line + k) for k, line in enumerate(text.split(b"\n"))
+            ]
+            tokens = [token for line in fields for token in line]
+            counts = np.array([len(line) for line in fields], dtype=np.int64)
         else:
-            words = text.split()
+            tokens = text.split()
             codes = np.frombuffer(text, dtype=np.uint8)
             black = codes > ord(" ")
-            begins = np.flatnonzero(
+            starts = np.flatnonzero(
                 black[1:] > black[:-1]
             )  # of words; the text begins with the end of the title
             ends = np.flatnonzero(codes == ord("\n"))
-            counts = np.diff(np.searchsorted(begins, ends), prepend=0)
+            counts = np.diff(np.searchsorted(starts, ends), prepend=0)
         used = np.flatnonzero(counts)
-        return MpsLines(words, (np.cumsum(counts) - counts)[used], counts[used], used + begin)
+        return MpsLines(tokens, (np.cumsum(counts) - counts)[used], counts[used], used + first_line)
 
     def _fields(self, line: bytes, number: int) -> list[bytes]:
         """Return the fields of a line in fixed format that are not blank."""
