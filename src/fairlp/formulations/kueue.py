@@ -225,7 +225,7 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     child = model.parameter(
         "H", (k, j), below, "1 where k is next above j of the queues with quotas"
     )
-    kept = model.parameter("K", (k, q), tree.kept[said] / pool, "what k keeps for itself")
+    kept = model.parameter("K", (k, q), tree.reserved[said] / pool, "what k keeps for itself")
     used = model.variable("U", k, q, doc="what is in use in k, as part of the pool")
     taken = model.variable("e", k, q, doc="what k takes of what its parent has")
     model.constraint("usage", used == (stands * consumed).sum(n) + (child * taken[j, q]).sum(j))

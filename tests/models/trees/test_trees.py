@@ -75,7 +75,7 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
     rises = (below @ active > 0) & (np.arange(len(below)) > 0)
     satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.queue_weights.dtype)
     point = rates.begin(satisfied)
-    least = point.taken.max(axis=1)
+    least = point.usage.max(axis=1)
     for _ in range(100):
         pace = rates.pace(active, point)
         end = pace.end if pace.end < np.inf else 7
@@ -83,7 +83,7 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
             at = pace.after(point, t)
             tasks = np.where(active, rates.tasks_at(at), satisfied)
             taken = (below @ (rates.task * tasks[:, None])).astype(float)
-            assert at.taken.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
+            assert at.usage.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
             level = np.maximum(least, rates.queue_weights * at.level[queues.parents]).astype(float)
             assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
         if pace.end == np.inf:
@@ -115,7 +115,7 @@ def test_quotas_are_lent_kept_and_shared_as_by_hand():
     )
     tree, used = usage_of(instance, np.array([[17.0], [12.0]]))
     assert tree.owned.tolist() == [[16, 4], [20, 2], [10, 2], [0, 0], [0, 0]]
-    assert tree.kept[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [
+    assert tree.reserved[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [
         16,
         np.inf,
         14,

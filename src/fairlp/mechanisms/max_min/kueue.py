@@ -64,7 +64,7 @@ def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
             if missing and (has < due * (1 - AGREEMENT)).any():
                 missing.require_dear(solution)
 
-        return first, by_levels(levels_of(first), examine=examine, **how)
+        return first, by_levels(levels_of(first), check_solution=examine, **how)
 
     first, answer = with_fewer_pairs(lanes.instance, share)
     at = np.unique(nearest_listing(queues)[queues.of])

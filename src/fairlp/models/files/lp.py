@@ -104,43 +104,45 @@ class _Tokens:
         self.lines: list[int] = (line + np.cumsum(breaks)[~ends]).tolist()
         self.texts: list[str] = [text for text in texts if text[0] != "\n"]
         self.count = len(self.texts)
-        self.at = 0
+        self.position = 0
         self.texts += ["", ""]  # nothing stands behind the last
         self.kinds += [_RELATION, _RELATION]
         self.lines += self.lines[-1:] or [line + int(breaks.sum())]
 
     def fault(self, problem: str) -> LineError:
         """Return the error that something is wrong at the next token."""
-        return self.source.fault(self.lines[self.at], problem)
+        return self.source.fault(self.lines[self.position], problem)
 
     def label(self) -> str:
         """Take a name with a colon behind it; empty if there is none."""
-        if self.kinds[self.at] != _WORD or self.kinds[self.at + 1] != _COLON:
+        if self.kinds[self.position] != _WORD or self.kinds[self.position + 1] != _COLON:
             return ""
-        self.at += 2
-        return self.texts[self.at - 2]
+        self.position += 2
+        return self.texts[self.position - 2]
 
     def constant(self) -> float | None:
         """Take a number with its signs, or an infinity; None if there is none."""
         sign = 1.0
-        begin = self.at
-        while self.kinds[self.at] == _SIGN:
-            sign = -sign if self.texts[self.at] == "-" else sign
-            self.at += 1
-        if self.kinds[self.at] == _DIGITS:
+        start = self.position
+        while self.kinds[self.position] == _SIGN:
+            sign = -sign if self.texts[self.position] == "-" else sign
+            self.position += 1
+        if self.kinds[self.position] == _DIGITS:
             return sign * self.number()
-        if self.texts[self.at].lower() in ("inf", "infinity"):
-            self.at += 1
+        if self.texts[self.position].lower() in ("inf", "infinity"):
+            self.position += 1
             return sign * np.inf
-        self.at = begin
+        self.position = start
         return None
 
     def number(self) -> float:
         """Take a number without sign."""
-        value = float(self.texts[self.at])
+        value = float(self.texts[self.position])
         if value == np.inf:
-            raise self.fault(f"expected a finite number instead of {shown(self.texts[self.at])}")
-        self.at += 1
+            raise self.fault(
+                f"expected a finite number instead of {shown(self.texts[self.position])}"
+            )
+        self.position += 1
         return value
 
     def terms(self, columns: list[int], values: list[float]) -> tuple[float, int]:
@@ -157,34 +159,36 @@ class _Tokens:
         column_of = self.column_of
         total = 0.0
         first = -1
-        begin = self.at
-        at = begin  # a local name: this loop takes most of the time of a large file
-        while kinds[at] != _RELATION:
+        first_position = self.position
+        position = first_position  # a local name: this loop takes most of the time of a large file
+        while kinds[position] != _RELATION:
             sign = 1.0
-            start = at
-            while kinds[at] == _SIGN:
-                sign = -sign if texts[at] == "-" else sign
-                at += 1
-            kind = kinds[at]
-            self.at = at
-            if kind not in (_DIGITS, _WORD) or (start == at and start > begin):
-                raise self.unexpected(begin)
+            term_start = position
+            while kinds[position] == _SIGN:
+                sign = -sign if texts[position] == "-" else sign
+                position += 1
+            kind = kinds[position]
+            self.position = position
+            if kind not in (_DIGITS, _WORD) or (
+                term_start == position and term_start > first_position
+            ):
+                raise self.unexpected(first_position)
             if kind == _DIGITS:
                 sign *= self.number()
-                at += 1
-                if kinds[at] != _WORD:
+                position += 1
+                if kinds[position] != _WORD:
                     total += sign
-                    first = at - 1 if first < 0 else first
+                    first = position - 1 if first < 0 else first
                     continue
-            name = texts[at]
+            name = texts[position]
             column = column_of.get(name)
             if column is None:
-                self.at = at
+                self.position = position
                 column = self.new_column(name)
             columns.append(column)
             values.append(sign)
-            at += 1
-        self.at = at
+            position += 1
+        self.position = position
         return total, first
 
     def new_column(self, name: str) -> int:
@@ -193,21 +197,21 @@ class _Tokens:
             raise self.fault(f"expected a variable instead of {shown(name)}")
         return self.column_of.setdefault(name, len(self.column_of))
 
-    def unexpected(self, begin: int) -> LineError:
+    def unexpected(self, start: int) -> LineError:
         """Return the error that the next token cannot stand in the expression that begins at a token."""
-        text = self.texts[self.at]
+        text = self.texts[self.position]
         if text in ("[", "]", "^", "*"):
             return self.fault(f"{text!r} makes it quadratic; expected a linear expression")
         if text == ":":
             return self.fault(
                 "unexpected ':'; expected <=, >= or =, and a number, before the next name and colon"
             )
-        if self.kinds[self.at] == _RELATION:  # a sign stands before it
-            self.at -= 1
-        after = f" after {shown(self.texts[self.at - 1])}" if self.at > begin else ""
-        found = shown(self.texts[self.at])
+        if self.kinds[self.position] == _RELATION:  # a sign stands before it
+            self.position -= 1
+        after = f" after {shown(self.texts[self.position - 1])}" if self.position > start else ""
+        token = shown(self.texts[self.position])
         return self.fault(
-            f"unexpected {found}{after}; expected terms like 3 x with + or - between them"
+            f"unexpected {token}{after}; expected terms like 3 x with + or - between them"
         )
 
 
@@ -227,21 +231,21 @@ class _LpReader:
         self.source = source
         text = source.content.decode()
         lines = (
-            found[0] for found in _LINE.finditer(text, 0, PIECE)
+            match[0] for match in _LINE.finditer(text, 0, PIECE)
         )  # no writer says more before the objective
         head = takewhile(lambda line: not _TITLE.match(line), lines)
         self.comments = [line[1:].strip() for line in head if line.startswith("\\")]
         by_glpk = bool(self.comments) and self.comments[0].startswith("* Problem: ")
         self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
         self.text = re.sub(r"\\[^\n]*", "", text)
-        if not text.isascii() and (odd := re.search(r"[^\S \t\n]", self.text)):
+        if not text.isascii() and (space := re.search(r"[^\S \t\n]", self.text)):
             problem = (
-                f"character U+{ord(odd[0]):04X} is a space that readers take differently; expected "
+                f"character U+{ord(space[0]):04X} is a space that readers take differently; expected "
                 "plain spaces"
             )
-            raise source.fault(self.text.count("\n", 0, odd.start()) + 1, problem)
+            raise source.fault(self.text.count("\n", 0, space.start()) + 1, problem)
         self.column_of: dict[str, int] = {}
-        self.late: list[tuple[int, str]] = []
+        self.new_columns: list[tuple[int, str]] = []
         self.rows: list[_Row] = []
         self.of: list[int] = []
         self.columns: list[int] = []
@@ -268,8 +272,10 @@ class _LpReader:
                 self._sets(_Tokens(self.source, text, line, self.column_of))
             elif text.strip():
                 number = line + text[: len(text) - len(text.lstrip())].count("\n")
-                what = f"{title} says what no linear or mixed-integer program can"
-                raise self.source.fault(number, "unexpected after End" if kind == "end" else what)
+                problem = f"{title} says what no linear or mixed-integer program can"
+                raise self.source.fault(
+                    number, "unexpected after End" if kind == "end" else problem
+                )
         c = np.pad(c, (0, len(self.column_of) - len(c))) + 0.0
         if not (np.isfinite(c).all() and np.isfinite(offset)):
             raise self.source.fault(
@@ -280,30 +286,30 @@ class _LpReader:
     def _sections(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield kind, title, text below the title, and its first line, of each section in order."""
         starts = (match.start() for match in _LINE.finditer(self.text))
-        found = [match for start in starts if (match := _TITLE.match(self.text, start))]
-        before = self.text[: found[0].start()] if found else self.text
-        if before.strip() or not found:
+        titles = [match for start in starts if (match := _TITLE.match(self.text, start))]
+        before = self.text[: titles[0].start()] if titles else self.text
+        if before.strip() or not titles:
             number = before[: len(before) - len(before.lstrip())].count("\n") + 1
             raise self.source.fault(
                 number, "expected Maximize or Minimize at the beginning of an LP file"
             )
-        if "end" not in {match.lastgroup for match in found}:
+        if "end" not in {match.lastgroup for match in titles}:
             raise self.source.fault(
                 self.source.last_line, "the file ends without End; it was cut off"
             )
         line = 1
         position = 0
-        last = ""
+        last_kind = ""
         seen: dict[str, int] = {}
         for match, stop in zip(
-            found, [*(other.start() for other in found[1:]), len(self.text)], strict=True
+            titles, [*(other.start() for other in titles[1:]), len(self.text)], strict=True
         ):
             kind = str(match.lastgroup)
             line += self.text.count("\n", position, match.end())
             position = match.end()
-            if _ORDER.get(kind, _ANYWHERE) < (_ORDER.get(last, _ANYWHERE) if last else 0) or (
-                not last and kind != "objective"
-            ):
+            if _ORDER.get(kind, _ANYWHERE) < (
+                _ORDER.get(last_kind, _ANYWHERE) if last_kind else 0
+            ) or (not last_kind and kind != "objective"):
                 order = "the objective, Subject To, Bounds, General, Binary and End, in this order"
                 raise self.source.fault(
                     line, f"{match[0].strip()} cannot stand here; expected {order}"
@@ -312,7 +318,7 @@ class _LpReader:
                 raise self.source.fault(
                     line, f"a second section of this kind; the first is in line {seen[kind]}"
                 )
-            seen[kind], last = line, kind
+            seen[kind], last_kind = line, kind
             yield kind, match[0].strip(), self.text[position:stop], line
 
     def _objective(self, tokens: _Tokens) -> tuple[np.ndarray, float]:
@@ -321,18 +327,18 @@ class _LpReader:
         columns: list[int] = []
         values: list[float] = []
         constant, _ = tokens.terms(columns, values)
-        if tokens.at < tokens.count:
+        if tokens.position < tokens.count:
             raise tokens.unexpected(0)
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
     def _constraints(self, tokens: _Tokens) -> None:
         """Read the constraints."""
         labels: dict[str, int] = {}
-        while tokens.at < tokens.count:
-            line = tokens.lines[tokens.at]
+        while tokens.position < tokens.count:
+            line = tokens.lines[tokens.position]
             name = tokens.label()
             if name in labels:
-                tokens.at -= 2
+                tokens.position -= 2
                 raise tokens.fault(
                     f"a second constraint {shown(name)}; the first is in line {labels[name]}"
                 )
@@ -346,67 +352,75 @@ class _LpReader:
     def _constraint(self, tokens: _Tokens, name: str, line: int) -> _Row:
         """Read one constraint behind its label."""
         self._condition(tokens, line)
-        begin = tokens.at
-        left = tokens.constant()
-        other = ""
-        if left is not None and tokens.kinds[tokens.at] == _RELATION and tokens.at < tokens.count:
-            other = tokens.texts[tokens.at]
-            tokens.at += 1
+        start = tokens.position
+        left_side = tokens.constant()
+        left_relation = ""
+        if (
+            left_side is not None
+            and tokens.kinds[tokens.position] == _RELATION
+            and tokens.position < tokens.count
+        ):
+            left_relation = tokens.texts[tokens.position]
+            tokens.position += 1
         else:
-            tokens.at = begin
-        _, alone = tokens.terms(self.columns, self.values)
+            tokens.position = start
+        _, constant_position = tokens.terms(self.columns, self.values)
         self.of += [len(self.rows)] * (len(self.columns) - len(self.of))
-        if alone >= 0:
-            tokens.at = alone
+        if constant_position >= 0:
+            tokens.position = constant_position
             raise tokens.fault(
-                f"unexpected {shown(tokens.texts[alone])} without a variable; move it to the other "
+                f"unexpected {shown(tokens.texts[constant_position])} without a variable; move it to the other "
                 "side"
             )
-        middle = tokens.at
-        relation = tokens.texts[tokens.at]
+        relation_position = tokens.position
+        relation = tokens.texts[tokens.position]
         if not relation:
-            what = (
-                f"a number after {other}, with all terms on its left"
-                if other
+            expected = (
+                f"a number after {left_relation}, with all terms on its left"
+                if left_relation
                 else "<=, >= or = and a number"
             )
-            raise tokens.fault(f"expected {what} before the end of the constraints")
-        tokens.at += 1
-        right = tokens.constant()
-        if right is None:
+            raise tokens.fault(f"expected {expected} before the end of the constraints")
+        tokens.position += 1
+        right_side = tokens.constant()
+        if right_side is None:
             raise tokens.fault(f"expected a number after {relation}, with all terms on its left")
-        at = tokens.at
-        if at < tokens.count and tokens.lines[at] == tokens.lines[at - 1] and not tokens.label():
+        position = tokens.position
+        if (
+            position < tokens.count
+            and tokens.lines[position] == tokens.lines[position - 1]
+            and not tokens.label()
+        ):
             raise tokens.fault(
-                f"unexpected {shown(tokens.texts[at])} after {relation} and a number"
+                f"unexpected {shown(tokens.texts[position])} after {relation} and a number"
             )
-        tokens.at = at
-        low = right if "<" not in relation else -np.inf
-        high = right if ">" not in relation else np.inf
-        if other:
-            if "=" in (relation, other) or ("<" in relation) != ("<" in other):
-                tokens.at = middle
+        tokens.position = position
+        low = right_side if "<" not in relation else -np.inf
+        high = right_side if ">" not in relation else np.inf
+        if left_relation:
+            if "=" in (relation, left_relation) or ("<" in relation) != ("<" in left_relation):
+                tokens.position = relation_position
                 raise tokens.fault(
-                    f"{other} and {relation} make no range; expected <= twice or >= twice"
+                    f"{left_relation} and {relation} make no range; expected <= twice or >= twice"
                 )
-            low, high = (left, high) if "<" in other else (low, left)  # type: ignore[assignment]
+            low, high = (left_side, high) if "<" in left_relation else (low, left_side)  # type: ignore[assignment]
         return _Row(name, low + 0.0, high + 0.0, line)
 
     def _condition(self, tokens: _Tokens, line: int) -> None:
         """Take ``b = 1 ->`` before a constraint, if it is there."""
-        at = tokens.at
-        name, relation, value, *arrow = tokens.texts[at : at + 5]
-        if tokens.kinds[at] == _WORD and relation == "=" and arrow == ["-", ">"]:
+        position = tokens.position
+        name, relation, value, *arrow = tokens.texts[position : position + 5]
+        if tokens.kinds[position] == _WORD and relation == "=" and arrow == ["-", ">"]:
             if value not in ("0", "1"):
-                tokens.at += 2
+                tokens.position += 2
                 raise tokens.fault(f"expected 0 or 1 instead of {shown(value)}")
             column = self.column_of[name] if name in self.column_of else tokens.new_column(name)
             self.constructs.indicators[len(self.rows)] = Indicator(column, int(value), line)
-            tokens.at += 5
+            tokens.position += 5
 
     def _column(self, name: str, line: int) -> int:
         if name not in self.column_of:
-            self.late.append((line, name))
+            self.new_columns.append((line, name))
         return self.column_of.setdefault(name, len(self.column_of))
 
     def _bounds(self, text: str, line: int) -> None:
@@ -416,14 +430,17 @@ class _LpReader:
             if match is None or not (match[1] or match[4] or match[6]) or (match[1] and match[6]):
                 expected = "expected a bound like 0 <= x <= 5, x >= -inf, x = 3 or x free"
                 raise self.source.fault(number, expected)
-            low, left, name, right, high, free = match.groups()
+            low, left_relation, name, right_relation, high, free = match.groups()
             if name.lower() in _NO_NAMES:
                 raise self.source.fault(number, f"expected a variable instead of {shown(name)}")
             j = self._column(name, number)
             if free:
                 self._set(number, j, 0, -np.inf)
                 self._set(number, j, 1, np.inf)
-            for value_text, relation, below in ((low, left, "<"), (high, right, ">")):
+            for value_text, relation, below in (
+                (low, left_relation, "<"),
+                (high, right_relation, ">"),
+            ):
                 if value_text is None:
                     continue
                 value = float("".join(value_text.split()))
@@ -436,12 +453,12 @@ class _LpReader:
                         self._set(number, j, side, value)
 
     def _set(self, number: int, j: int, side: int, value: float) -> None:
-        before = self.bounds[side].setdefault(j, value + 0.0)
-        if before != value:
-            what = ("lower", "upper")[side]
+        earlier_value = self.bounds[side].setdefault(j, value + 0.0)
+        if earlier_value != value:
+            side_name = ("lower", "upper")[side]
             line = self.bound_lines[j]
             raise self.source.fault(
-                number, f"its {what} bound was {before} (line {line}); expected one"
+                number, f"its {side_name} bound was {earlier_value} (line {line}); expected one"
             )
         self.bound_lines[j] = number
 
@@ -464,22 +481,22 @@ class _LpReader:
         sets = self.constructs.sets
         kinds = tokens.kinds
         texts = tokens.texts
-        while tokens.at < tokens.count:
-            line = tokens.lines[tokens.at]
+        while tokens.position < tokens.count:
+            line = tokens.lines[tokens.position]
             name = tokens.label()
             kind = ""
-            if name.upper() in ("S1", "S2") and kinds[tokens.at] == _COLON:
+            if name.upper() in ("S1", "S2") and kinds[tokens.position] == _COLON:
                 name, kind = f"set{len(sets) + 1}", name.upper()
             elif name:
                 kind = tokens.label().upper()
-            if kind not in ("S1", "S2") or kinds[tokens.at] != _COLON:
+            if kind not in ("S1", "S2") or kinds[tokens.position] != _COLON:
                 raise tokens.fault("expected a set like name: S1 :: x : 1 y : 2")
-            tokens.at += 1
+            tokens.position += 1
             sets.append(OrderedSet(name, int(kind[1]), line))
-            while kinds[tokens.at : tokens.at + 3] == [_WORD, _COLON, _DIGITS]:
-                j = self._column(texts[tokens.at], tokens.lines[tokens.at])
-                sets[-1].add(j, float(texts[tokens.at + 2]), tokens.fault)
-                tokens.at += 3
+            while kinds[tokens.position : tokens.position + 3] == [_WORD, _COLON, _DIGITS]:
+                j = self._column(texts[tokens.position], tokens.lines[tokens.position])
+                sets[-1].add(j, float(texts[tokens.position + 2]), tokens.fault)
+                tokens.position += 3
 
     def _parsed(self, sense: Sense, c: np.ndarray, offset: float) -> Parsed:
         """Put the sections together."""
@@ -498,8 +515,8 @@ class _LpReader:
             integrality[j], lines[j] = 1, number
             upper[j] = 1.0 if kind == "binary" else np.inf
         lines[list(self.bound_lines)] = list(self.bound_lines.values())
-        for bounds, given in zip((lower, upper), self.bounds, strict=True):
-            bounds[list(given)] = list(given.values())
+        for bounds, bound_of in zip((lower, upper), self.bounds, strict=True):
+            bounds[list(bound_of)] = list(bound_of.values())
         for j, (kind, number) in self.whole.items():
             if kind == "binary" and not (lower[j] >= 0 and upper[j] <= 1):
                 problem = (
@@ -523,12 +540,12 @@ class _LpReader:
             row_lines,
             exact,
         )
-        if self.late:
-            line, name = self.late[0]
+        if self.new_columns:
+            line, name = self.new_columns[0]
             self.source.warn(
                 f"line {line}: {shown(name)} occurs neither in the objective nor in a constraint; "
                 "it is a new column "
-                f"({len(self.late)} such)"
+                f"({len(self.new_columns)} such)"
             )
         if self.glpk and not offset:
             offset = float(self.glpk[1])
@@ -627,13 +644,13 @@ def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], 
     pairs = [(name, name) for name in use.rows]
     if not ranged.any() and not free.any():
         return pairs, use.row_map
-    taken = {*use.rows, use.objective}
+    used_names = {*use.rows, use.objective}
     row_map = {}
     entries = explained(program.rows, use.rows, ranged)
     for i, name in enumerate(use.rows):
         if ranged[i]:
-            pairs[i] = unused(f"{name}.lower", taken), unused(f"{name}.upper", taken)
-            taken.update(pairs[i])
+            pairs[i] = unused(f"{name}.lower", used_names), unused(f"{name}.upper", used_names)
+            used_names.update(pairs[i])
             row_map.update(dict.fromkeys(pairs[i], entries[name]))
         elif name in use.row_map and not free[i]:
             row_map[name] = use.row_map[name]
@@ -641,27 +658,27 @@ def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], 
 
 
 def _parts(
-    program: Program, use: Naming, row_names: list[tuple[str, str]], constant: Constant
+    program: Program, names: Naming, row_names: list[tuple[str, str]], constant: Constant
 ) -> Iterator[str]:
     """Yield the file, section by section."""
-    kept = bounded_rows(program)
+    is_bounded = bounded_rows(program)
     has_column = bool(program.offset) and constant == "column"
     # terms without a variable are refused by GLPK, so a program without columns gets one as well
-    extra = use.constant if has_column or not program.n_columns else None
+    extra = names.constant if has_column or not program.n_columns else None
 
     head = about(program)
     if extra is not None:
         head.append(f"The objective's constant is the cost of column {extra}, which is fixed at 1.")
     if any(first != second for first, second in row_names):
         head.append("A row with two bounds is written as two: name.lower and name.upper.")
-    head += left_out(kept)
+    head += left_out(is_bounded)
     yield comment("\\", head) + ("Maximize\n" if program.sense == "max" else "Minimize\n")
-    yield _objective(program, use, kept, extra)
+    yield _objective(program, names, is_bounded, extra)
     yield "Subject To\n"
-    yield from _constraints(program, use, kept, row_names, extra)
+    yield from _constraints(program, names, is_bounded, row_names, extra)
 
     binary = program.integrality.astype(bool) & (program.col_lower == 0) & (program.col_upper == 1)
-    bounds = "".join(_bounds(program, use.columns, ~binary))
+    bounds = "".join(_bounds(program, names.columns, ~binary))
     if extra is not None:
         bounds += f" {extra} = 1\n"
     if bounds:
@@ -670,32 +687,32 @@ def _parts(
         ("General", program.integrality.astype(bool) & ~binary),
         ("Binary", binary),
     ):
-        which = [use.columns[j] for j in np.flatnonzero(members).tolist()]
+        which = [names.columns[j] for j in np.flatnonzero(members).tolist()]
         if which:
             yield f"{title}\n" + _wrap(" ", which, "\n")
     yield "End\n"
 
 
-def _objective(program: Program, use: Naming, kept: np.ndarray, extra: str | None) -> str:
+def _objective(program: Program, names: Naming, is_bounded: np.ndarray, extra: str | None) -> str:
     """Return the objective; a column that occurs nowhere else has a zero cost there, so that it exists."""
-    used = np.zeros(program.n_columns, dtype=bool)
+    is_used = np.zeros(program.n_columns, dtype=bool)
     entries = program.A.tocoo(copy=False)
-    used[entries.col[kept[entries.row]]] = True
-    which = np.flatnonzero((program.c != 0) | ~used)
+    is_used[entries.col[is_bounded[entries.row]]] = True
+    which = np.flatnonzero((program.c != 0) | ~is_used)
     if not which.size and program.n_columns:
         which = np.zeros(1, dtype=int)
-    terms = _terms(program.c[which], [use.columns[j] for j in which.tolist()])
+    terms = _terms(program.c[which], [names.columns[j] for j in which.tolist()])
     if extra is not None:
         terms += _terms(np.array([program.offset]), [extra])
     elif program.offset:
         terms.append(f"{'-' if program.offset < 0 else '+'} {decimal(abs(program.offset))}")
-    return _wrap(f" {use.objective}: ", terms, "\n")
+    return _wrap(f" {names.objective}: ", terms, "\n")
 
 
 def _constraints(
     program: Program,
-    use: Naming,
-    kept: np.ndarray,
+    names: Naming,
+    is_bounded: np.ndarray,
     row_names: list[tuple[str, str]],
     extra: str | None,
 ) -> Iterator[str]:
@@ -703,16 +720,16 @@ def _constraints(
     matrix = program.A.tocsr()
     matrix.sort_indices()
     starts = matrix.indptr.tolist()
-    columns = np.array(use.columns, dtype=object)
+    columns = np.array(names.columns, dtype=object)
     terms = _terms(matrix.data, columns[matrix.indices].tolist())
     longest = max(map(len, terms), default=0)
-    nothing = [f"0 {use.columns[0] if use.columns else extra}"]
+    nothing = [f"0 {names.columns[0] if names.columns else extra}"]
     lower = decimals(program.row_lower)
     upper = decimals(program.row_upper)
     has_lower = np.isfinite(program.row_lower).tolist()
     has_upper = np.isfinite(program.row_upper).tolist()
     equal = (program.row_lower == program.row_upper).tolist()
-    for i in np.flatnonzero(kept).tolist():
+    for i in np.flatnonzero(is_bounded).tolist():
         row = terms[starts[i] : starts[i + 1]] or nothing
         first, second = row_names[i]
         if equal[i]:
@@ -724,11 +741,13 @@ def _constraints(
             yield _wrap(f" {second}: ", row, f" <= {upper[i]}\n", longest)
 
 
-def _bounds(program: Program, names: list[str], wanted: np.ndarray) -> Iterator[str]:
+def _bounds(program: Program, names: list[str], columns: np.ndarray) -> Iterator[str]:
     """Yield the bounds of all wanted columns but continuous ones on [0, inf), which is what readers assume."""
     lower = program.col_lower
     upper = program.col_upper
-    which = np.flatnonzero(wanted & ((program.integrality != 0) | (lower != 0) | (upper != np.inf)))
+    which = np.flatnonzero(
+        columns & ((program.integrality != 0) | (lower != 0) | (upper != np.inf))
+    )
     for j, low, high in zip(
         which.tolist(), decimals(lower[which]), decimals(upper[which]), strict=True
     ):
@@ -752,8 +771,8 @@ def _terms(values: np.ndarray, names: Sequence[str]) -> list[str]:
 def _wrap(head: str, terms: Sequence[str], tail: str, longest: int = 0) -> str:
     """Return head, terms and tail on lines that every reader takes; the first term without a plus."""
     longest = longest or max(map(len, terms), default=0)
-    many = max(1, _WIDTH // (longest + 1))
-    lines = [" ".join(terms[i : i + many]) for i in range(0, len(terms), many)]
+    terms_per_line = max(1, _WIDTH // (longest + 1))
+    lines = [" ".join(terms[i : i + terms_per_line]) for i in range(0, len(terms), terms_per_line)]
     body = "\n  ".join(lines).removeprefix("+ ")
     first = max(longest, _WIDTH)
     return head + ("\n  " if len(head) + first > _LONGEST_LINE else "") + body + tail

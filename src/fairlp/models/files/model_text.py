@@ -137,11 +137,11 @@ def numbered_names(
     return names, explained(blocks, names, np.ones(len(names), dtype=bool))
 
 
-def unused(name: str, taken: Collection[str]) -> str:
+def unused(name: str, used_names: Collection[str]) -> str:
     """Return ``name``, or the first of ``name_2``, ``name_3``, … that is not taken."""
     candidate = name
     k = 2
-    while candidate in taken:
+    while candidate in used_names:
         candidate = f"{name}_{k}"
         k = k + 1
     return candidate
@@ -155,13 +155,15 @@ def clean(text: str) -> str:
 def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     """Return the file names of a block's elements, and which differ from the labels joined by dots."""
     if isinstance(block, NamedBlock):
-        given = block.names()
-        names = [_ILLEGAL_IN_WHOLE.sub("_", name) or "_" for name in given]
+        element_names = block.names()
+        names = [_ILLEGAL_IN_WHOLE.sub("_", name) or "_" for name in element_names]
         names = [
             "_" + name if _LIKE_A_NUMBER.match(name) or name.lower() in _RESERVED else name
             for name in names
         ]
-        return names, np.array([a != b for a, b in zip(given, names, strict=True)], dtype=bool)
+        return names, np.array(
+            [a != b for a, b in zip(element_names, names, strict=True)], dtype=bool
+        )
     head = clean(block.name)
     if _LIKE_A_NUMBER.match(head) or (not block.axes and head.lower() in _RESERVED):
         head = "_" + head
@@ -169,31 +171,35 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     if not block.axes:
         return [head] * len(block), changed
     columns = []
-    for (_, labels), at in zip(block.axes, np.unravel_index(block.flat, block.shape), strict=True):
+    for (_, labels), axis_positions in zip(
+        block.axes, np.unravel_index(block.flat, block.shape), strict=True
+    ):
         plain = [str(label) for label in labels]
         cleaned = [
             clean(text) for text in plain
         ]  # each distinct label once, however many elements carry it
-        columns.append(np.array(cleaned, dtype=object)[at].tolist())
-        changed |= np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)[at]
+        columns.append(np.array(cleaned, dtype=object)[axis_positions].tolist())
+        changed |= np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)[
+            axis_positions
+        ]
     return list(map(".".join, zip(repeat(head, len(block)), *columns, strict=True))), changed
 
 
 def _separate(names: list[str], changed: np.ndarray) -> None:
     """Make names unique in place: of equal ones the first keeps it, an unchanged one before changed ones."""
-    taken = set(names)
-    kept = set[str]()
+    used_names = set(names)
+    unique_names = set[str]()
     suffixes = dict[str, int]()
     for i in np.argsort(changed, kind="stable").tolist():
         name = names[i]
-        if name not in kept:
-            kept.add(name)
+        if name not in unique_names:
+            unique_names.add(name)
             continue
         k = suffixes.get(name, 2)
-        while (candidate := f"{name[: LONGEST_NAME - len(str(k)) - 1]}_{k}") in taken:
+        while (candidate := f"{name[: LONGEST_NAME - len(str(k)) - 1]}_{k}") in used_names:
             k += 1
         suffixes[name] = k + 1
-        taken.add(candidate)
+        used_names.add(candidate)
         names[i], changed[i] = candidate, True
 
 
@@ -204,9 +210,13 @@ def explained(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray
     for block in blocks:
         which = np.flatnonzero(changed[start : start + len(block)])
         if which.size:
-            at = which if block.positions is None else block.positions[which]
-            part = replace(block, start=0, stop=which.size, positions=at if block.axes else None)
-            for i, labels, human in zip(which.tolist(), part.labels(), part.names(), strict=True):
+            positions = which if block.positions is None else block.positions[which]
+            elements = replace(
+                block, start=0, stop=which.size, positions=positions if block.axes else None
+            )
+            for i, labels, human in zip(
+                which.tolist(), elements.labels(), elements.names(), strict=True
+            ):
                 mapping[names[start + i]] = {
                     "block": block.name,
                     "labels": list(map(str, labels)),
@@ -269,22 +279,22 @@ def fixed_naming(program: Program) -> Naming:
 def check_writable(program: Program, form: str) -> None:
     """Raise ModelError when the Program holds something that the format ``form`` cannot say."""
     if program.logs is not None:
-        what = {"log": "logarithm", "quadratic": "square"}.get(kind_of(program.logs.alpha), "power")
+        noun = {"log": "logarithm", "quadratic": "square"}.get(kind_of(program.logs.alpha), "power")
         raise ModelError(
-            f"program {program.name!r} has {what}s in its objective ({program.logs.name!r}), and a "
-            f"{what} has no place "
+            f"program {program.name!r} has {noun}s in its objective ({program.logs.name!r}), and a "
+            f"{noun} has no place "
             f"in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of "
             "LPs and "
             "write those"
         )
-    for what, lower, upper in (
+    for noun, lower, upper in (
         ("row", program.row_lower, program.row_upper),
         ("column", program.col_lower, program.col_upper),
     ):
         for i in impossible(lower, upper)[:1].tolist():
-            name = getattr(program, f"{what}_names")[i]
+            name = getattr(program, f"{noun}_names")[i]
             raise ModelError(
-                f"program {program.name!r}: {what} {name!r} has lower bound {lower[i]} and upper "
+                f"program {program.name!r}: {noun} {name!r} has lower bound {lower[i]} and upper "
                 f"bound {upper[i]}, "
                 f"which no value meets, and {form} readers take such bounds for something else; "
                 "correct the bounds"
@@ -296,11 +306,11 @@ def decimal(value: float) -> str:
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0 turns -0.0 into 0.0
 
 
-def decimals(values: np.ndarray, one: Callable[[float], str] = repr) -> list[str]:
+def decimals(values: np.ndarray, format_number: Callable[[float], str] = repr) -> list[str]:
     """Return the decimal of every value; equal values, of which models have many, are formatted once."""
     inverse, distinct = pd.factorize(np.asarray(values, dtype=float) + 0.0, use_na_sentinel=False)
     texts = np.array(
-        [text.removesuffix(".0") for text in map(one, distinct.tolist())], dtype=object
+        [text.removesuffix(".0") for text in map(format_number, distinct.tolist())], dtype=object
     )
     return list(texts[inverse].tolist())
 
@@ -359,8 +369,8 @@ def numbers_in(texts: list[bytes]) -> np.ndarray:
         texts[:_SAMPLE]
     ):  # models repeat themselves: each number once
         distinct = [*dict.fromkeys(texts)]
-        known = dict(zip(distinct, numbers_in(distinct).tolist(), strict=True))
-        return np.fromiter(map(known.__getitem__, texts), dtype=float, count=len(texts))
+        number_of = dict(zip(distinct, numbers_in(distinct).tolist(), strict=True))
+        return np.fromiter(map(number_of.__getitem__, texts), dtype=float, count=len(texts))
     try:
         if b"_" in b"".join(texts):
             raise ValueError("Python reads 1_0 as 10")
@@ -385,13 +395,15 @@ def comment(mark: str, paragraphs: Iterable[str]) -> str:
 
 def bounded_rows(program: Program) -> np.ndarray:
     """Return which rows have a bound; others are in no file."""
-    found: np.ndarray = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
-    return found
+    is_bounded: np.ndarray = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
+    return is_bounded
 
 
-def left_out(kept: np.ndarray) -> list[str]:
+def left_out(is_bounded: np.ndarray) -> list[str]:
     """Return what the head of a file says of rows that are not kept."""
-    return [] if kept.all() else [f"Rows without any bound are left out: {(~kept).sum()}."]
+    return (
+        [] if is_bounded.all() else [f"Rows without any bound are left out: {(~is_bounded).sum()}."]
+    )
 
 
 def about(program: Program) -> list[str]:
@@ -402,9 +414,9 @@ def about(program: Program) -> list[str]:
     ]
     if program.source:
         head.append(f"source: {program.source}")
-    for what, blocks in (("rows", program.rows), ("columns", program.columns)):
+    for noun, blocks in (("rows", program.rows), ("columns", program.columns)):
         if any(isinstance(block, NamedBlock) for block in blocks):
-            head.append(f"Names of {what}: as given.")
+            head.append(f"Names of {noun}: as given.")
     return head
 
 
@@ -476,24 +488,24 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
-def hint(name: str, known: Collection[str]) -> str:
+def hint(name: str, names: Collection[str]) -> str:
     """Return the known names nearest to ``name``, unless there are too many to look for them."""
-    if not 0 < len(known) <= _MANY_NAMES:
+    if not 0 < len(names) <= _MANY_NAMES:
         return ""
-    return f"; {nearest(name[:_SHOWN], [other[:_SHOWN] for other in known])}"
+    return f"; {nearest(name[:_SHOWN], [candidate[:_SHOWN] for candidate in names])}"
 
 
 def is_ours(comments: Iterable[str]) -> str | None:
     """Return the name that our writers put in the first line, None when the file is not ours."""
-    found = _WRITTEN_BY_US.match(" ".join(comments))
-    return found[1] if found else None
+    match = _WRITTEN_BY_US.match(" ".join(comments))
+    return match[1] if match else None
 
 
 def settle(
     source: Source,
     lower: np.ndarray,
     upper: np.ndarray,
-    what: Callable[[int], str],
+    name_of: Callable[[int], str],
     lines: np.ndarray,
     exact: bool,
 ) -> None:
@@ -506,13 +518,13 @@ def settle(
     for i in impossible(lower, upper)[:1].tolist():
         raise source.fault(
             int(lines[i]),
-            f"no value of {what(i)} is between its lower bound {lower[i]} and its upper bound "
+            f"no value of {name_of(i)} is between its lower bound {lower[i]} and its upper bound "
             f"{upper[i]}",
         )
 
 
 def write_model(
-    target: Target, parts: Iterable[str], row_map: NameMap, column_map: NameMap
+    target: Target, texts: Iterable[str], row_map: NameMap, column_map: NameMap
 ) -> list[Path]:
     """Write a model and, next to it, the names that were changed; all of it or nothing.
 
@@ -521,7 +533,7 @@ def write_model(
     target : path or file object
         A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets
         the model only.
-    parts : iterable of str
+    texts : iterable of str
         The text, piece by piece.
     row_map, column_map : mapping
         For the side file ``<path>.names.json``. Without changed names an older side file is
@@ -533,21 +545,21 @@ def write_model(
         The files that were written.
     """
     if not isinstance(target, str | os.PathLike):
-        text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
-        for part in parts:
-            target.write(part if text else part.encode("ascii"))  # type: ignore[arg-type]
+        takes_text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
+        for text in texts:
+            target.write(text if takes_text else text.encode("ascii"))  # type: ignore[arg-type]
         return []
     path = home(target)
     side = path.with_name(path.name + ".names.json")
-    contents = {path: parts}
+    contents = {path: texts}
     if row_map or column_map:
         encode = json.JSONEncoder(ensure_ascii=False).encode
         blocks = []
-        for what, names in (("rows", row_map), ("columns", column_map)):
+        for axis, names in (("rows", row_map), ("columns", column_map)):
             entries = ",\n".join(
                 f"  {encode(name)}: {encode(entry)}" for name, entry in names.items()
             )
-            blocks.append(f'"{what}": {{' + (f"\n{entries}\n" if entries else "") + "}")
+            blocks.append(f'"{axis}": {{' + (f"\n{entries}\n" if entries else "") + "}")
         contents[side] = ["{\n" + ",\n".join(blocks) + "\n}\n"]
     with drafts(*contents) as places:
         for draft, content in zip(places, contents.values(), strict=True):

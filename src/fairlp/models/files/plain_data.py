@@ -77,7 +77,7 @@ def require_form(value: Any, form: Form, where: str) -> None:
 def _is_of(value: Any, form: Form) -> bool:
     """Whether a value is of a form that is no list and no mapping, or of one of several."""
     if isinstance(form, tuple):
-        return any(_fits(value, one) for one in form)
+        return any(_fits(value, alternative) for alternative in form)
     if form is None:
         return value is None
     if form is float or form is int:
@@ -104,11 +104,11 @@ def _words(form: Form) -> str:
             return "a list"
         case dict():
             return "a mapping"
-    words = {
+    names = {
         float: "a number",
         int: "a whole number",
         str: "text",
         bool: "true or false",
         None: "null",
     }
-    return words[form]
+    return names[form]

@@ -217,11 +217,11 @@ def _open(path: Path) -> Source:
     source = Source(path, content)
     pieces = (content[start : start + PIECE] for start in range(0, len(content), PIECE))
     if any(len(piece.translate(None, _CONTROL)) < len(piece) for piece in pieces):
-        found = re.search(b"[%b]" % re.escape(_CONTROL), content)
-        assert found
-        line = content.count(b"\n", 0, found.start()) + 1
+        match = re.search(b"[%b]" % re.escape(_CONTROL), content)
+        assert match
+        line = content.count(b"\n", 0, match.start()) + 1
         raise source.fault(
-            line, f"byte 0x{found[0][0]:02x} is no text; expected an MPS or LP file in UTF-8"
+            line, f"byte 0x{match[0][0]:02x} is no text; expected an MPS or LP file in UTF-8"
         )
     try:
         if not content.isascii():
@@ -242,34 +242,37 @@ def _kind(path: Path) -> str:
 
 def _restored(path: Path, parsed: Parsed) -> Program:
     """Return the Program that a file holds, with the constant, the sense and the blocks that our writers took apart."""
-    side = _side_file(path)
+    side_file = _side_file(path)
     title = is_ours(parsed.comments)
     text = "\n".join(parsed.comments)
     published = ""
     if title is not None:
         if clean(title).startswith(parsed.name):
             parsed.name = title
-        if found := _SOURCE.search(text):
-            published = " ".join(found[1].split())
+        if match := _SOURCE.search(text):
+            published = " ".join(match[1].split())
         _undo(parsed, text)
-    ours = title is not None or side is not None
+    by_fairlp = title is not None or side_file is not None
     keys = []
-    for what, names, entries in zip(
-        ("row", "column"), (parsed.row_names, parsed.column_names), side or ({}, {}), strict=True
+    for noun, names, entries in zip(
+        ("row", "column"),
+        (parsed.row_names, parsed.column_names),
+        side_file or ({}, {}),
+        strict=True,
     ):
         if missing := entries.keys() - set(names):
             raise FileFormatError(
-                f"{path}.names.json explains {what} {min(missing)!r}, which is not in {path.name}: "
+                f"{path}.names.json explains {noun} {min(missing)!r}, which is not in {path.name}: "
                 "they "
                 "do not belong together; remove it to read the model with the names of the file"
             )
         keys.append(
-            _keys(names, entries, split=ours and f"Names of {what}s: as given." not in text)
+            _keys(names, entries, split=by_fairlp and f"Names of {noun}s: as given." not in text)
         )
     rows, columns = keys
-    if side is not None:
+    if side_file is not None:
         rows = _join_rows(parsed, rows)
-    if ours and _kind(path) == ".lp":
+    if by_fairlp and _kind(path) == ".lp":
         columns = _gather_columns(parsed, columns)
     name = parsed.name or path.name.split(".")[0]
     return Program(
@@ -346,7 +349,7 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
     upper = parsed.row_upper
     rows = parsed.A.tocsr()
     rows.sort_indices()
-    kept = np.ones(len(keys), dtype=bool)
+    remains = np.ones(len(keys), dtype=bool)
     for i, names in enumerate(pairwise(parsed.row_names)):
         if (
             keys[i] == keys[i + 1]
@@ -354,17 +357,17 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
             and _UPPER.search(names[1])
             and (upper[i], lower[i + 1]) == (np.inf, -np.inf)
             and lower[i] <= upper[i + 1]
-            and kept[i]
+            and remains[i]
         ):
             a, b, end = rows.indptr[i : i + 3].tolist()
-            if all(np.array_equal(part[a:b], part[b:end]) for part in (rows.indices, rows.data)):
-                upper[i], kept[i + 1] = upper[i + 1], False
-    parsed.A = rows[np.flatnonzero(kept)].tocsc()
-    parsed.row_lower = lower[kept]
-    parsed.row_upper = upper[kept]
+            if all(np.array_equal(array[a:b], array[b:end]) for array in (rows.indices, rows.data)):
+                upper[i], remains[i + 1] = upper[i + 1], False
+    parsed.A = rows[np.flatnonzero(remains)].tocsc()
+    parsed.row_lower = lower[remains]
+    parsed.row_upper = upper[remains]
     if parsed.switched is not None:
-        parsed.switched = parsed.switched[kept]
-    return list(compress(keys, kept))
+        parsed.switched = parsed.switched[remains]
+    return list(compress(keys, remains))
 
 
 def _gather_columns(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
@@ -382,20 +385,20 @@ def _families(keys: list[_Key]) -> Iterator[tuple[str | None, int]]:
     return zip(map(itemgetter(0), keys), map(len, keys), strict=True)
 
 
-def _blocks(what: str, keys: list[_Key]) -> tuple[Block, ...]:
+def _blocks(noun: str, keys: list[_Key]) -> tuple[Block, ...]:
     """Return the blocks of rows or columns; one with whole names where labels would not be unique."""
     blocks = []
     start = 0
     for (name, _), group in groupby(_families(keys)):
         stop = start + len(list(group))
         members = keys[start:stop]
-        block = _one_block(what, members, start) if name is None else _block(name, members, start)
+        block = _one_block(noun, members, start) if name is None else _block(name, members, start)
         if block is None:
             break
         blocks.append(block)
         start = stop
     if start < len(keys) or len({block.name for block in blocks}) < len(blocks):
-        return (_one_block(what, keys, 0),)
+        return (_one_block(noun, keys, 0),)
     return tuple(blocks)
 
 
@@ -406,9 +409,9 @@ def _shown_key(key: _Key) -> str:
     return f"{key[0]}[{','.join(key[1:])}]" if len(key) > 1 else str(key[0])
 
 
-def _one_block(what: str, keys: Sequence[_Key], start: int) -> Block:
+def _one_block(noun: str, keys: Sequence[_Key], start: int) -> Block:
     names = pd.Index(list(map(_shown_key, keys)), dtype=object)
-    return NamedBlock(what, ((what, names),), start, start + len(keys))
+    return NamedBlock(noun, ((noun, names),), start, start + len(keys))
 
 
 def _block(name: str, keys: list[_Key], start: int) -> Block | None:

@@ -50,14 +50,14 @@ def vipr(proof: ExactProof) -> str:
             "certificate of one program's solution"
         )
     program = proof.program
-    found = proof.rounds[0]
+    first_round = proof.rounds[0]
     costs = [(j, Fraction(cost)) for j, cost in enumerate(program.c.tolist()) if cost]
-    value = sum((cost * found.x[j] for j, cost in costs), Fraction(0))
+    value = sum((cost * first_round.x[j] for j, cost in costs), Fraction(0))
     columns = file_names(program.columns)[0]
-    constraints = _constraints(program, found)
-    of_bounds = sum(one.name.startswith("bound#") for one in constraints)
-    used = [(k, one.dual) for k, one in enumerate(constraints) if one.dual]
-    point = [(j, x) for j, x in enumerate(found.x) if x]
+    constraints = _constraints(program, first_round)
+    of_bounds = sum(line.name.startswith("bound#") for line in constraints)
+    duals = [(k, line.dual) for k, line in enumerate(constraints) if line.dual]
+    point = [(j, x) for j, x in enumerate(first_round.x) if x]
     sense = "G" if program.sense == "min" else "L"
     lines = [
         f"% {' '.join(ascii(program.name).split())}, written by fairlp",
@@ -70,12 +70,12 @@ def vipr(proof: ExactProof) -> str:
         f"OBJ {program.sense}",
         _pairs(costs),
         f"CON {len(constraints)} {of_bounds}",
-        *(f"{one.name} {one.sense} {one.side} {_pairs(one.entries)}" for one in constraints),
+        *(f"{line.name} {line.sense} {line.side} {_pairs(line.entries)}" for line in constraints),
         f"RTP range {value} {value}",
         "SOL 1",
         f"optimum {_pairs(point)}",
         "DER 1",
-        f"#dual {sense} {value} OBJ {{ lin {_pairs(used)} }} -1",
+        f"#dual {sense} {value} OBJ {{ lin {_pairs(duals)} }} -1",
     ]
     return "\n".join(lines) + "\n"
 
@@ -95,24 +95,24 @@ def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
     return [[pair for pair in pairs[a:b] if pair[1]] for a, b in pairwise(A.indptr.tolist())]
 
 
-def _constraints(program: Program, found: ProofRound) -> list[ViprLine]:
+def _constraints(program: Program, proof_round: ProofRound) -> list[ViprLine]:
     """Return the bounds of columns, with the exact reduced costs as duals, and the rows."""
     reduced = [Fraction(cost) for cost in program.c.tolist()]
     entries = _entries(program)
-    for row, dual in zip(entries, found.row_duals, strict=True):
+    for row, dual in zip(entries, proof_round.row_duals, strict=True):
         for j, value in row:
             reduced[j] -= value * dual
-    parts = [
+    bounds = [
         *zip(
             [f"bound#{j}" for j in range(program.n_columns)], program.col_lower.tolist(), program.col_upper.tolist(),
             [[(j, Fraction(1))] for j in range(program.n_columns)], reduced, strict=True,
         ),
         *zip(
             file_names(program.rows)[0], program.row_lower.tolist(), program.row_upper.tolist(), entries,
-            found.row_duals, strict=True,
+            proof_round.row_duals, strict=True,
         ),
     ]  # fmt: skip
-    return [line for part in parts for line in _sides(*part, program.sense)]
+    return [line for bound in bounds for line in _sides(*bound, program.sense)]
 
 
 def _sides(
@@ -159,11 +159,11 @@ def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     rows = proof.program.row_names
     levels = [
         [
-            one.name,
-            one.row,
-            *(None if value is None else _text(value) for value in (one.level, one.claimed)),
+            level.name,
+            level.row,
+            *(None if value is None else _text(value) for value in (level.level, level.claimed)),
         ]
-        for one in proof.levels
+        for level in proof.levels
     ]
     statement = {
         "kind": "optimum" if proof.t is None else "leximin",
@@ -179,7 +179,7 @@ def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
         "notes": list(proof.notes),
         "statement": statement,
         "sha256": hashlib.sha256(text.encode("ascii")).hexdigest(),
-        "rounds": [_round(program, columns, rows, one) for one in proof.rounds],
+        "rounds": [_round(program, columns, rows, level) for level in proof.rounds],
     }
 
 
@@ -195,24 +195,32 @@ def _program(program: Program, columns: Sequence[str], rows: Sequence[str]) -> d
         "columns": [
             [name, _text(cost), _side(low), _side(high)] for name, cost, low, high in bounds
         ],
-        "rows": [[name, _side(low), _side(high), given] for name, low, high, given in sides],
+        "rows": [
+            [name, _side(low), _side(high), row_entries] for name, low, high, row_entries in sides
+        ],
     }
 
 
 def _round(
-    program: Program, columns: Sequence[str], rows: Sequence[str], one: ProofRound
+    program: Program, columns: Sequence[str], rows: Sequence[str], proof_round: ProofRound
 ) -> dict[str, Any]:
     """Return where everything is in a round's optimum, and who is blocked there."""
-    inside = map(status_name, one.basis[0], program.col_lower, program.col_upper)
-    active = map(status_name, one.basis[1], program.row_lower, program.row_upper)
+    inside = map(status_name, proof_round.basis[0], program.col_lower, program.col_upper)
+    active = map(status_name, proof_round.basis[1], program.row_lower, program.row_upper)
     costs = (
-        Fraction(float(cost)) * value for cost, value in zip(program.c, one.x, strict=True) if cost
+        Fraction(float(cost)) * value
+        for cost, value in zip(program.c, proof_round.x, strict=True)
+        if cost
     )
     return {
         "value": str(sum(costs, Fraction(float(program.offset)))),
-        "columns": [list(part) for part in zip(columns, inside, map(str, one.x), strict=True)],
-        "rows": [list(part) for part in zip(rows, active, map(str, one.row_duals), strict=True)],
-        "blocked": [[rows[i], str(floor)] for i, floor in one.blocked],
+        "columns": [
+            list(entry) for entry in zip(columns, inside, map(str, proof_round.x), strict=True)
+        ],
+        "rows": [
+            list(entry) for entry in zip(rows, active, map(str, proof_round.row_duals), strict=True)
+        ],
+        "blocked": [[rows[i], str(floor)] for i, floor in proof_round.blocked],
     }
 
 
@@ -246,19 +254,19 @@ def _laid_out(data: dict[str, Any]) -> str:
         margin = " " * depth
         if isinstance(value, dict) and value:
             inner = (
-                f"{margin} {json.dumps(name)}: {lines(part, depth + 1)}"
-                for name, part in value.items()
+                f"{margin} {json.dumps(name)}: {lines(element, depth + 1)}"
+                for name, element in value.items()
             )
             return "{\n" + ",\n".join(inner) + f"\n{margin}}}"
         if (
             isinstance(value, list)
-            and any(isinstance(part, list | dict) for part in value)
+            and any(isinstance(element, list | dict) for element in value)
             and depth < 4
         ):
-            deeper = any(isinstance(part, dict) for part in value)
+            deeper = any(isinstance(element, dict) for element in value)
             inner = (
-                f"{margin} {lines(part, depth + 1) if deeper else json.dumps(part)}"
-                for part in value
+                f"{margin} {lines(element, depth + 1) if deeper else json.dumps(element)}"
+                for element in value
             )
             return "[\n" + ",\n".join(inner) + f"\n{margin}]"
         return json.dumps(value)

@@ -117,8 +117,8 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
 
 
 def _no_number(where: str, user: object, server: object, value: object) -> FileFormatError:
-    words = f"{where!r}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}"
-    return FileFormatError(f"{words}; expected a finite number")
+    problem = f"{where!r}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}"
+    return FileFormatError(f"{problem}; expected a finite number")
 
 
 def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
@@ -152,10 +152,10 @@ def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
         return pd.to_numeric(values.astype(str), errors="coerce").astype(float)
 
 
-def _known(found: pd.Series, known: dict[str, object], what: str, where: str) -> None:
-    names = found.astype(str)
-    for name in names[~names.isin(list(known))]:
+def _known(labels: pd.Series, labels_of_instance: dict[str, object], noun: str, where: str) -> None:
+    names = labels.astype(str)
+    for name in names[~names.isin(list(labels_of_instance))]:
         raise FileFormatError(
-            f"{where!r} has tasks of {what} {name!r}, who is not in the instance; "
-            f"{nearest(name, known)}"
+            f"{where!r} has tasks of {noun} {name!r}, who is not in the instance; "
+            f"{nearest(name, labels_of_instance)}"
         )

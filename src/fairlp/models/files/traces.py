@@ -137,7 +137,7 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
     columns: Sequence[str] = _PAI_COLUMNS
     if header is not None:
         columns = [column.strip() for column in read_text(home(header)).strip().split(",")]
-    machines = _read(machines_csv, list(_PAI_COLUMNS), given=columns)
+    machines = _read(machines_csv, list(_PAI_COLUMNS), file_headers=columns)
     amounts = _whole(machines, ["cap_cpu", "cap_mem", "cap_gpu"], machines_csv)
     for column in ("machine", "gpu_type"):
         _refuse(
@@ -165,9 +165,9 @@ def _read(
     path: str | Path,
     required: list[str],
     optional: Sequence[str] = (),
-    given: Sequence[str] | None = None,
+    file_headers: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return the columns of a CSV as text, rows by their lines; ``given`` are the headers of a file that has none."""
+    """Return the columns of a CSV file as text; ``file_headers`` are those of a file without a header."""
     text = read_text(home(path))
     if not text.endswith("\n"):
         last = text.count("\n") + 1
@@ -183,8 +183,10 @@ def _read(
         raise FileFormatError(
             f"{path}, line {reader.line_num}: {error}; expected commas between cells"
         ) from None
-    headers = [column.strip() for column in rows.pop(0)] if given is None else list(given)
-    source = f"{path}, line 1" if given is None else f"the header of {path}"
+    headers = (
+        [column.strip() for column in rows.pop(0)] if file_headers is None else list(file_headers)
+    )
+    source = f"{path}, line 1" if file_headers is None else f"the header of {path}"
     for column in required:
         require_known(column, headers, f"{source}: there is no column {column!r}", FileFormatError)
     for column in headers:
@@ -192,7 +194,7 @@ def _read(
             raise FileFormatError(
                 f"{source}: there are several columns {column!r}; expected each once"
             )
-    first_line = 2 if given is None else 1
+    first_line = 2 if file_headers is None else 1
     for line, row in enumerate(rows, first_line):
         if len(row) != len(headers):
             raise FileFormatError(
@@ -211,16 +213,16 @@ def _read(
 def _whole(table: pd.DataFrame, columns: list[str], path: str | Path) -> np.ndarray:
     """Return columns of whole numbers >= 0."""
     for column in columns:
-        wrong = ~table[column].str.fullmatch(r"\s*[0-9]{1,15}\s*")
-        _refuse(table, wrong, column, "is {!r}; expected a whole number >= 0", path)
+        refused = ~table[column].str.fullmatch(r"\s*[0-9]{1,15}\s*")
+        _refuse(table, refused, column, "is {!r}; expected a whole number >= 0", path)
     return table[columns].astype(np.int64).to_numpy()
 
 
-def _refuse(table: pd.DataFrame, wrong: Any, column: str, what: str, path: str | Path) -> None:
+def _refuse(table: pd.DataFrame, refused: Any, column: str, problem: str, path: str | Path) -> None:
     """Raise for the first row that is wrong."""
-    for line in table.index[np.asarray(wrong, dtype=bool)][:1]:
+    for line in table.index[np.asarray(refused, dtype=bool)][:1]:
         raise FileFormatError(
-            f"{path}, line {line}: column {column!r} {what.format(table[column][line])}"
+            f"{path}, line {line}: column {column!r} {problem.format(table[column][line])}"
         )
 
 

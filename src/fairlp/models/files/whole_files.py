@@ -68,11 +68,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     The streams that this process was given (``/dev/stdin``, ``/dev/fd/63`` of a shell's ``<(…)``)
     are read too.
     """
-    given = _is_stream(path)
+    is_stream = _is_stream(path)
     # without O_NONBLOCK, opening a pipe waits for who writes to it; on a regular file it changes
     # nothing
     flags = (
-        os.O_RDONLY | getattr(os, "O_BINARY", 0) | (0 if given else getattr(os, "O_NONBLOCK", 0))
+        os.O_RDONLY
+        | getattr(os, "O_BINARY", 0)
+        | (0 if is_stream else getattr(os, "O_NONBLOCK", 0))
     )
     try:
         descriptor = os.open(path, flags)
@@ -84,7 +86,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise FileFormatError(f"{str(path)!r} cannot be read: {error}") from None
     try:
         mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode) and not (given and not stat.S_ISDIR(mode)):
+        if not stat.S_ISREG(mode) and not (is_stream and not stat.S_ISDIR(mode)):
             kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
             raise FileFormatError(f"{path} cannot be read: it is {kind}; expected a file")
         with open(descriptor, "rb", closefd=False) as file:
@@ -111,22 +113,22 @@ def unpacked(content: bytes, path: Path) -> bytes:
     """Return what a gzip file holds, as long as it is not too much; an error says that the file is not whole."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
-            found = packed.read(MOST_BYTES + 1)
+            unpacked_content = packed.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(
             f"{path} is not a whole gzip file ({error}); was it written and copied completely?"
         ) from None
-    if len(found) > MOST_BYTES:
+    if len(unpacked_content) > MOST_BYTES:
         raise FileFormatError(
             f"{path} holds more than {MOST_BYTES >> 20} MiB, which is the most that is read"
         )
-    if len(found) > max(_MUCH, MOST_GROWTH * len(content)):
+    if len(unpacked_content) > max(_MUCH, MOST_GROWTH * len(content)):
         raise FileFormatError(
-            f"{path} holds {len(found) // len(content)} times its size, nearly all of it the same; "
+            f"{path} holds {len(unpacked_content) // len(content)} times its size, nearly all of it the same; "
             "unpack it first "
             "(gunzip) if that is right"
         )
-    return found
+    return unpacked_content
 
 
 def read_text(path: Path) -> str:
@@ -158,8 +160,8 @@ def not_found(path: Path) -> str:
             f"no file {str(path)!r}: there is no folder {str(folder)!r} (the current folder is "
             f"{Path.cwd()})"
         )
-    there = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
-    hint = f"; {nearest(path.name, sorted(there))}" if there else ", which is empty"
+    names = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
+    hint = f"; {nearest(path.name, sorted(names))}" if names else ", which is empty"
     return f"no file {str(path)!r} in {folder}{hint}"
 
 
@@ -240,9 +242,9 @@ def utf8(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        part = text[max(error.start - 20, 0) : error.end]
+        excerpt = text[max(error.start - 20, 0) : error.end]
         raise FileFormatError(
-            f"{part!r} cannot be written as UTF-8; rename the label or attribute"
+            f"{excerpt!r} cannot be written as UTF-8; rename the label or attribute"
         ) from None
 
 
@@ -286,9 +288,9 @@ def _beside(path: Path, locks: ExitStack) -> Path:
 def _claimed(place: Path, suffix: str, make: Callable[[Path], None], locks: ExitStack) -> Path:
     """Make a hidden draft beside a place, locked until ``locks`` are closed, when what is left of it is removed."""
     start = f".{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
-    for left in place.parent.glob(f"{start}*") if fcntl else ():
-        with suppress(OSError), _locked(left):  # its writer was killed
-            _removed(left)
+    for abandoned in place.parent.glob(f"{start}*") if fcntl else ():
+        with suppress(OSError), _locked(abandoned):  # its writer was killed
+            _removed(abandoned)
     while True:
         draft = place.with_name(f"{start}{secrets.token_hex(8)}{suffix}")
         make(draft)

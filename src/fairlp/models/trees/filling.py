@@ -128,18 +128,18 @@ class RateSegment:
         tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
         rounding decides between the two.)
         """
-        one = replace(
+        segment = replace(
             self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.rates.origin
         )
         if not self.rates.counted:
-            return one
-        enough = self.limits * self.rates.satisfied
-        satisfied = self.satisfied | (stops & (one.tasks >= enough))
-        if (self.base + self.rate * t >= enough)[stops].all():
+            return segment
+        satisfying_tasks = self.limits * self.rates.satisfied
+        satisfied = self.satisfied | (stops & (segment.tasks >= satisfying_tasks))
+        if (self.base + self.rate * t >= satisfying_tasks)[stops].all():
             point = self.pace.after(self.point, t)
         else:
-            point = self.rates.begin(np.where(satisfied, one.tasks - self.zero, 0))
-        return replace(one, satisfied=satisfied, point=point).where_leaves_rise()
+            point = self.rates.begin(np.where(satisfied, segment.tasks - self.zero, 0))
+        return replace(segment, satisfied=satisfied, point=point).where_leaves_rise()
 
     def where_leaves_rise(self) -> RateSegment:
         """Return this segment, or the next one in which a leaf rises."""
@@ -153,18 +153,22 @@ class RateSegment:
 
 
 def first_segment(
-    rates: Rates, kept: np.ndarray, limits: np.ndarray, able: np.ndarray, count: str = "total"
+    rates: Rates,
+    guaranteed: np.ndarray,
+    limits: np.ndarray,
+    can_run: np.ndarray,
+    count: str = "total",
 ) -> RateSegment:
-    """Return the first segment: leaves that can run anything rise from what they are guaranteed (``kept``).
+    """Return the first segment: leaves that can run anything rise from what they are guaranteed (``guaranteed``).
 
     With ``count="borrowed"`` the guarantee is no part of what the level counts. Users do not rise
     who are guaranteed all their tasks.
     """
-    has = np.where(able, kept, 0)
-    zero = has if count == "borrowed" else has * 0
-    satisfied = able & np.asarray(has >= limits * rates.satisfied, dtype=bool)
-    point = rates.begin(np.where(satisfied, has - zero, 0)) if rates.counted else rates.origin
-    first = RateSegment(rates, has, limits, zero, able & ~satisfied, satisfied, point)
+    tasks = np.where(can_run, guaranteed, 0)
+    zero = tasks if count == "borrowed" else tasks * 0
+    satisfied = can_run & np.asarray(tasks >= limits * rates.satisfied, dtype=bool)
+    point = rates.begin(np.where(satisfied, tasks - zero, 0)) if rates.counted else rates.origin
+    first = RateSegment(rates, tasks, limits, zero, can_run & ~satisfied, satisfied, point)
     return first.where_leaves_rise() if rates.counted else first
 
 
@@ -210,14 +214,14 @@ class Rows:
         speed = self.use @ segment.rate
         base = np.where(segment.active, segment.base, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
-        level = max(float(most.min(initial=segment.end)), 0.0)
+            largest_levels = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
+        level = max(float(largest_levels.min(initial=segment.end)), 0.0)
         while True:
-            over = self.use @ segment.tasks_at(level) - self.room
+            excess = self.use @ segment.tasks_at(level) - self.room
             rising = segment.active & (segment.base + segment.rate * level > segment.tasks)
             slope = self.use @ np.where(rising, segment.rate, 0.0)
-            rows = (over > ROUNDING * self.room) & (slope > 0)
-            steps = np.divide(over, slope, out=np.zeros(len(rows)), where=rows)
+            rows = (excess > ROUNDING * self.room) & (slope > 0)
+            steps = np.divide(excess, slope, out=np.zeros(len(rows)), where=rows)
             lower = max(level - float(steps.max(initial=0.0)), 0.0)
             if lower >= level:
                 return level
@@ -230,10 +234,12 @@ class Rows:
             np.append(self.room, room),
         )
 
-    def with_room(self, tasks: np.ndarray, kept: int) -> Rows:
+    def with_room(self, tasks: np.ndarray, n_first: int) -> Rows:
         """Return the first rows, so many, and of the others those that are not used up."""
-        some = (self.use @ tasks < self.room * (1 - SATURATED)) | (np.arange(len(self.room)) < kept)
-        return Rows(self.use[np.flatnonzero(some)], self.room[some])
+        remaining = (self.use @ tasks < self.room * (1 - SATURATED)) | (
+            np.arange(len(self.room)) < n_first
+        )
+        return Rows(self.use[np.flatnonzero(remaining)], self.room[remaining])
 
     def exceeded(self, tasks: np.ndarray) -> bool:
         """Whether tasks take more than there is."""
@@ -242,11 +248,11 @@ class Rows:
     def blocked(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return who rises in a row that is used up, by a clear part of what all rise in it. Bool, shape (N,)."""
         full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
-        worth = (self.use[full] * rate).toarray()
+        growth = (self.use[full] * rate).toarray()
         return np.asarray(
-            ((worth > 0) & (worth >= BLOCKED_PRICE * worth.max(axis=1, initial=0.0)[:, None])).any(
-                axis=0
-            )
+            (
+                (growth > 0) & (growth >= BLOCKED_PRICE * growth.max(axis=1, initial=0.0)[:, None])
+            ).any(axis=0)
         )
 
     def ended(self, tasks: np.ndarray) -> np.ndarray:
@@ -318,27 +324,27 @@ def fill_at_constant_rates(
     cap = limits / rate
     order = np.argsort(cap, kind="stable")
     consumption = demands * rate[:, None]  # of each user, at level 1
-    left = capacity.astype(float)
+    remaining = capacity.astype(float)
     active = order
     while active.size:
         need = consumption[active]
-        at = cap[active]
-        saturation = _saturation_levels(need, at, left)
+        active_caps = cap[active]
+        saturation = _saturation_levels(need, active_caps, remaining)
         level = saturation.min()
         if np.isinf(level):
-            levels[active] = at
-            history.append((float(at.max()), np.sort(active)))
+            levels[active] = active_caps
+            history.append((float(active_caps.max()), np.sort(active)))
             break
         saturated = saturation <= level * (1 + SATURATED)
-        frozen = (at <= level) | need[:, saturated].any(axis=1)
-        levels[active[frozen]] = np.minimum(at[frozen], level)
+        frozen = (active_caps <= level) | need[:, saturated].any(axis=1)
+        levels[active[frozen]] = np.minimum(active_caps[frozen], level)
         history.append((float(level), np.sort(active[frozen])))
-        left = left - levels[active[frozen]] @ need[frozen]
+        remaining = remaining - levels[active[frozen]] @ need[frozen]
         active = active[~frozen]
     return levels, history
 
 
-def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> np.ndarray:
+def _saturation_levels(need: np.ndarray, cap: np.ndarray, remaining: np.ndarray) -> np.ndarray:
     """Return, for each resource, the common level at which what is left of it is used up; users sorted by cap."""
     finite = int(np.searchsorted(cap, np.inf))
     at_cap = np.zeros((finite + 1, need.shape[1]))
@@ -352,11 +358,11 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
         at_cap[:-1] + growing[:-1] * cap[:finite, None]
     )  # consumption when the level reaches each cap
     passed = (
-        (used < left).sum(axis=0),
+        (used < remaining).sum(axis=0),
         np.arange(need.shape[1]),
     )  # caps passed before saturation, of each resource
     pace = growing[passed]
-    free = np.maximum(left - at_cap[passed], 0.0)
+    free = np.maximum(remaining - at_cap[passed], 0.0)
     return np.asarray(np.divide(free, pace, out=np.full(len(pace), np.inf), where=pace > 0))
 
 
@@ -367,11 +373,11 @@ def floors(instance: Instance) -> np.ndarray:
     among the users below v who can run somewhere, up to their task limits; caps of queues hold
     within it. Where guarantees below a queue are more than its own, they count.
     """
-    kept = np.zeros(len(instance.users))
+    guaranteed_tasks = np.zeros(len(instance.users))
     queues = instance.tree
     if not queues.guarantees.any():
-        return kept
-    able = (
+        return guaranteed_tasks
+    can_run = (
         instance.runnable().any(axis=1)
         & (instance.task_limits > 0)
         & ~queues.barred(instance.demands)
@@ -381,19 +387,24 @@ def floors(instance: Instance) -> np.ndarray:
     for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0
         pool = queues.guarantees[v]
-        who = np.flatnonzero(below & able & ~((instance.demands > 0) & (pool == 0)).any(axis=1))
-        if not who.size:
+        users = np.flatnonzero(
+            below & can_run & ~((instance.demands > 0) & (pool == 0)).any(axis=1)
+        )
+        if not users.size:
             continue
-        demands = instance.demands[who]
-        tree = queues.select(who)
+        demands = instance.demands[users]
+        tree = queues.select(users)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(demands > 0, demands / pool, 0.0)
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands, pool[None, :])[:, 0]
-        rates = Rates(tree, weights[who], share, alone, counted=True)
+        rates = Rates(tree, weights[users], share, alone, counted=True)
         first = first_segment(
-            rates, kept[who], instance.task_limits[who], np.ones(len(who), dtype=bool)
+            rates,
+            guaranteed_tasks[users],
+            instance.task_limits[users],
+            np.ones(len(users), dtype=bool),
         )
         shared = fill(Rows.of_pool(pool, demands, demands, tree), first)[0]
-        kept[who] = np.where(shared > ROUNDING * alone, shared, 0.0)
-    return kept
+        guaranteed_tasks[users] = np.where(shared > ROUNDING * alone, shared, 0.0)
+    return guaranteed_tasks

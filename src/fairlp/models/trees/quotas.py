@@ -37,7 +37,7 @@ class QuotaTree:
 
     Attributes
     ----------
-    owned, kept, limits : ndarray
+    owned, reserved, limits : ndarray
         S, K, and the most that U may be (infinite for no limit).
     lent : ndarray, shape (nodes, R)
         What a node's parent could lend of each resource: A, summed over flavors.
@@ -52,7 +52,7 @@ class QuotaTree:
         self.parents = np.concatenate([queues.parents, queues.of])
         self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
         self.weights = np.concatenate([queues.weights, instance.user_weights])
-        self.late = self.weights <= np.where(
+        self.is_late = self.weights <= np.where(
             np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0
         )
         depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
@@ -63,33 +63,33 @@ class QuotaTree:
         self.owned = np.vstack([np.nan_to_num(nominal), users])
         borrowing = np.vstack([borrowing, users + np.inf])
         lending = np.vstack([lending, users + np.inf])
-        self.kept = np.zeros(self.owned.shape)
+        self.reserved = np.zeros(self.owned.shape)
         for nodes in reversed(self.levels):
-            self.kept[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
-            np.add.at(self.owned, self.parents[nodes], self.owned[nodes] - self.kept[nodes])
+            self.reserved[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
+            np.add.at(self.owned, self.parents[nodes], self.owned[nodes] - self.reserved[nodes])
         self.limits = self.owned + borrowing
         self.limits[0] = self.owned[0]
         could = self.owned.copy()
         for nodes in self.levels:
             could[nodes] = np.minimum(
-                self.limits[nodes], self.kept[nodes] + could[self.parents[nodes]]
+                self.limits[nodes], self.reserved[nodes] + could[self.parents[nodes]]
             )
         self.lent = (could @ self.sums)[self.parents]
 
     def usage(self, tasks: np.ndarray) -> np.ndarray:
         """Return U of each node, given the tasks of each lane."""
-        return self.upward(self.by_user(self.lanes.use * tasks[:, None]), self.kept)
+        return self.upward(self.by_user(self.lanes.use * tasks[:, None]), self.reserved)
 
     def by_user(self, amounts: np.ndarray) -> np.ndarray:
         """Return sums over the lanes of each user, where nodes that are queues have 0."""
-        found = np.zeros((len(self.parents), amounts.shape[1]))
-        np.add.at(found, self.count + self.lanes.user, amounts)
-        return found
+        sums = np.zeros((len(self.parents), amounts.shape[1]))
+        np.add.at(sums, self.count + self.lanes.user, amounts)
+        return sums
 
-    def upward(self, amounts: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def upward(self, amounts: np.ndarray, reserved: np.ndarray) -> np.ndarray:
         """Return amounts with those of all nodes below, each less what is kept there."""
         for nodes in reversed(self.levels):
-            np.add.at(amounts, self.parents[nodes], np.maximum(amounts - kept, 0.0)[nodes])
+            np.add.at(amounts, self.parents[nodes], np.maximum(amounts - reserved, 0.0)[nodes])
         return amounts
 
     def parts(self, amounts: np.ndarray) -> np.ndarray:
@@ -101,24 +101,27 @@ class QuotaTree:
 
     def shares(self, used: np.ndarray) -> np.ndarray:
         """Return the dominant resource share of each node, over its weight; the root has none."""
-        found = np.asarray(
+        shares = np.asarray(
             self.parts(np.maximum(used - self.owned, 0.0)).max(axis=1) / self.weights
         )
-        found[0] = 0.0
-        return found
+        shares[0] = 0.0
+        return shares
 
-    def pace(self, has: np.ndarray, active: np.ndarray) -> Pace:
+    def pace(self, tasks: np.ndarray, active: np.ndarray) -> Pace:
         """Return how active lanes, at most one of each user, rise from what all lanes have; O((N + Q)(M + R))."""
         demands = self.lanes.instance.demands / self.instance.pool
-        used = self.usage(has)
-        whole = self.upward(self.by_user(demands * has[:, None]), np.zeros(1))
-        stages = (_Stage(self, self.parts(np.maximum(used - self.owned, 0.0))), _Stage(self, whole))
-        moves = _Moves(self, used, stages)
+        usage = self.usage(tasks)
+        totals = self.upward(self.by_user(demands * tasks[:, None]), np.zeros(1))
+        stages = (
+            _Stage(self, self.parts(np.maximum(usage - self.owned, 0.0))),
+            _Stage(self, totals),
+        )
+        moves = _Moves(self, usage, stages)
         moves.climb(
             self.by_user(self.lanes.use * active[:, None]), self.by_user(demands * active[:, None])
         )
         rate = np.where(active, moves.speed[self.count + self.lanes.user], 0.0)
-        return Pace(rate, stages[0].least, stages[0].lifts.astype(float), moves.end(), False)
+        return Pace(rate, stages[0].smallest_key, stages[0].lifts.astype(float), moves.end(), False)
 
 
 def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
@@ -132,21 +135,21 @@ class _Stage:
     """What children are compared by: parts by node and resource, of which the largest counts, over the weight.
 
     ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared,
-    and of each queue ``least`` is the least of its children, and ``lifts`` whether it rises (none
+    and of each queue ``smallest_key`` is the least of its children, and ``lifts`` whether it rises (none
     of those stands still).
     """
 
     def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
-        self.parts, self.most, self.up, self.weights = (
+        self.parts, self.largest_part, self.up, self.weights = (
             parts,
             parts.max(axis=1),
             tree.parents,
             tree.weights,
         )
-        self.key = self.most / self.weights
-        self.top = parts >= (self.most * (1 - AGREEMENT))[:, None]
+        self.key = self.largest_part / self.weights
+        self.top = parts >= (self.largest_part * (1 - AGREEMENT))[:, None]
         self.growth = np.zeros(parts.shape)
-        self.least = np.full(len(parts), np.inf)
+        self.smallest_key = np.full(len(parts), np.inf)
         self.turns = np.zeros(len(parts), dtype=bool)
         self.lifts = np.ones(len(parts), dtype=bool)
 
@@ -159,13 +162,13 @@ class _Stage:
     def behind(self, nodes: np.ndarray) -> np.ndarray:
         """Return which nodes are among the least of their queue. Bool."""
         return np.asarray(
-            self.key[nodes] <= self.least[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT
+            self.key[nodes] <= self.smallest_key[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT
         )
 
     def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the nodes rise by this stage, and which stand still in it and go on to the next."""
         self.turns[nodes] = True
-        np.minimum.at(self.least, self.up[nodes], self.key[nodes])
+        np.minimum.at(self.smallest_key, self.up[nodes], self.key[nodes])
         turn = nodes[self.behind(nodes)]
         still = turn[self.slope(turn) <= 0]
         self.lifts[self.up[still]] = False
@@ -176,18 +179,18 @@ class _Stage:
         growth = self.growth * speed[:, None]
         pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
         kink = _first(
-            self.most[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None]
+            self.largest_part[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None]
         )
         nodes = np.flatnonzero(self.turns)
         above = self.up[nodes]
         waits = ~self.behind(nodes) & self.lifts[above]
-        return min(kink, _first(self.key[nodes] - self.least[above], speed[above], waits))
+        return min(kink, _first(self.key[nodes] - self.smallest_key[above], speed[above], waits))
 
 
 class _Moves:
     """Who rises, and how fast: directions from the leaves up, speeds from the root down.
 
-    ``way`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is
+    ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is
     its own time per unit of its parent's, and ``speed`` per unit of t.
     """
 
@@ -195,21 +198,23 @@ class _Moves:
         self.tree = tree
         self.used = used
         self.stages = stages
-        self.over, self.out = (used >= bound * (1 - AGREEMENT) for bound in (tree.owned, tree.kept))
+        self.over, self.out = (
+            used >= bound * (1 - AGREEMENT) for bound in (tree.owned, tree.reserved)
+        )
         self.speed = np.zeros(len(used))
         self.pace = np.zeros(len(used))
 
-    def climb(self, way: np.ndarray, whole: np.ndarray) -> None:
+    def climb(self, direction: np.ndarray, totals: np.ndarray) -> None:
         """Find the directions of queues and the speeds of all nodes, given the directions of users that rise."""
         tree = self.tree
-        self.way = way
-        borrowed, taken = self.stages
-        taken.growth = whole
+        self.direction = direction
+        borrowing_stage, total_stage = self.stages
+        total_stage.growth = totals
         for nodes in reversed(tree.levels):
-            borrowed.growth[nodes] = tree.parts(np.where(self.over, way, 0.0))[nodes]
-            self._choose(nodes[whole[nodes].any(axis=1)])
-            way[nodes] = np.where(self.out, way, 0.0)[nodes]
-            for amounts in (way, whole):
+            borrowing_stage.growth[nodes] = tree.parts(np.where(self.over, direction, 0.0))[nodes]
+            self._choose(nodes[totals[nodes].any(axis=1)])
+            direction[nodes] = np.where(self.out, direction, 0.0)[nodes]
+            for amounts in (direction, totals):
                 np.add.at(amounts, tree.parents[nodes], (amounts * self.pace[:, None])[nodes])
         self.speed[0] = 1.0
         for nodes in tree.levels:
@@ -217,9 +222,9 @@ class _Moves:
 
     def _choose(self, nodes: np.ndarray) -> None:
         """Let those of the children that can rise do so whose turn it is."""
-        early = np.zeros(len(self.used), dtype=bool)
-        early[self.tree.parents[nodes[~self.tree.late[nodes]]]] = True
-        nodes = nodes[~(self.tree.late[nodes] & early[self.tree.parents[nodes]])]
+        has_early = np.zeros(len(self.used), dtype=bool)
+        has_early[self.tree.parents[nodes[~self.tree.is_late[nodes]]]] = True
+        nodes = nodes[~(self.tree.is_late[nodes] & has_early[self.tree.parents[nodes]])]
         for stage in self.stages:
             rises, nodes = stage.choose(nodes)
             self.pace[rises] = 1.0 / stage.slope(rises)
@@ -228,8 +233,8 @@ class _Moves:
     def end(self) -> float:
         """Return the t of the next kink: in U of a queue, or in what nodes are compared by."""
         grown = np.zeros(self.used.shape)
-        np.add.at(grown, self.tree.parents[1:], self.way[1:] * self.speed[1:, None])
-        bounds = ((self.tree.owned, self.over), (self.tree.kept, self.out))
+        np.add.at(grown, self.tree.parents[1:], self.direction[1:] * self.speed[1:, None])
+        bounds = ((self.tree.owned, self.over), (self.tree.reserved, self.out))
         kinks = [_first(bound - self.used, grown, ~passed) for bound, passed in bounds]
         return min([*kinks, *(stage.end(self.speed) for stage in self.stages)])
 
@@ -251,16 +256,16 @@ class QuotaSegment(RateSegment):
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaSegment:
         """Return the segment that begins with nothing."""
         small = lanes.instance
-        able = (
+        can_run = (
             small.runnable().any(axis=1)
             & (small.task_limits > 0)
             & ~small.tree.barred(small.demands)
         )
-        nothing = np.zeros(len(able))
+        nothing = np.zeros(len(can_run))
         rates = constant(nothing)
         tree = QuotaTree(instance, lanes)
         return cls(
-            rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree
+            rates, nothing, small.task_limits, nothing, can_run, ~can_run, rates.origin, tree=tree
         )._renewed()
 
     @property
@@ -287,24 +292,24 @@ class QuotaSegment(RateSegment):
 
     def level(self, t: float) -> float:
         """Return the least share of the root's children that rise."""
-        return float(self.pace.level[0] + self.pace.taken[0] * t)
+        return float(self.pace.level[0] + self.pace.usage[0] * t)
 
     def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
         """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
         user = self.tree.lanes.user
-        done = self.satisfied | stops
-        full = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
-        return replace(self, tasks=self.tasks_at(t), satisfied=done | full)._renewed()
+        stopped = self.satisfied | stops
+        satisfied = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
+        return replace(self, tasks=self.tasks_at(t), satisfied=stopped | satisfied)._renewed()
 
     def _renewed(self) -> QuotaSegment:
         """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
         tree = self.tree
         user = self.tree.lanes.user
-        used, owned = (amounts[tree.owner] for amounts in (tree.usage(self.tasks), tree.owned))
-        beyond = ((used >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
-        left = np.flatnonzero(~self.satisfied)
-        left = left[np.lexsort((beyond[left], user[left]))]
+        usage, owned = (amounts[tree.owner] for amounts in (tree.usage(self.tasks), tree.owned))
+        beyond = ((usage >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
+        remaining = np.flatnonzero(~self.satisfied)
+        remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)
-        active[left[np.unique(user[left], return_index=True)[1]]] = True
+        active[remaining[np.unique(user[remaining], return_index=True)[1]]] = True
         others = np.bincount(user, weights=self.tasks)[user] - self.tasks
         return replace(self, active=active, limits=tree.lanes.instance.task_limits - others)

@@ -45,13 +45,13 @@ class TreePoint:
     ----------
     level : ndarray, shape (Q,)
         s[v]: an active child of v asks for its weight times this, in dominant share.
-    taken : ndarray, shape (Q, R)
+    usage : ndarray, shape (Q, R)
         What leaves below v take together, as part of the pool: satisfied ones, and active ones as
         they ask.
     """
 
     level: np.ndarray
-    taken: np.ndarray
+    usage: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Pace:
     ----------
     rate : ndarray, shape (N,)
         Tasks of each active leaf per unit of t; 0 for those that are not active.
-    level, taken : ndarray, shapes (Q,) and (Q, R)
+    level, usage : ndarray, shapes (Q,) and (Q, R)
         Growth of the point's arrays per unit of t.
     end : float
         The t of the next kink; infinite if there is none.
@@ -72,13 +72,13 @@ class Pace:
 
     rate: np.ndarray
     level: np.ndarray
-    taken: np.ndarray
+    usage: np.ndarray
     end: float
     jumps: bool
 
     def after(self, point: TreePoint, t: float) -> TreePoint:
         """Return where the tree stands after so much of t."""
-        return TreePoint(point.level + self.level * t, point.taken + self.taken * t)
+        return TreePoint(point.level + self.level * t, point.usage + self.usage * t)
 
 
 class Rates:
@@ -118,8 +118,8 @@ class Rates:
         self.queue_weights = rational(queues.weights) if self.exact else queues.weights
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
         self.sums = [
-            _sums(at, len(depths))
-            for at in (self.of, *(self.parents[rows] for rows in self.levels))
+            _sums(queue_of, len(depths))
+            for queue_of in (self.of, *(self.parents[rows] for rows in self.levels))
         ]
         self.weighted = share * weights[:, None]
         self.tasks_per_level = weights * gamma
@@ -136,10 +136,10 @@ class Rates:
         """Return where the tree begins if satisfied leaves take so many tasks (0 for the other leaves)."""
         if not satisfied.any():
             return self.origin
-        taken = self._sum(0, self.task * satisfied[:, None])
+        usage = self._sum(0, self.task * satisfied[:, None])
         for depth, rows in self._upward():
-            taken += self._sum(depth, taken[rows])
-        return TreePoint(self.origin.level, taken)
+            usage += self._sum(depth, usage[rows])
+        return TreePoint(self.origin.level, usage)
 
     def tasks_at(self, point: TreePoint) -> np.ndarray:
         """Return the tasks that each leaf asks for if it is active."""
@@ -149,8 +149,8 @@ class Rates:
         """Return how the tree goes on from a point; O(NR + QR)."""
         if point is self.origin:
             return self._first_pace(active)
-        largest = point.taken.max(axis=1)
-        most = point.taken >= (largest * (1 - self.slack))[:, None]
+        largest = point.usage.max(axis=1)
+        is_largest = point.usage >= (largest * (1 - self.slack))[:, None]
         reached = self.queue_weights * point.level[self.parents]
         waits = reached < largest * (1 - self.slack)
         waits[0] = False
@@ -161,7 +161,7 @@ class Rates:
         factor = self._zeros(len(waits)) + 1
         for depth, rows in self._upward():
             up = self.parents[rows]
-            growth = np.where(most[rows], total[rows], 0).max(axis=1)
+            growth = np.where(is_largest[rows], total[rows], 0).max(axis=1)
             moves = alive[rows] & ~waits[rows]
             jumps = moves & (growth == 0)
             stands[up[jumps]] = True
@@ -177,13 +177,13 @@ class Rates:
             factor[rows] *= factor[self.parents[rows]]
         rate = np.where(active & ~stands[self.of], factor[self.of] * self.tasks_per_level, 0)
         level = np.where(stands, 0, factor)
-        taken = total * factor[:, None]
-        faster = taken - np.where(most, taken, 0).max(axis=1)[:, None]
+        usage = total * factor[:, None]
+        faster = usage - np.where(is_largest, usage, 0).max(axis=1)[:, None]
         faster[0] = 0
         climb = self.queue_weights * level[self.parents]
         wake = _least(largest - reached, climb, waits & alive & (climb > 0))
-        kink = _least(largest[:, None] - point.taken, faster, ~most & (faster > 0))
-        return Pace(rate, level, taken, min(wake, kink), bool(stands.any()))
+        kink = _least(largest[:, None] - point.usage, faster, ~is_largest & (faster > 0))
+        return Pace(rate, level, usage, min(wake, kink), bool(stands.any()))
 
     def _first_pace(self, active: np.ndarray) -> Pace:
         """Return the pace from the origin, where each queue is at the multiple of one vector; there are no kinks."""
@@ -221,9 +221,12 @@ class Rates:
         return np.zeros(shape, dtype=self.queue_weights.dtype)
 
 
-def _sums(at: np.ndarray, queues: int) -> sparse.csr_array:
+def _sums(queue_of: np.ndarray, queues: int) -> sparse.csr_array:
     """Return the matrix that sums entries by the queue that each stands in."""
-    return sparse.csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(queues, len(at)))
+    return sparse.csr_array(
+        (np.ones(len(queue_of)), (queue_of, np.arange(len(queue_of)))),
+        shape=(queues, len(queue_of)),
+    )
 
 
 def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
@@ -275,13 +278,13 @@ class ExactTree:
 
     def leave(self, n: int) -> None:
         """Take an active user out of the tree."""
-        at = self.of[n]
+        queue = self.of[n]
         change = [-amount for amount in self.vector[n]]
-        while at:
-            before = self._given(at)
-            self._add(at, change)
-            change = [new - old for new, old in zip(self._given(at), before, strict=True)]
-            at = self.parents[at]
+        while queue:
+            before = self._given(queue)
+            self._add(queue, change)
+            change = [new - old for new, old in zip(self._given(queue), before, strict=True)]
+            queue = self.parents[queue]
         self._add(0, change)
 
     def factors(self) -> list[Fraction]:
@@ -306,8 +309,8 @@ class ExactTree:
 
     def _add(self, v: int, change: list[Fraction]) -> None:
         self.total[v] = [
-            amount + more if more else amount
-            for amount, more in zip(self.total[v], change, strict=True)
+            amount + difference if difference else amount
+            for amount, difference in zip(self.total[v], change, strict=True)
         ]
 
 
@@ -330,8 +333,10 @@ def exact_hierarchical(
 
 def rational(values: np.ndarray) -> np.ndarray:
     """Return an array of floats as rationals, infinite ones as they are."""
-    found = [Fraction(value) if np.isfinite(value) else value for value in values.ravel().tolist()]
-    return np.array(found, dtype=object).reshape(values.shape)
+    fractions = [
+        Fraction(value) if np.isfinite(value) else value for value in values.ravel().tolist()
+    ]
+    return np.array(fractions, dtype=object).reshape(values.shape)
 
 
 def rational_rates(

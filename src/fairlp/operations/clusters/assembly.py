@@ -591,9 +591,9 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
         own = np.zeros(used.shape)
         for path, amounts in cluster.admitted.items():
             own[queues.named(path)] = [amounts.get(name, 0.0) for name in names]
-        used = tree.upward(own, tree.kept)
+        used = tree.upward(own, tree.reserved)
     shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
-    shares[tree.late[: len(queues)]] = np.inf
+    shares[tree.is_late[: len(queues)]] = np.inf
     found = pd.DataFrame(
         {"weighted_share": shares, "told": told.reindex(shares.index, columns=["told"])["told"]}
     )

@@ -141,7 +141,7 @@ class Blocking:
                 if over.any():
                     stops.append(Stop("cap", int(resource[over.argmax()]), _NONE, queue=v))
                     break
-                step = np.where(used[v] + step > tree.kept[v] * (1 + AUDIT), step, 0.0)
+                step = np.where(used[v] + step > tree.reserved[v] * (1 + AUDIT), step, 0.0)
             else:
                 return None
         return stops[0] if stops else None

@@ -64,17 +64,17 @@ def exact_leximin(
     users = block.flat.tolist()
     rounds = ExactRounds(program, range(block.start, block.stop), t)
     if rates is not None:
-        able = np.isin(np.arange(len(instance.users)), users)
+        can_run = np.isin(np.arange(len(instance.users)), users)
         guaranteed = rational(floors(instance))
         limits = rational(instance.task_limits)
-        rounds.along_tree(users, first_segment(rates, guaranteed, limits, able, count))
+        rounds.along_tree(users, first_segment(rates, guaranteed, limits, can_run, count))
     verdict = rounds.run()
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
     proved = tuple(
         ProvedLevel(str(user), *reached.get(n, (None, None)))
         for n, user in enumerate(instance.users)
     )
-    verdict = replace(verdict, levels=tuple(one.level for one in proved))
+    verdict = replace(verdict, levels=tuple(level.level for level in proved))
     if isinstance(verdict.exact, ExactProof):
         merged = len(instance.servers) - len(small.servers)
         notes = (
@@ -112,12 +112,14 @@ class ExactRounds:
         self.tree = False
         column = program.A[:, [t]].toarray()[self.rows, 0]
         everybody = np.ones(count, dtype=bool)
-        begin = rational(program.row_lower[self.rows])
+        lower_bounds = rational(program.row_lower[self.rows])
         never = np.full(count, np.inf)
-        first = first_segment(constant(rational(-column)), begin, never, everybody, "borrowed")
+        first = first_segment(
+            constant(rational(-column)), lower_bounds, never, everybody, "borrowed"
+        )
         self.segment = replace(first, tasks=-never)  # levels may be below what they count from
         self.first = first.rate
-        self.guaranteed = begin
+        self.guaranteed = lower_bounds
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries: dict[tuple[int, int], Fraction] = {}
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
@@ -125,11 +127,11 @@ class ExactRounds:
 
     def along_tree(self, users: list[int], first: RateSegment) -> None:
         """Let rates be those of a tree, and begin with guarantees; the segment is of all users."""
-        way = 1 - Fraction(
+        fraction = 1 - Fraction(
             ROUNDING
         )  # guarantees in tasks are rounded, and the last digit may not fit
         self.guaranteed = first.tasks
-        self.segment = replace(first, tasks=first.tasks * way, zero=first.zero * way)
+        self.segment = replace(first, tasks=first.tasks * fraction, zero=first.zero * fraction)
         self.users = users
         self.first = first.first_rate
         self.tree = True
@@ -139,14 +141,14 @@ class ExactRounds:
 
     def run(self) -> Proof:
         """Run rounds until everybody is blocked, or one cannot be proved."""
-        done: list[ProofRound] = []
+        rounds: list[ProofRound] = []
         levels: list[Fraction | None] = [None] * len(self.rows)
         zero = self.segment.zero * (not self.tree)
         for k, n in enumerate(self.users):
             if self.segment.satisfied[n]:  # guaranteed all its tasks
                 levels[k] = (self.segment.tasks[n] - zero[n]) / self.first[n]
         while self.segment.active.any():
-            count = len(done) + 1
+            count = len(rounds) + 1
             segment = self.segment
             proof, t = self.highest()
             if not proof.holds:
@@ -154,28 +156,28 @@ class ExactRounds:
             self.last = proof.basis
             self.x = proof.x
             stops = segment.satisfied_at(t)
-            has = segment.tasks_at(t)
+            tasks = segment.tasks_at(t)
             if t == proof.x[self.t]:
                 priced = [n for k, n in enumerate(self.users) if proof.row_duals[self.rows[k]] != 0]
                 stops[priced] |= segment.active[priced]
-            wrong, stuck = self.stuck(has, segment.active & ~stops)
+            problem, stuck = self.stuck(tasks, segment.active & ~stops)
             stops |= stuck
-            if wrong or not (stops.any() or t == segment.pace.end):
+            if problem or not (stops.any() or t == segment.pace.end):
                 return Proof(
-                    False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels)
+                    False, f"round {count}{problem or ': nobody is blocked'}", levels=tuple(levels)
                 )
             stopped = [k for k, n in enumerate(self.users) if stops[n]]
             for k in stopped:
                 n = self.users[k]
-                levels[k] = (has[n] - zero[n]) / self.first[n]
-            floors = [(self.rows[k], has[self.users[k]]) for k in stopped]
-            done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
+                levels[k] = (tasks[n] - zero[n]) / self.first[n]
+            floors = [(self.rows[k], tasks[self.users[k]]) for k in stopped]
+            rounds.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
             self.segment = segment.after(t, stops)
         return Proof(
             True,
-            f"in rationals, {counted(len(done), 'round')}",
+            f"in rationals, {counted(len(rounds), 'round')}",
             levels=tuple(levels),
-            exact=self.written(done, levels),
+            exact=self.written(rounds, levels),
         )
 
     def highest(self) -> tuple[BasisProof, Fraction]:
@@ -194,7 +196,7 @@ class ExactRounds:
                 return proof, t
             rising = rising & ~with_more
 
-    def stuck(self, has: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
+    def stuck(self, floors: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
         """Return what could not be proved, and the candidates that cannot be raised while nobody falls.
 
         With constant rates a later round finds them; else they would change the rates of the
@@ -203,7 +205,7 @@ class ExactRounds:
         waiting = candidates & self.tree
         by_row = self.program.A.tocsr()
         if waiting.any():
-            self.put(has, has * 0)
+            self.put(floors, floors * 0)
         while waiting.any():
             rows = [(n, by_row[[self.rows[k]]]) for k, n in enumerate(self.users) if waiting[n]]
             cost = sum(row for _, row in rows).toarray().ravel()
@@ -211,7 +213,7 @@ class ExactRounds:
             proof = self.solve(cost)
             if not proof.holds:
                 return f", who is stuck: {proof.message}", waiting
-            raised = np.zeros(len(has), dtype=bool)
+            raised = np.zeros(len(floors), dtype=bool)
             for n, row in rows:
                 terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
                 tasks = sum(
@@ -219,13 +221,13 @@ class ExactRounds:
                 )
                 # back to what is guaranteed, from which everybody was lowered by a rounding, is no
                 # raise
-                raised[n] = tasks > max(has[n], self.guaranteed[n])
+                raised[n] = tasks > max(floors[n], self.guaranteed[n])
             if not raised.any():
                 break
             waiting = waiting & ~raised
         return "", waiting
 
-    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> ExactProof | str:
+    def written(self, rounds: list[ProofRound], levels: list[Fraction | None]) -> ExactProof | str:
         """Return the proof that others can check, or why there is none."""
         if self.tree:
             return NO_PROOF_ALONG_A_TREE
@@ -233,7 +235,7 @@ class ExactRounds:
         proved = tuple(
             ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True)
         )
-        return ExactProof(self.program, tuple(done), self.t, proved)
+        return ExactProof(self.program, tuple(rounds), self.t, proved)
 
     def put(self, floor: np.ndarray, rate: np.ndarray) -> None:
         """Make the rows ≥ floor + rate·t."""
@@ -261,13 +263,13 @@ class ExactRounds:
 def bases(program: Program, last: Basis | None) -> Iterator[Basis]:
     """Yield bases to begin with: what a solver proposes, the last round's, and nothing at all."""
     try:
-        found = program.solve("highs", method="simplex").basis
+        basis = program.solve("highs", method="simplex").basis
     except SolverError:
-        found = None
-    if found is not None:
+        basis = None
+    if basis is not None:
         yield (
-            [int(status) for status in found.col_status],
-            [int(status) for status in found.row_status],
+            [int(status) for status in basis.col_status],
+            [int(status) for status in basis.row_status],
         )
     if last is not None:
         yield last

@@ -107,11 +107,11 @@ class LeftOut:
         needs = np.zeros((block.shape[0], n_resources))
         resource = (columns.row[of_capacity] - capacity.start) % n_resources
         needs[users[columns.col[of_capacity]], resource] = columns.data[of_capacity]
-        worth = np.zeros(block.shape[0])
-        worth[users] = program.c[block.start + first]
+        values = np.zeros(block.shape[0])
+        values[users] = program.c[block.start + first]
         others = ~of_capacity
         duals = columns.data[others] * row_duals[columns.row[others]]
-        np.subtract.at(worth, users[columns.col[others]], duals)
+        np.subtract.at(values, users[columns.col[others]], duals)
 
         # The objective gains at most the excess of worth over cost, for all tasks of the user.
         prices = np.maximum(row_duals[capacity.slice], 0.0).reshape(-1, n_resources)
@@ -120,7 +120,7 @@ class LeftOut:
         np.divide(pool, needs, out=tasks_alone, where=needs > 0)
         cost = (needs[self.row] * prices[self.column]).sum(axis=1)
         cost = np.where(self.column >= 0, cost, 0.0)
-        gain = np.maximum(worth[self.row] - cost, 0.0) * tasks_alone.min(axis=1)[self.row]
+        gain = np.maximum(values[self.row] - cost, 0.0) * tasks_alone.min(axis=1)[self.row]
         useful = gain > SOLVER_TIGHTEST * abs(solution.objective) / max(len(users), 1)
         if useful.any():
             raise PairsWantedError(self.user[useful], self.server[useful])

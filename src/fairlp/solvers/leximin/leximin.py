@@ -87,7 +87,7 @@ class LeximinResult:
         """Return the result where no user can run anything."""
         return cls(np.zeros(instance.shape), np.zeros(len(instance.users)))
 
-    def conclude(self, pieces: list[_Piece], begin: float) -> None:
+    def conclude(self, pieces: list[_Piece], start: float) -> None:
         """Add what the programs of all pieces proved, and the seconds of each phase."""
         all_rounds = [piece.rounds for piece in pieces]
         has_duals = all_rounds[0].has_duals
@@ -96,14 +96,14 @@ class LeximinResult:
         self.relaxed = max(rounds.relaxation for rounds in all_rounds)
         self.uncertain = max(rounds.errors.largest() for rounds in all_rounds)
 
-        end = max(piece.end for piece in pieces)
+        stop = max(piece.stop for piece in pieces)
         solve_seconds = sum(rounds.seconds for rounds in all_rounds)
-        round_seconds = sum(piece.end - piece.begin for piece in pieces)
+        round_seconds = sum(piece.stop - piece.start for piece in pieces)
         self.times = {
-            "build": end - round_seconds - begin,
+            "build": stop - round_seconds - start,
             "solve": solve_seconds,
             "rounds": round_seconds - solve_seconds,
-            "read": perf_counter() - end,
+            "read": perf_counter() - stop,
         }
 
 
@@ -147,7 +147,7 @@ def _leximin(
     left_out: LeftOut | None = None,
 ) -> LeximinResult:
     """Return the leximin of an instance, of which pairs may be left out."""
-    begin = perf_counter()
+    start = perf_counter()
     tasks_per_level = tasks_at_level_1(instance)
     result = LeximinResult.nothing(instance)
     can_run = instance.runnable().any(axis=1) & (instance.task_limits > 0)
@@ -229,7 +229,7 @@ def _leximin(
     ]
     result.prices = _prices(pieces, unlimited, server_groups)
     result.round_prices = _round_prices(pieces, unlimited, server_groups)
-    result.conclude(pieces, begin)
+    result.conclude(pieces, start)
     return result
 
 
@@ -273,7 +273,7 @@ def _climb(
     left_out: LeftOut | None = None,
 ) -> LeximinResult:
     """Return the tasks that leaves reach at the rates of a tree, where pairs may be left out."""
-    begin = perf_counter()
+    start = perf_counter()
     result = LeximinResult.nothing(instance)
     if merge:
         merged, server_groups = merge_servers(instance)
@@ -290,7 +290,7 @@ def _climb(
     result.tasks = _split(piece.tasks, totals, identity(len(instance.users)), server_groups)
     result.prices = _prices([piece], merged, server_groups)
     result.round_prices = _round_prices([piece], merged, server_groups)
-    result.conclude([piece], begin)
+    result.conclude([piece], start)
     return result
 
 
@@ -343,8 +343,8 @@ class _Piece:
     rounds: Any
     model: Model
     tasks: np.ndarray
-    begin: float
-    end: float
+    start: float
+    stop: float
 
     @classmethod
     def solved(
@@ -358,13 +358,13 @@ class _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
         program = model.compile()
-        begin = perf_counter()
+        start = perf_counter()
         block, t = program.leximin()
         rounds = rounds_of(program, np.arange(block.start, block.stop), t)
         rounds.check_solution = None if left_out is None else left_out.require_dear
         rounds.run()
         tasks = model.evaluate("tasks", rounds.point).reshape(len(small.users), -1)
-        return cls(problem, rounds, model, tasks, begin, perf_counter())
+        return cls(problem, rounds, model, tasks, start, perf_counter())
 
     def prices(self, merged: Instance, row_duals: np.ndarray, *, only: bool) -> np.ndarray:
         """Return duals of the program as prices of all servers and resources; ``only``: it is the only program."""

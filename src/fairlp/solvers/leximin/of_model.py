@@ -62,8 +62,8 @@ class Levels:
     @cached_property
     def without_t(self) -> Any:
         """The program's matrix with nothing in column t."""
-        kept = sp.diags_array((np.arange(self.program.n_columns) != self.t).astype(float))
-        matrix = sp.csc_array(self.program.A @ kept)
+        others = sp.diags_array((np.arange(self.program.n_columns) != self.t).astype(float))
+        matrix = sp.csc_array(self.program.A @ others)
         matrix.eliminate_zeros()
         return matrix
 
@@ -91,7 +91,7 @@ def labels_of(block: Block) -> Any:
     labels = list(block.labels())
     names = [symbol for symbol, _ in block.axes]
     if len(names) == 1:
-        return pd.Index([one[0] for one in labels], name=names[0], tupleize_cols=False)
+        return pd.Index([label[0] for label in labels], name=names[0], tupleize_cols=False)
     return pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
 
 
@@ -105,18 +105,18 @@ def by_rows(program: Program, name: str, weights: Any) -> Levels:
             "with an index, such as x.sum(i)"
         )
     block = program.rows[names.index(name)]
-    found = _raised(
+    levels = _raised(
         program, np.arange(block.start, block.stop), labels_of(block), repr(name), weights
     )
-    return replace(found, rows=tuple(other for other in program.rows if other is not block))
+    return replace(levels, rows=tuple(other for other in program.rows if other is not block))
 
 
 def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
     """Return the levels of rows … ≥ w·t that are named one by one, as in a file that another tool wrote."""
     labels = [
-        str(one[-1]) if len(one) == 1 else block.name
+        str(label[-1]) if len(label) == 1 else block.name
         for block in program.rows
-        for one in block.labels()
+        for label in block.labels()
     ]
     row_of = {
         name: row for all_names in (labels, program.row_names) for row, name in enumerate(all_names)
@@ -137,35 +137,37 @@ def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
     )
 
 
-def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weights: Any) -> Levels:
-    """Return the levels of rows … ≥ w·t of a program that maximises t; ``what`` says which rows, in errors."""
+def _raised(
+    program: Program, places: np.ndarray, labels: Any, rows_text: str, weights: Any
+) -> Levels:
+    """Return the levels of rows … ≥ w·t of a program that maximises t; ``rows_text`` says which rows, in errors."""
     if weights is not None:
         raise ModelError(
-            f"rows {what} have weights of their own, as coefficients of t; give weights with an "
+            f"rows {rows_text} have weights of their own, as coefficients of t; give weights with an "
             "expression"
         )
     towards = program.c if program.sense == "max" else -program.c
-    (at,) = np.nonzero(towards)
-    if program.logs is not None or len(at) != 1 or towards[at[0]] < 0:
+    (objective_columns,) = np.nonzero(towards)
+    if program.logs is not None or len(objective_columns) != 1 or towards[objective_columns[0]] < 0:
         raise ModelError(
-            f"model {program.name!r} does not maximise one variable t, of which rows {what} say … "
+            f"model {program.name!r} does not maximise one variable t, of which rows {rows_text} say … "
             "≥ w·t; "
             "give an expression with an index as levels"
         )
-    t = int(at[0])
+    t = int(objective_columns[0])
     slope = program.A[:, [t]].toarray()[:, 0]
     lower = program.row_lower.copy()
     upper = program.row_upper.copy()
     below = np.isneginf(lower[places])  # … written as w·t ≤ …
     sign = np.ones(program.n_rows)
     sign[places[below]] = -1.0
-    wrong = ~((sign * slope)[places] < 0) | (below == np.isposinf(upper[places]))
-    if wrong.any():
-        label = program.row_names[places[wrong.argmax()]]
+    refused = ~((sign * slope)[places] < 0) | (below == np.isposinf(upper[places]))
+    if refused.any():
+        label = program.row_names[places[refused.argmax()]]
         raise ModelError(f"row {label} is not of the form … ≥ w·t with w > 0, so it gives no level")
     if np.delete(slope, places).any():
         raise ModelError(
-            f"model {program.name!r} uses t outside of rows {what}; it is to be the lowest level "
+            f"model {program.name!r} uses t outside of rows {rows_text}; it is to be the lowest level "
             "only"
         )
     lower[places] = np.where(below, -upper[places], lower[places])
@@ -284,15 +286,17 @@ def levels_of(model: Any, levels: Any = None, weights: Any = None) -> Levels:
             f"a {type(model).__name__} does not say what its levels are; give them as levels="
         )
     tool = cvxpy_backend if "cvxpy" in tools else pyomo_backend
-    program, found, save = tool.read(model, levels)
-    if isinstance(found, str):
-        result = by_rows(program, found, weights)
-    elif isinstance(found, list):
-        result = by_names(program, found, weights)
+    program, rows_or_expression, save = tool.read(model, levels)
+    if isinstance(rows_or_expression, str):
+        result = by_rows(program, rows_or_expression, weights)
+    elif isinstance(rows_or_expression, list):
+        result = by_names(program, rows_or_expression, weights)
     else:
-        labels = [one[0] if len(one) == 1 else one for one in found[2].labels()]
+        labels = [
+            label[0] if len(label) == 1 else label for label in rows_or_expression[2].labels()
+        ]
         over = Index("level", pd.Index(labels, tupleize_cols=False))
-        result = with_levels(program, found, (over,), weights)
+        result = with_levels(program, rows_or_expression, (over,), weights)
     return replace(result, hand_back=save)
 
 
@@ -333,36 +337,47 @@ def ordered_outcomes(
     )
     levels = stage.A[rows].tolil()
     constant = stage.row_lower[rows]
-    own = program.n_columns
+    n_columns = program.n_columns
     levels[:, t] = 0.0
     size = len(rows)
-    least = constant
-    kept = sp.csr_array((0, own))
-    x = np.zeros(own)
+    lower = constant
+    fixed_rows = sp.csr_array((0, n_columns))
+    x = np.zeros(n_columns)
     for k in range(1, size + 1):
         # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
         start = stage.n_columns
         height = stage.n_rows
-        fresh = sp.hstack(
-            [levels, sp.csr_array((size, start - own)), -np.ones((size, 1)), sp.eye_array(size)]
+        new_rows = sp.hstack(
+            [
+                levels,
+                sp.csr_array((size, start - n_columns)),
+                -np.ones((size, 1)),
+                sp.eye_array(size),
+            ]
         )
-        matrix = sp.vstack([sp.hstack([kept, sp.csr_array((kept.shape[0], size + 1))]), fresh])
+        matrix = sp.vstack(
+            [sp.hstack([fixed_rows, sp.csr_array((fixed_rows.shape[0], size + 1))]), new_rows]
+        )
         columns, more = (
             Block(
                 unused(f"stage {k}", blocks), (("at", pd.RangeIndex(count)),), first, first + count
             )
             for blocks, first, count in (
                 (stage.columns, start, size + 1),
-                (stage.rows, height, len(least)),
+                (stage.rows, height, len(lower)),
             )
         )
         lowest = np.append(-np.inf, np.zeros(size))
         cost = np.append(k, -np.ones(size))
-        stage = extended(stage, columns, lowest, more, matrix, least, cost)
-        x = checked(backend.solve(stage, options), options).require_optimal().require_point()[:own]
+        stage = extended(stage, columns, lowest, more, matrix, lower, cost)
+        x = (
+            checked(backend.solve(stage, options), options)
+            .require_optimal()
+            .require_point()[:n_columns]
+        )
         total = np.sort(levels @ x - constant)[:k].sum()
-        kept = sp.csr_array(stage.c[None])
-        least = np.append(total, constant)
+        fixed_rows = sp.csr_array(stage.c[None])
+        lower = np.append(total, constant)
     return x
 
 
@@ -474,57 +489,57 @@ class LeximinSolution:
             raise UnsupportedError(
                 "a leximin of integers has no proof in rationals here; compare with enumeration"
             )
-        wrong = self._wrong_point()
-        if wrong or problem.program.is_mip:
-            return Proof(False, wrong or f"not proved: {_INTEGER}")
+        problem_of_point = self._wrong_point()
+        if problem_of_point or problem.program.is_mip:
+            return Proof(False, problem_of_point or f"not proved: {_INTEGER}")
         if exact and problem.outcomes is not None:
             raise UnsupportedError(
                 "outcomes of an oracle have no proof in rationals here: the oracle's word is needed"
             )
         if exact:
-            found = ExactRounds(problem.program, problem.places, problem.t).run()
-            if not found.holds:
-                return found
+            proof = ExactRounds(problem.program, problem.places, problem.t).run()
+            if not proof.holds:
+                return proof
             return self._agreement(
-                np.array([float(level) for level in found.levels if level is not None]), found
+                np.array([float(level) for level in proof.levels if level is not None]), proof
             )
         reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
-            words = (
+            message = (
                 f"not proved: the program of the level of {label!r} is not solved to its tolerance"
             )
-            return Proof(False, f"{words}; certify(exact=True)")
+            return Proof(False, f"{message}; certify(exact=True)")
         verdict = self._agreement(reached, Proof(True, "one program a level"))
         # what a program can tell of a level is as right as its rows and prices are
-        some = abs(reached) > self._rounding(reach=True)
-        doubt = (error[some] / abs(reached[some])).max(initial=0.0)
+        told_apart = abs(reached) > self._rounding(reach=True)
+        doubt = (error[told_apart] / abs(reached[told_apart])).max(initial=0.0)
         if not doubt <= max(verdict.gap, ACCEPTED):
-            words = (
+            message = (
                 f"not proved: programs tell levels to {doubt:.1e} of themselves only; "
                 "certify(exact=True)"
             )
-            return Proof(False, words, verdict.gap)
+            return Proof(False, message, verdict.gap)
         return verdict
 
     def _wrong_point(self) -> str:
         """Return why the point does not have the levels that are shown; empty where it has."""
         problem = self.problem
-        mine = self.levels.to_numpy(dtype=float)
-        if not np.isfinite(mine).all() or self.x.shape != (problem.program.n_columns,):
+        levels = self.levels.to_numpy(dtype=float)
+        if not np.isfinite(levels).all() or self.x.shape != (problem.program.n_columns,):
             return "not proved: levels or the point are not numbers of the model"
         x = self.x.copy()
-        x[problem.t] = mine.min(initial=np.inf)
+        x[problem.t] = levels.min(initial=np.inf)
         certificate = certify(problem.program, x)
         if not certificate.is_feasible:
             return f"not the leximin: the point is not feasible: {certificate}"
-        short = mine - problem.of(x)
-        beyond = short - self._rounding() - AGREEMENT * abs(mine)
+        shortfall = levels - problem.of(x)
+        beyond = shortfall - self._rounding() - AGREEMENT * abs(levels)
         worst = int(beyond.argmax())
         if beyond[worst] > 0:
             label = self.levels.index[worst]
             return (
-                f"not the leximin: the point has {short[worst]:.3g} less than the level of "
+                f"not the leximin: the point has {shortfall[worst]:.3g} less than the level of "
                 f"{label!r}"
             )
         return ""
@@ -544,16 +559,18 @@ class LeximinSolution:
         program is without t: the level itself is what is raised.
         """
         problem = self.problem
-        mine = self.levels.to_numpy(dtype=float)
+        levels = self.levels.to_numpy(dtype=float)
         places = problem.places
         weights = problem.weights
-        kept = np.minimum(mine, mine[k])
+        lower_levels = np.minimum(levels, levels[k])
         cost = problem.without_t[[places[k]]].toarray()[0] / weights[k]
-        for less in (
+        for slack in (
             0.0,
             LEVEL_ROUNDING,
         ):  # levels are rounded: to the last digit all may be too much to ask
-            floors = kept - less * abs(kept) - (less / ROUNDING) * self._rounding()
+            floors = (
+                lower_levels - slack * abs(lower_levels) - (slack / ROUNDING) * self._rounding()
+            )
             floor = problem.program.row_lower[places] + floors * weights
             floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
             lower = problem.program.row_lower.copy()
@@ -573,14 +590,14 @@ class LeximinSolution:
                 ), error
         return np.nan, np.nan
 
-    def _agreement(self, expected: np.ndarray, how: Proof) -> Proof:
+    def _agreement(self, expected: np.ndarray, proof: Proof) -> Proof:
         """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
-        mine = self.levels.to_numpy(dtype=float)
-        size = np.maximum(np.maximum(abs(expected), abs(mine)), np.finfo(float).tiny)
-        difference = np.maximum(abs(mine - expected) - self._rounding(), 0.0) / size
-        difference[np.maximum(abs(expected), abs(mine)) <= self._rounding(reach=True)] = 0.0
-        return how.compared(
-            "the leximin", [*map(repr, self.levels.index)], mine, expected, difference
+        levels = self.levels.to_numpy(dtype=float)
+        size = np.maximum(np.maximum(abs(expected), abs(levels)), np.finfo(float).tiny)
+        difference = np.maximum(abs(levels - expected) - self._rounding(), 0.0) / size
+        difference[np.maximum(abs(expected), abs(levels)) <= self._rounding(reach=True)] = 0.0
+        return proof.compared(
+            "the leximin", [*map(repr, self.levels.index)], levels, expected, difference
         )
 
     def __repr__(self) -> str:
@@ -678,46 +695,46 @@ def leximin(
         if oracle is None
         else of_oracle(model, oracle, levels, weights)
     )
-    found = by_levels(problem, solver=solver, **options)
+    solution = by_levels(problem, solver=solver, **options)
     if problem.hand_back is not None:
-        problem.hand_back(found.x)
-    return found
+        problem.hand_back(solution.x)
+    return solution
 
 
 def by_levels(
     problem: Levels,
     *,
     solver: AnySolver = "highs",
-    examine: Callable[[Solution], None] | None = None,
+    check_solution: Callable[[Solution], None] | None = None,
     **options: Any,
 ) -> LeximinSolution:
-    """Return the leximin, by rounds (whose certified solutions ``examine`` is told of) or by ordered outcomes."""
+    """Return the leximin, by rounds (which pass certified solutions to ``check_solution``) or by ordered outcomes."""
     name = spelt(solver)
-    chosen = problem.tightest(name, options)
+    backend_and_options = problem.tightest(name, options)
     if problem.program.is_mip:
-        x = ordered_outcomes(problem.program, problem.places, problem.t, *chosen)
+        x = ordered_outcomes(problem.program, problem.places, problem.t, *backend_and_options)
         levels = problem.of(x)
         gap = None
         unproved = _INTEGER
         priced = None
         history = _by_value(levels)
     else:
-        shift = _shift(problem, *chosen)
+        shift = _shift(problem, *backend_and_options)
         weight = problem.weights
         everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
         rounds = LevelRounds(
-            chosen,
+            backend_and_options,
             _shifted(problem, shift),
             problem.places,
             problem.t,
             everyone,
             np.ones(len(weight)),
         )
-        rounds.check_solution = examine
+        rounds.check_solution = check_solution
         rounds.run()
         x = rounds.point
         levels = np.array([_unshifted(level, shift) for level in rounds.level])
-        history = [(_unshifted(level, shift), at) for level, at in rounds.history]
+        history = [(_unshifted(level, shift), rows) for level, rows in rounds.history]
         gap = None
         unproved = _NO_DUALS
         priced = None
@@ -738,11 +755,11 @@ def by_levels(
 
 def _unproved(rounds: LevelRounds, shift: float) -> str:
     """Return by how much of themselves levels may be off, where that is more than the rounding of an answer."""
-    most = rounds.errors.largest(shift)
-    if most <= ACCEPTED:
+    largest_error = rounds.errors.largest(shift)
+    if largest_error <= ACCEPTED:
         return ""
     return (
-        f"levels may be off by {most:.1e} of themselves; certify(exact=True) proves them in "
+        f"levels may be off by {largest_error:.1e} of themselves; certify(exact=True) proves them in "
         "rationals"
     )
 
@@ -798,13 +815,16 @@ def _by_value(levels: np.ndarray) -> History:
     order = np.argsort(levels, kind="stable")
     steps = np.diff(levels[order]) > AGREEMENT * abs(levels[order][1:])
     return [
-        (float(levels[part].max()), np.sort(part))
-        for part in np.split(order, np.flatnonzero(steps) + 1)
+        (float(levels[group].max()), np.sort(group))
+        for group in np.split(order, np.flatnonzero(steps) + 1)
     ]
 
 
 def _table(problem: Levels, history: History) -> pd.DataFrame:
     """Return the rounds as a table."""
-    rows = [(level, len(at), list(problem.labels[at])) for level, at in history]
+    rows = [
+        (level, len(rows_of_round), list(problem.labels[rows_of_round]))
+        for level, rows_of_round in history
+    ]
     frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))
     return frame.rename_axis("round")

@@ -42,29 +42,29 @@ class Outcomes:
         self.gap = 0.0
         reached = np.zeros(len(people), dtype=bool)
         while not reached.all():  # everybody whom some outcome serves is in one
-            found = self.ask(np.where(reached, SOLVER_TIGHTEST, 1.0))
+            levels = self.ask(np.where(reached, SOLVER_TIGHTEST, 1.0))
             before = reached.copy()
-            reached |= found != 0
+            reached |= levels != 0
             if len(self.levels) and (reached == before).all():
                 break
-            self.levels = np.vstack([self.levels, found])
+            self.levels = np.vstack([self.levels, levels])
 
     def ask(self, weights: np.ndarray) -> np.ndarray:
         """Return each person's level in an outcome that is best for these weights, as the oracle says."""
-        said = self.oracle(pd.Series(weights, index=self.people.labels, name="weight"))
-        what = "the oracle's outcome"
-        if isinstance(said, np.ndarray) or carries_labels(said):
-            levels = floats(aligned(said, (self.people,), what, ModelError))
+        outcome = self.oracle(pd.Series(weights, index=self.people.labels, name="weight"))
+        name = "the oracle's outcome"
+        if isinstance(outcome, np.ndarray) or carries_labels(outcome):
+            levels = floats(aligned(outcome, (self.people,), name, ModelError))
             if levels.shape != (len(self.people),) or not np.isfinite(levels).all():
                 raise ModelError(
-                    f"{what} is expected to be one finite number for each of {len(self.people)} "
+                    f"{name} is expected to be one finite number for each of {len(self.people)} "
                     "people"
                 )
             return levels
-        members = list(said)
+        members = list(outcome)
         for member in members:
             if member not in self.people:
-                raise UnknownNameError(f"{what} has {member!r}; {nearest(member, self.people)}")
+                raise UnknownNameError(f"{name} has {member!r}; {nearest(member, self.people)}")
         return np.asarray(self.people.labels.isin(members), dtype=float)
 
     def program(self, weights: Any) -> Program:
@@ -85,22 +85,22 @@ class Outcomes:
 
     def extended(self, program: Program) -> Program:
         """Return a program of lotteries over all outcomes found so far; ``program`` knows some of them."""
-        *others, known = program.columns
-        new = self.levels[len(known) :]
-        more = len(new)
+        *others, block = program.columns
+        new = self.levels[len(block) :]
+        n_new = len(new)
         k = self._numbers()
-        fresh = sp.lil_array((program.n_rows, more))
+        fresh = sp.lil_array((program.n_rows, n_new))
         fresh[program.row_block("expected").slice] = new.T
         fresh[program.row_block("lottery").start] = 1.0
         return program.replace(
-            c=np.append(program.c, np.zeros(more)),
+            c=np.append(program.c, np.zeros(n_new)),
             A=sp.csc_array(sp.hstack([program.A, fresh])),
-            col_lower=np.append(program.col_lower, np.zeros(more)),
-            col_upper=np.append(program.col_upper, np.full(more, np.inf)),
-            integrality=np.append(program.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
+            col_lower=np.append(program.col_lower, np.zeros(n_new)),
+            col_upper=np.append(program.col_upper, np.full(n_new, np.inf)),
+            integrality=np.append(program.integrality, np.full(n_new, CONTINUOUS, dtype=np.uint8)),
             columns=(
                 *others,
-                replace(known, axes=((k.symbol, k.labels),), stop=known.start + len(k)),
+                replace(block, axes=((k.symbol, k.labels),), stop=block.start + len(k)),
             ),
         )
 

@@ -91,7 +91,7 @@ class TreeRounds(Rounds):
             self.segment = self.segment.after(t, stopping)
             # A cut that is used up decides nothing more: leaves that rose in it are blocked, but
             # for rounding.
-            self.cuts = self.cuts.with_room(self.segment.tasks, kept=self.n_pool_rows)
+            self.cuts = self.cuts.with_room(self.segment.tasks, n_first=self.n_pool_rows)
 
     def _end_segment(self, segment: RateSegment, t: float, stopping: np.ndarray) -> None:
         """Add a segment's end and the leaves that stop there to the history."""
@@ -255,17 +255,17 @@ class TreeRounds(Rounds):
     def _cut(self, solution: Solution, tasks: np.ndarray) -> None:
         """Add the row of a program's prices: all tasks together are worth no more than where it ended."""
         assert solution.row_duals is not None
-        worth = np.zeros(len(tasks))
-        worth[self.users] = abs(solution.row_duals[self.rows]) * self.unit
-        self.cuts = self.cuts.and_row(worth, float(worth @ tasks))
+        prices = np.zeros(len(tasks))
+        prices[self.users] = abs(solution.row_duals[self.rows]) * self.unit
+        self.cuts = self.cuts.and_row(prices, float(prices @ tasks))
 
     def _per_level(self, solution: Solution) -> Solution:
         """Return the solution with duals by unit of the segment's t."""
         if solution.row_duals is None:
             return solution
         rate = np.where(self.segment.active, self.segment.rate, 0.0)[self.users]
-        worth = float(abs(solution.row_duals[self.rows]) @ (self.unit * rate))
-        return replace(solution, row_duals=solution.row_duals / worth) if worth > 0 else solution
+        growth = float(abs(solution.row_duals[self.rows]) @ (self.unit * rate))
+        return replace(solution, row_duals=solution.row_duals / growth) if growth > 0 else solution
 
     def _load(self, tasks: np.ndarray, rate: np.ndarray, end: float) -> None:
         """Put rows Σ x ≥ tasks + rate·t into the program, with t at most ``end``."""
