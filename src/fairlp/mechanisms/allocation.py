@@ -47,11 +47,13 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 
 def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | None:
     """Return the server, the resource and how many times its capacity is used, where it is too much; None elsewhere."""
-    used = _used(instance, tasks)
-    i, r = (int(at) for at in np.unravel_index(int(used.argmax()), used.shape))
-    if not used[i, r] > 1 + VERIFIED:
+    utilization = _used(instance, tasks)
+    i, r = (
+        int(position) for position in np.unravel_index(int(utilization.argmax()), utilization.shape)
+    )
+    if not utilization[i, r] > 1 + VERIFIED:
         return None
-    return instance.servers[i], instance.resources[r], float(used[i, r])
+    return instance.servers[i], instance.resources[r], float(utilization[i, r])
 
 
 def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
@@ -75,11 +77,11 @@ def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) 
     i = instance.servers
     model = Model("is it in the region?", indices=(n, i))
     y = model.variable("y", n, i)
-    part = model.variable("part", upper=1.0)
-    has = model.parameter("has", (n, i), np.maximum(tasks, 0.0))
+    scale = model.variable("part", upper=1.0)
+    given_tasks = model.parameter("has", (n, i), np.maximum(tasks, 0.0))
     region(model, instance, y)
-    model.constraint("these_tasks", y - has * part == 0)
-    model.maximize(part)
+    model.constraint("these_tasks", y - given_tasks * scale == 0)
+    model.maximize(scale)
     return 1.0 - float(model.solve().require_optimal().objective or 0.0)
 
 
@@ -415,29 +417,31 @@ class Allocation:
         amounts = tasks[:, None] * instance.demands
         if level is None:
             below = queues.below
-            there = np.arange(len(queues))
+            positions = np.arange(len(queues))
         else:
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
                 raise InstanceError(
                     f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and "
                     "so on"
                 )
-            at = queues.at_depth(level)
-            there = np.unique(at)
-            below = (there[:, None] == at[None, :]).astype(float)
-        has = np.asarray(below @ amounts)
+            queue_of = queues.at_depth(level)
+            positions = np.unique(queue_of)
+            below = (positions[:, None] == queue_of[None, :]).astype(float)
+        amounts_below = np.asarray(below @ amounts)
         table = pd.DataFrame(
             {
                 "users": np.asarray(below.sum(axis=1)).astype(int),
                 "tasks": np.asarray(below @ tasks),
-                "share": (has / instance.pool).max(axis=1),
+                "share": (amounts_below / instance.pool).max(axis=1),
             },
-            index=pd.Index(queues.paths.labels[there], name="queue"),
+            index=pd.Index(queues.paths.labels[positions], name="queue"),
         )
-        used = pd.DataFrame(
-            has, index=table.index, columns=[str(resource) for resource in instance.resources]
+        amount_table = pd.DataFrame(
+            amounts_below,
+            index=table.index,
+            columns=[str(resource) for resource in instance.resources],
         )
-        return pd.concat([table, used], axis=1)
+        return pd.concat([table, amount_table], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes.
@@ -457,7 +461,7 @@ class Allocation:
         from scipy.sparse import coo_array
 
         pairs = coo_array(self.tasks_array)
-        inst = self.instance
+        instance = self.instance
         return {
             "mechanism": self.mechanism,
             "method": self.method,
@@ -471,7 +475,7 @@ class Allocation:
                     )
                 )
                 for user, *row in zip(
-                    inst.users,
+                    instance.users,
                     self.totals,
                     self.shares,
                     self._levels_of_users,
@@ -480,9 +484,9 @@ class Allocation:
                 )
             ],
             "tasks": [
-                {"user": inst.users[n], "server": inst.servers[i], "tasks": tasks}
+                {"user": instance.users[n], "server": instance.servers[i], "tasks": tasks}
                 for n, i, tasks in zip(
-                    *(part.tolist() for part in (*pairs.coords, pairs.data)), strict=True
+                    *(array.tolist() for array in (*pairs.coords, pairs.data)), strict=True
                 )
                 if tasks
             ],
@@ -490,8 +494,8 @@ class Allocation:
             if self.prices_array is None
             else [
                 {
-                    "server": inst.servers[i],
-                    "resource": inst.resources[r],
+                    "server": instance.servers[i],
+                    "resource": instance.resources[r],
                     "price": float(self.prices_array[i, r]),
                 }
                 for i, r in np.argwhere(self.prices_array).tolist()
@@ -602,10 +606,10 @@ class Allocation:
                 f"this is no JSON of an Allocation ({error}); expected what to_json() wrote"
             ) from None
         users, pairs, prices = (
-            pd.DataFrame(data[part] or [], columns=columns) for part, columns in _COLUMNS.items()
+            pd.DataFrame(data[key] or [], columns=columns) for key, columns in _COLUMNS.items()
         )
         numbers = users.iloc[:, 1:].to_numpy(dtype=float)
-        name, parameters, *rest = (data[part] for part in _SAID)
+        name, parameters, *rest = (data[key] for key in _SAID)
         for option, value in parameters.items():
             if isinstance(value, dict):
                 raise FileFormatError(
@@ -618,26 +622,26 @@ class Allocation:
         mechanism = find_defined(name, instance)
         gamma = mechanism.gamma(instance)
         tasks = _table(pairs, (instance.users, instance.servers))
-        at = _places(users["user"], instance.users)
-        missing = np.setdiff1d(np.arange(len(instance.users)), at)
+        places = _places(users["user"], instance.users)
+        missing = np.setdiff1d(np.arange(len(instance.users)), places)
         if missing.size:
             raise InstanceError(
                 f"the allocation is without user {instance.users[int(missing[0])]!r} of the "
                 "instance"
             )
-        said = np.empty_like(numbers)
-        said[at] = numbers
+        stated_numbers = np.empty_like(numbers)
+        stated_numbers[places] = numbers
         totals = tasks.sum(axis=1)
-        for what, ours, theirs in (
-            ("tasks", totals, said[:, 0]),
-            ("a share", quotients(totals, gamma), said[:, 1]),
+        for noun, computed, stated in (
+            ("tasks", totals, stated_numbers[:, 0]),
+            ("a share", quotients(totals, gamma), stated_numbers[:, 1]),
         ):
-            off = ~np.isclose(ours, theirs, rtol=AGREEMENT, atol=0, equal_nan=True)
-            if off.any():
-                n = int(off.argmax())
+            differs = ~np.isclose(computed, stated, rtol=AGREEMENT, atol=0, equal_nan=True)
+            if differs.any():
+                n = int(differs.argmax())
                 raise InstanceError(
-                    f"user {instance.users[n]!r} has {what} of {theirs[n]:.9g} in the file, and "
-                    f"{ours[n]:.9g} by its "
+                    f"user {instance.users[n]!r} has {noun} of {stated[n]:.9g} in the file, and "
+                    f"{computed[n]:.9g} by its "
                     "pairs and this instance; was it another instance that was shared?"
                 )
         return Allocation(
@@ -646,7 +650,7 @@ class Allocation:
             rest[0],
             tasks,
             gamma,
-            said[:, 2],
+            stated_numbers[:, 2],
             rest[1] or "",
             None
             if data["prices"] is None
@@ -683,23 +687,23 @@ class Allocation:
 
 def _places(labels: pd.Series[Any], index: Index) -> np.ndarray:
     """Return the positions of labels as JSON has them."""
-    known = {json.dumps(label): at for at, label in enumerate(index)}
-    found = [known.get(json.dumps(label), -1) for label in labels]
-    if -1 in found:
-        label = labels.iloc[found.index(-1)]
+    position_of = {json.dumps(label): position for position, label in enumerate(index)}
+    positions = [position_of.get(json.dumps(label), -1) for label in labels]
+    if -1 in positions:
+        label = labels.iloc[positions.index(-1)]
         raise InstanceError(
             f"the allocation has {index.name} {label!r}, which the instance has not; "
             f"{nearest(label, index)}"
         )
-    return np.array(found, dtype=int)
+    return np.array(positions, dtype=int)
 
 
 def _table(rows: pd.DataFrame, axes: tuple[Index, Index]) -> np.ndarray:
     """Return the numbers of two labels each as an array, 0 where there is none."""
-    found = np.zeros([len(index) for index in axes])
-    at = tuple(_places(rows.iloc[:, k], index) for k, index in enumerate(axes))
-    np.add.at(found, at, rows.iloc[:, 2].to_numpy(dtype=float))
-    return found
+    table = np.zeros([len(index) for index in axes])
+    positions = tuple(_places(rows.iloc[:, k], index) for k, index in enumerate(axes))
+    np.add.at(table, positions, rows.iloc[:, 2].to_numpy(dtype=float))
+    return table
 
 
 def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
@@ -742,14 +746,14 @@ def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _numbers(given: Any) -> np.ndarray:
-    if isinstance(given, str):
+def _numbers(values: Any) -> np.ndarray:
+    if isinstance(values, str):
         raise InstanceError(
-            f"the allocation is the name {given!r}; expected tasks, such as of "
-            f"fairlp.allocate(instance, {given!r})"
+            f"the allocation is the name {values!r}; expected tasks, such as of "
+            f"fairlp.allocate(instance, {values!r})"
         )
     try:
-        return floats(given)
+        return floats(values)
     except (TypeError, ValueError, OverflowError) as error:
         raise InstanceError(
             f"the allocation is not all numbers ({error}); expected tasks, users × servers"

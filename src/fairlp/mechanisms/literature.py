@@ -183,5 +183,5 @@ REFERENCES = (
 
 def cited(source: str) -> tuple[Reference, ...]:
     """Return the papers that the source of a mechanism names, in the order in which it does."""
-    there = [one for one in REFERENCES if one.cited_as in source]
-    return tuple(sorted(there, key=lambda one: source.index(one.cited_as)))
+    references = [reference for reference in REFERENCES if reference.cited_as in source]
+    return tuple(sorted(references, key=lambda reference: source.index(reference.cited_as)))

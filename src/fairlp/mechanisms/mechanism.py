@@ -188,7 +188,7 @@ class Method:
         When it is exact, and what it costs, in words.
     solves : bool
         Whether it puts a model before a solver, whose options it then takes.
-    takes : tuple of str
+    solver_options : tuple of str
         Options of a solver that it takes where the solver is its own.
     by_name : bool
         Whether ``auto`` never takes it.
@@ -202,7 +202,7 @@ class Method:
     needs: str = ""
     cost: str = ""
     solves: bool = False
-    takes: tuple[str, ...] = ()
+    solver_options: tuple[str, ...] = ()
     by_name: bool = False
 
     def is_exact_for(self, instance: Instance) -> bool:
@@ -296,7 +296,7 @@ class Mechanism:
     @property
     def bibtex(self) -> str:
         """BibTeX entries of the papers that its source names."""
-        return "\n\n".join(one.bibtex for one in self.references)
+        return "\n\n".join(reference.bibtex for reference in self.references)
 
     @property
     def method_names(self) -> tuple[str, ...]:
@@ -314,8 +314,8 @@ class Mechanism:
 
     def method_called(self, name: str) -> Method:
         """Return the method of that name, in any case."""
-        wanted = named(name, self.method_names, "method", f"mechanism {self.name!r}")
-        return next(method for method in self.methods if method.name == wanted)
+        full_name = named(name, self.method_names, "method", f"mechanism {self.name!r}")
+        return next(method for method in self.methods if method.name == full_name)
 
     def fastest(
         self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False
@@ -335,22 +335,27 @@ class Mechanism:
                 f"options; methods: {', '.join(self.method_names)}; options: "
                 f"{', '.join(self.options) or 'none'}"
             )
-        able = [method for method in exact if not method.by_name and not method.lacks(parameters)]
-        if not able:
+        candidates = [
+            method for method in exact if not method.by_name and not method.lacks(parameters)
+        ]
+        if not candidates:
             self.refuse(exact[0], parameters)
         return next(
-            (method for method in able if method.pays is None or method.pays(instance)), able[0]
+            (method for method in candidates if method.pays is None or method.pays(instance)),
+            candidates[0],
         )
 
     def refuse(self, method: Method, parameters: Mapping[str, Any]) -> None:
         """Raise when these are options of the mechanism that the method lacks; name a method that has them."""
         lacking = method.lacks(parameters)
         if lacking:
-            able = [other.name for other in self.methods if not other.lacks({lacking[0]: True})]
+            alternatives = [
+                other.name for other in self.methods if not other.lacks({lacking[0]: True})
+            ]
             where = (
-                f"method={able[0]!r}"
-                if len(able) == 1
-                else f"methods {' and '.join(map(repr, able))}"
+                f"method={alternatives[0]!r}"
+                if len(alternatives) == 1
+                else f"methods {' and '.join(map(repr, alternatives))}"
             )
             raise UnknownNameError(
                 f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}"
@@ -432,9 +437,9 @@ class MethodCall:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Clock a phase; what no phase clocks is ``solve``."""
-        begin = perf_counter()
+        start = perf_counter()
         yield
-        self.times[name] = self.times.get(name, 0.0) + perf_counter() - begin
+        self.times[name] = self.times.get(name, 0.0) + perf_counter() - start
 
 
 class Outcome(Protocol):
@@ -553,12 +558,12 @@ def _unused_tree(call: MethodCall) -> str:
     queues = call.instance.tree
     if queues.is_flat or call.mechanism.along_tree:
         return ""
-    what = (
+    reason = (
         "their guarantees and caps count, their weights do not"
         if queues.has_limits
         else "it does not know of queues"
     )
-    return f"shared without the tree of queues: {what} ('h-drf' shares along it)"
+    return f"shared without the tree of queues: {reason} ('h-drf' shares along it)"
 
 
 def run(
@@ -586,41 +591,46 @@ def run(
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
     if method == "auto":
-        chosen = mechanism.fastest(
+        method_row = mechanism.fastest(
             instance, parameters, solving=bool(of_solver) or not is_default(name_of_solver)
         )
     else:
-        chosen = mechanism.method_called(method)
-        mechanism.refuse(chosen, parameters)
-        if not chosen.is_exact_for(instance):
+        method_row = mechanism.method_called(method)
+        mechanism.refuse(method_row, parameters)
+        if not method_row.is_exact_for(instance):
             raise NotDefinedError(
-                f"method {chosen.name!r} of {mechanism.name!r} is not exact for this instance "
-                f"({chosen.needs}); "
+                f"method {method_row.name!r} of {mechanism.name!r} is not exact for this instance "
+                f"({method_row.needs}); "
                 "use method='auto' or 'lp'"
             )
-    known = {*chosen.takes, *((one.name for one in fields(Options)) if chosen.solves else ())}
-    refused = [name for name in of_solver if name not in known]
+    option_names = {
+        *method_row.solver_options,
+        *((option.name for option in fields(Options)) if method_row.solves else ()),
+    }
+    refused = [name for name in of_solver if name not in option_names]
     if refused:
-        near = nearest(refused[0], ["merge", *mechanism.options, *sorted(known)])
+        suggestion = nearest(refused[0], ["merge", *mechanism.options, *sorted(option_names)])
         remedy = "a solver's own options go into extra={'name': value}"
         raise UnknownNameError(
-            f"method {chosen.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
-            f"{near} ({remedy if chosen.solves else 'solver options go with a method that uses a solver'})"
+            f"method {method_row.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
+            f"{suggestion} ({remedy if method_row.solves else 'solver options go with a method that uses a solver'})"
         )
     return finish(
-        MethodCall(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters)
+        MethodCall(
+            instance, mechanism, method_row, name_of_solver, bool(merge), of_solver, parameters
+        )
     )
 
 
 def finish(call: MethodCall) -> Any:
     """Run the method, clock it, and make the answer: the only place where one is made."""
-    begin = perf_counter()
+    start = perf_counter()
     try:
         # what is beyond floats shows in the answer, which is checked; NumPy's words about it would
         # help nobody
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             outcome = call.method.run(call)
-            seconds = perf_counter() - begin
+            seconds = perf_counter() - start
             times = {**call.times, **outcome.times}
             times.setdefault("solve", seconds - sum(times.values()))
             answer = outcome.answer(call, times)

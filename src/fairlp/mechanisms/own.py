@@ -65,27 +65,27 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
         x = answer.x
     else:
         solution = model.solve().require_optimal()
-        found = solution.certify(exact=exact)
-        verdict = Proof(found.holds, str(found), exact=found.exact)
+        certificate = solution.certify(exact=exact)
+        verdict = Proof(certificate.holds, str(certificate), exact=certificate.exact)
         assert solution.x is not None
         x = solution.x
     if not verdict.holds:
         return verdict
-    ours = allocation.totals.to_numpy()
-    expected = tasks_at(model, x, instance).sum(axis=1)
-    difference = differences(ours, expected)
-    worst = int(difference.argmax())
-    if difference[worst] > AGREEMENT:
+    totals = allocation.totals.to_numpy()
+    optimal_totals = tasks_at(model, x, instance).sum(axis=1)
+    errors = differences(totals, optimal_totals)
+    user = int(errors.argmax())
+    if errors[user] > AGREEMENT:
         wrong = (
-            f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum "
-            f"{expected[worst]:.12g}"
+            f"user {instance.users[user]!r} has {totals[user]:.12g} tasks, and an optimum "
+            f"{optimal_totals[user]:.12g}"
         )
-        more = "" if model.levels is not None else "; other totals may be as good"
+        remark = "" if model.levels is not None else "; other totals may be as good"
         return Proof(
-            False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels
+            False, f"{wrong} ({verdict.message}){remark}", float(errors[user]), verdict.levels
         )
     message = f"optimal, proved: {verdict.message}"
-    return Proof(True, message, float(difference[worst]), verdict.levels, exact=verdict.exact)
+    return Proof(True, message, float(errors[user]), verdict.levels, exact=verdict.exact)
 
 
 def compare_methods(check: Check) -> Compared:
@@ -160,9 +160,11 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
     indices = model.definitions[TASKS].indices
     sizes = [len(index) for index in indices]
     users, servers = instance.shape
-    found = [list(index.labels) for index in indices]
-    wanted = [list(instance.users), list(instance.servers)]
-    if found not in (wanted, wanted[::-1]) and not (found == wanted[:1] and servers == 1):
+    labels = [list(index.labels) for index in indices]
+    expected_labels = [list(instance.users), list(instance.servers)]
+    if labels not in (expected_labels, expected_labels[::-1]) and not (
+        labels == expected_labels[:1] and servers == 1
+    ):
         raise ModelError(
             f"the formulation of {name!r} defines 'tasks' over "
             f"({', '.join(i.symbol for i in indices)}), of sizes "
@@ -251,7 +253,7 @@ class OwnMechanism(Mechanism):
         reference = self.reference
         if reference is not None:
             return _imported, tuple(reference.split(":"))
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
         return _declared, (state,)
 
     @property
@@ -268,9 +270,9 @@ class OwnMechanism(Mechanism):
     def faster(self) -> dict[str, Callable[[Instance], Any]]:
         """The functions of the methods that were added, by name."""
         return {
-            one.name: one.run.function
-            for one in self.methods[:-1]
-            if isinstance(one.run, _Procedure)
+            method.name: method.run.function
+            for method in self.methods[:-1]
+            if isinstance(method.run, _Procedure)
         }
 
     def __repr__(self) -> str:
@@ -300,9 +302,9 @@ class OwnMechanism(Mechanism):
             raise UnknownNameError(f"a method of {self.name!r} cannot be called {name!r}")
 
         def add(function: Callable[[Instance], Any]) -> Callable[[Instance], Any]:
-            own = Method(name, _Procedure(function), applies=applies, needs=needs, cost=cost)
+            new_method = Method(name, _Procedure(function), applies=applies, needs=needs, cost=cost)
             others = tuple(method for method in self.methods if method.name != name)
-            _set(self, methods=(own, *others))
+            _set(self, methods=(new_method, *others))
             return function
 
         return add
@@ -329,29 +331,33 @@ class _Procedure:
     def __call__(self, call: MethodCall) -> Tasks:
         name = call.mechanism.name
         remembers = call.mechanism.remembers
-        found = _returned(self.function, call.instance, name, *([call.state] if remembers else []))
-        found, state = _and_state(found, call.instance, name) if remembers else (found, None)
-        tasks = tasks_of(found, call.instance, name)
+        returned = _returned(
+            self.function, call.instance, name, *([call.state] if remembers else [])
+        )
+        returned, state = (
+            _and_state(returned, call.instance, name) if remembers else (returned, None)
+        )
+        tasks = tasks_of(returned, call.instance, name)
         over = _over(call.instance, tasks)
-        told = () if over is None else (f"{name!r} gave out more than there is: {over}",)
-        return Tasks(tasks, notes=told, state=state)
+        notes = () if over is None else (f"{name!r} gave out more than there is: {over}",)
+        return Tasks(tasks, notes=notes, state=state)
 
 
-def _and_state(found: Any, instance: Instance, name: str) -> tuple[Any, pd.Series[float]]:
+def _and_state(returned: Any, instance: Instance, name: str) -> tuple[Any, pd.Series[float]]:
     """Return the tasks and the state that a mechanism that remembers returned."""
-    if not isinstance(found, tuple) or len(found) != 2:
+    if not isinstance(returned, tuple) or len(returned) != 2:
         raise InstanceError(
-            f"{name!r} takes a state and returned {type(found).__name__}; expected (tasks, state)"
+            f"{name!r} takes a state and returned {type(returned).__name__}; expected (tasks, state)"
         )
     state = floats(
-        aligned(found[1], (instance.users,), f"the state that {name!r} returned", InstanceError)
+        aligned(returned[1], (instance.users,), f"the state that {name!r} returned", InstanceError)
     )
     if state.shape != (len(instance.users),) or not np.isfinite(state).all():
         raise InstanceError(
             f"{name!r} returned a state of shape {state.shape}; expected a finite number for each "
             "user"
         )
-    return found[0], pd.Series(state, instance.users.labels.rename("user"), name="state")
+    return returned[0], pd.Series(state, instance.users.labels.rename("user"), name="state")
 
 
 def mechanism(
@@ -439,10 +445,10 @@ def mechanism(
             f"{_called(name)} has no name as a mechanism; write @fairlp.mechanism('its-name')"
         )
     conditions = [domain] if callable(domain) or isinstance(domain, Domain) else list(domain)
-    for one in conditions:
-        if not callable(one) and not isinstance(one, Domain):
+    for condition in conditions:
+        if not callable(condition) and not isinstance(condition, Domain):
             raise UnknownNameError(
-                f"domain of {name!r} has {one!r}; expected functions: why an instance is not so, "
+                f"domain of {name!r} has {condition!r}; expected functions: why an instance is not so, "
                 "or None"
             )
 
@@ -463,8 +469,10 @@ def mechanism(
             (Method(UNKNOWN, _either, solves=True),),
             tuple([promises] if isinstance(promises, str) else promises),
             tuple(
-                one if isinstance(one, Domain) else Domain(_called(one).strip("_"), one)
-                for one in conditions
+                condition
+                if isinstance(condition, Domain)
+                else Domain(_called(condition).strip("_"), condition)
+                for condition in conditions
             ),
             options=("state",) if remembers else (),
             whole_tasks=whole_tasks,
@@ -502,35 +510,35 @@ def _returned(function: Callable[..., Any], instance: Instance, name: str, *stat
         raise
 
 
-def tasks_of(found: Any, instance: Instance, name: str) -> np.ndarray:
+def tasks_of(returned: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
-    whole = instance.shape
+    shape = instance.shape
     ordered = aligned(
-        found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError
+        returned, (instance.users, instance.servers), f"what {name!r} returned", InstanceError
     )
     try:
-        given = np.asarray(ordered, dtype=float)
+        tasks = np.asarray(ordered, dtype=float)
     except (TypeError, ValueError):
         raise InstanceError(
-            f"{name!r} returned {type(found).__name__}; expected a Model, or tasks: "
-            f"{whole[0]} users × {whole[1]} servers"
+            f"{name!r} returned {type(returned).__name__}; expected a Model, or tasks: "
+            f"{shape[0]} users × {shape[1]} servers"
         ) from None
-    if given.shape == whole[:1] and whole[1] == 1:
-        given = given[:, None]
-    if given.shape != whole:
+    if tasks.shape == shape[:1] and shape[1] == 1:
+        tasks = tasks[:, None]
+    if tasks.shape != shape:
         raise InstanceError(
-            f"{name!r} returned tasks of shape {given.shape}; expected {whole}: {whole[0]} users × "
-            f"{whole[1]} servers"
+            f"{name!r} returned tasks of shape {tasks.shape}; expected {shape}: {shape[0]} users × "
+            f"{shape[1]} servers"
         )
-    wrong = ~(np.isfinite(given) & (given >= 0))
-    if wrong.any():
-        n, i = np.argwhere(wrong)[0]
+    refused = ~(np.isfinite(tasks) & (tasks >= 0))
+    if refused.any():
+        n, i = np.argwhere(refused)[0]
         raise InstanceError(
-            f"{name!r} gave user {instance.users[n]!r} {given[n, i]:g} tasks on server "
+            f"{name!r} gave user {instance.users[n]!r} {tasks[n, i]:g} tasks on server "
             f"{instance.servers[i]!r}; "
             "expected numbers >= 0"
         )
-    return given
+    return tasks
 
 
 def _over(instance: Instance, tasks: np.ndarray) -> str | None:
@@ -542,12 +550,12 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
     return f"server {server!r} uses {times:.6g} times its {resource!r}"
 
 
-def _is_model(found: Any, name: str) -> bool:
-    if found is None:
+def _is_model(returned: Any, name: str) -> bool:
+    if returned is None:
         raise ModelError(
             f"mechanism {name!r} returned nothing; expected a Model, or tasks (users × servers)"
         )
-    return isinstance(found, Model)
+    return isinstance(returned, Model)
 
 
 def _settle(row: OwnMechanism, is_model: bool) -> None:
@@ -571,13 +579,13 @@ class _Formulation:
     function: Callable[[Instance], Any]
 
     def __call__(self, instance: Instance) -> Model:
-        found = _returned(self.function, instance, self.name)
-        if not _is_model(found, self.name):
+        returned = _returned(self.function, instance, self.name)
+        if not _is_model(returned, self.name):
             raise ModelError(
-                f"mechanism {self.name!r} is a formulation and returned {type(found).__name__}, no "
+                f"mechanism {self.name!r} is a formulation and returned {type(returned).__name__}, no "
                 "Model"
             )
-        model: Model = found
+        model: Model = returned
         return model
 
 
@@ -587,8 +595,8 @@ def _either(call: MethodCall) -> Tasks:
 
 def _imported(module: str, function: str) -> OwnMechanism:
     """Return a mechanism by reference, in another process."""
-    found: OwnMechanism = getattr(importlib.import_module(module), function)
-    return found
+    imported: OwnMechanism = getattr(importlib.import_module(module), function)
+    return imported
 
 
 def _declared(state: dict[str, Any]) -> OwnMechanism:
@@ -625,16 +633,20 @@ def load(reference: str) -> OwnMechanism:
     UnknownNameError
         When the file, module or function is not there, or the function is no mechanism.
     """
-    home, function, module = module_of(reference, "mechanism")
-    there = {name: value for name, value in vars(module).items() if isinstance(value, OwnMechanism)}
-    if function in there:
-        return there[function]
+    path, function, module = module_of(reference, "mechanism")
+    mechanisms = {
+        name: value for name, value in vars(module).items() if isinstance(value, OwnMechanism)
+    }
+    if function in mechanisms:
+        return mechanisms[function]
     if hasattr(module, function):
         raise UnknownNameError(
             f"{reference!r} is no mechanism; decorate the function with "
             "@fairlp.mechanism('its-name')"
         )
-    raise UnknownNameError(f"{home!r} has no mechanism {function!r}; {_there(function, there)}")
+    raise UnknownNameError(
+        f"{path!r} has no mechanism {function!r}; {_there(function, mechanisms)}"
+    )
 
 
 def load_solver(reference: str) -> str:
@@ -647,22 +659,22 @@ def load_solver(reference: str) -> str:
     UnsupportedError
         When it is no back end; what it lacks is named.
     """
-    home, wanted, module = module_of(reference, "solver")
-    if not hasattr(module, wanted):
-        there = [
+    path, attribute, module = module_of(reference, "solver")
+    if not hasattr(module, attribute):
+        names = [
             name
             for name, value in vars(module).items()
             if isinstance(value, type) and hasattr(value, "solve")
         ]
-        raise UnknownNameError(f"{home!r} has no solver {wanted!r}; {_there(wanted, there)}")
-    found = getattr(module, wanted)
-    if inspect.isroutine(found) or inspect.ismodule(found):
+        raise UnknownNameError(f"{path!r} has no solver {attribute!r}; {_there(attribute, names)}")
+    solver = getattr(module, attribute)
+    if inspect.isroutine(solver) or inspect.ismodule(solver):
         raise UnsupportedError(
             f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of "
             "one"
         )
-    name = str(spelt(found))
-    register_solver(name, found)
+    name = str(spelt(solver))
+    register_solver(name, solver)
     return name
 
 
@@ -674,46 +686,52 @@ def load_function(reference: str, kind: str) -> Any:
     UnknownNameError
         When the file, module or function is not there.
     """
-    home, wanted, module = module_of(reference, kind)
+    path, dotted_name, module = module_of(reference, kind)
     found: Any = module
-    for part in wanted.split("."):
-        found = getattr(found, part, None)
+    for attribute in dotted_name.split("."):
+        found = getattr(found, attribute, None)
     if not callable(found):
-        there = [name for name, value in vars(module).items() if inspect.isfunction(value)]
-        raise UnknownNameError(f"{home!r} has no function {wanted!r}; {_there(wanted, there)}")
+        names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
+        raise UnknownNameError(
+            f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
+        )
     return found
 
 
-def _there(name: str, there: Collection[str]) -> str:
-    return nearest(name, there) if there else "it has none"
+def _there(name: str, names: Collection[str]) -> str:
+    return nearest(name, names) if names else "it has none"
 
 
 def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:
     """Return ``module`` and ``name`` of ``module:name`` (or ``file.py:name``), and the module, imported."""
-    home, _, name = reference.rpartition(":")
-    what = f"{kind} {reference!r}"
-    module = _file(Path(home).expanduser(), what) if home.endswith(".py") else _module(home, what)
-    return home, name, module
+    path, _, name = reference.rpartition(":")
+    reference_text = f"{kind} {reference!r}"
+    module = (
+        _file(Path(path).expanduser(), reference_text)
+        if path.endswith(".py")
+        else _module(path, reference_text)
+    )
+    return path, name, module
 
 
-def _module(name: str, what: str) -> ModuleType:
+def _module(name: str, reference_text: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (ImportError, ValueError) as error:
-        raise UnknownNameError(f"{what}: cannot import {name!r} ({error})") from None
+        raise UnknownNameError(f"{reference_text}: cannot import {name!r} ({error})") from None
 
 
-def _file(path: Path, what: str) -> ModuleType:
+def _file(path: Path, reference_text: str) -> ModuleType:
     """Import a file under its own name; what stands beside it can be imported by it, as if it were run."""
     if not path.is_file():
-        raise UnknownNameError(f"{what}: there is no file {str(path)!r}")
-    known = sys.modules.get(path.stem)
-    if known is not None and getattr(known, "__file__", None) == str(path.resolve()):
-        return known
+        raise UnknownNameError(f"{reference_text}: there is no file {str(path)!r}")
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(path.resolve()):
+        return loaded
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    if known is None:  # a module of that name stays what it is
+    if loaded is None:  # a module of that name stays what it is
         sys.modules[path.stem] = module
     beside = str(path.resolve().parent)
     sys.path.insert(0, beside)
@@ -723,7 +741,7 @@ def _file(path: Path, what: str) -> ModuleType:
         if sys.modules.get(path.stem) is module:
             del sys.modules[path.stem]
         raise UnknownNameError(
-            f"{what}: {path.name} failed: {type(error).__name__}: {error}"
+            f"{reference_text}: {path.name} failed: {type(error).__name__}: {error}"
         ) from error
     finally:
         sys.path.remove(beside)

@@ -69,14 +69,14 @@ class _MechanismTable(Registry["Mechanism"]):
     """name → row; a family is imported when a row of it is asked for."""
 
     def __getitem__(self, name: str) -> Mechanism:
-        found = super().__getitem__(name)
-        if getattr(found, "name", None) != name:
+        row = super().__getitem__(name)
+        if getattr(row, "name", None) != name:
             raise UnknownNameError(
-                f"the package's entry point {name!r} leads to {found!r}, which is no mechanism of "
+                f"the package's entry point {name!r} leads to {row!r}, which is no mechanism of "
                 "that name; "
                 "decorate the function with @fairlp.mechanism"
             )
-        return found
+        return row
 
 
 TABLE = _MechanismTable(

@@ -108,10 +108,10 @@ def validate(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 
-def differences(ours: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def differences(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Return how far numbers are apart, each relative to the larger of the two."""
-    larger = np.maximum(abs(ours), abs(expected))
-    return relative(abs(ours - expected), larger)
+    larger = np.maximum(abs(values), abs(expected))
+    return relative(abs(values - expected), larger)
 
 
 def agreement(instance: Instance, found: Allocation, reference: Allocation) -> dict[str, Any]:

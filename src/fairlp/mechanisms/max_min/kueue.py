@@ -31,58 +31,62 @@ class Nominal(NamedTuple):
     floors : ndarray, shape (Q,)
         Dominant shares of the pool that users whose quota is that of a queue have together at
         least.
-    told : tuple of str
+    sentences : tuple of str
         One sentence for each queue of whose quota something that its demand allows has no server.
     gap : float or None
         Largest duality gap of the programs.
     """
 
     floors: np.ndarray
-    told: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     gap: float | None = 0.0
 
 
-def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
+def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     """Return what the nominal quotas of an instance come to: the leximin over queues, clipped to what has servers."""
     queues = instance.tree
     alone = formulas.nominal_alone(instance, lanes)
-    found = alone.solve(**how).require_optimal().require_point()
-    due = alone.evaluate("has", found)
-    wanted = alone.evaluate("used", found)
-    due[due <= NOISE * due.max(initial=0.0)] = 0.0
+    point = alone.solve(**solver_options).require_optimal().require_point()
+    entitled = alone.evaluate("has", point)
+    amounts = alone.evaluate("used", point)
+    entitled[entitled <= NOISE * entitled.max(initial=0.0)] = 0.0
     floors = np.zeros(len(queues))
-    if not due.any():
+    if not entitled.any():
         return Nominal(floors)
 
     def share(on: Instance, left_out: LeftOut | None = None) -> tuple[Model, LeximinSolution]:
         small, servers = merge_servers(on)
-        first = formulas.nominal_first(instance, replace(lanes, instance=small), due)
+        first = formulas.nominal_first(instance, replace(lanes, instance=small), entitled)
         missing = left_out and left_out.of_users(servers)
 
         def examine(solution: Solution) -> None:
-            has = first.evaluate("has", solution.require_point())  # at most what is due
-            if missing and (has < due * (1 - AGREEMENT)).any():
+            granted = first.evaluate("has", solution.require_point())  # at most what is due
+            if missing and (granted < entitled * (1 - AGREEMENT)).any():
                 missing.require_dear(solution)
 
-        return first, by_levels(levels_of(first), check_solution=examine, **how)
+        return first, by_levels(levels_of(first), check_solution=examine, **solver_options)
 
     first, answer = with_fewer_pairs(lanes.instance, share)
-    at = np.unique(nearest_listing(queues)[queues.of])
-    floors[at] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
+    owners = np.unique(nearest_listing(queues)[queues.of])
+    floors[owners] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
     return Nominal(
-        floors, tuple(_told(instance, at, wanted, first.evaluate("used", answer.x))), answer.gap
+        floors,
+        tuple(_told(instance, owners, amounts, first.evaluate("used", answer.x))),
+        answer.gap,
     )
 
 
-def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> list[str]:
+def _told(
+    instance: Instance, owners: np.ndarray, wanted: np.ndarray, granted: np.ndarray
+) -> list[str]:
     """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
     quotas = instance.quotas
     sentences = []
     wanted = np.where(quotas.listed[owners], wanted, 0.0)
-    lacks = np.where(wanted > 0, wanted - has, 0.0)
-    part = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
-    for o in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
-        m = int(part[o].argmax())
+    lacks = np.where(wanted > 0, wanted - granted, 0.0)
+    fraction = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
+    for o in np.flatnonzero(fraction.max(axis=1) > AUDIT).tolist():
+        m = int(fraction[o].argmax())
         resource = str(instance.resources[int(quotas.resource[m])])
         pool = instance.pool[quotas.resource[m]]
         amounts = of_whole(
@@ -106,22 +110,34 @@ def share_quotas(call: MethodCall) -> Tasks:
     instance = call.instance
     lanes = Lanes.of(call.instance)
     with call.phase("nominal"):
-        own = nominal(instance, lanes, solver=call.solver, **call.options)
+        nominal_quotas = nominal(instance, lanes, solver=call.solver, **call.options)
     result = climb(
         lanes.instance,
-        lambda small: formulas.kueue(instance, replace(lanes, instance=small), own.floors),
+        lambda small: formulas.kueue(
+            instance, replace(lanes, instance=small), nominal_quotas.floors
+        ),
         QuotaSegment.first(lanes, instance),
         solver=call.solver,
         merge=call.merge,
         options=call.options,
         without=(),  # what quotas come to is kept by users together, of whom one may not stand in for another's tasks
     )
-    found = outcome(lanes.instance, result)
-    tasks = np.zeros((len(instance.users), found.tasks.shape[1]))
-    np.add.at(tasks, lanes.user, found.tasks)
-    gap = None if found.gap is None or own.gap is None else max(found.gap, own.gap)
-    unproved = found.unproved or hidden_by_rounding(instance, tasks.sum(axis=1))
-    return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told), unproved=unproved)
+    tasks_outcome = outcome(lanes.instance, result)
+    tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))
+    np.add.at(tasks, lanes.user, tasks_outcome.tasks)
+    gap = (
+        None
+        if tasks_outcome.gap is None or nominal_quotas.gap is None
+        else max(tasks_outcome.gap, nominal_quotas.gap)
+    )
+    unproved = tasks_outcome.unproved or hidden_by_rounding(instance, tasks.sum(axis=1))
+    return replace(
+        tasks_outcome,
+        tasks=tasks,
+        gap=gap,
+        notes=(*tasks_outcome.notes, *nominal_quotas.sentences),
+        unproved=unproved,
+    )
 
 
 def hidden_by_rounding(instance: Instance, totals: np.ndarray) -> str:

@@ -149,26 +149,26 @@ def _of_rationals(
     tasks_per_level = call.mechanism.tasks_per_level(call.instance)
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     totals = np.minimum(levels * tasks_per_level, instance.task_limits)
-    there = tasks.sum(axis=1)
+    point_totals = tasks.sum(axis=1)
     tasks = (
         tasks
-        * np.divide(totals, there, out=np.zeros(len(tasks_per_level)), where=there > 0)[:, None]
+        * np.divide(
+            totals, point_totals, out=np.zeros(len(tasks_per_level)), where=point_totals > 0
+        )[:, None]
     )
     if outcome is not None:
-        own = np.divide(
+        outcome_levels = np.divide(
             outcome.tasks.sum(axis=1),
             tasks_per_level,
             out=np.zeros(len(tasks_per_level)),
             where=tasks_per_level > 0,
         )
-        off = float(differences(own, levels).max())
-        if off <= AGREEMENT:
+        error = float(differences(outcome_levels, levels).max())
+        if error <= AGREEMENT:
             return replace(outcome, tasks=tasks)
     history = [
         (float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])
     ]
-    what = "had no answer" if outcome is None else f"were off by {off:.1e} of a level"
-    note = (
-        f"rounding decides so much here that floats {what}; the levels are those of exact rationals"
-    )
+    failure = "had no answer" if outcome is None else f"were off by {error:.1e} of a level"
+    note = f"rounding decides so much here that floats {failure}; the levels are those of exact rationals"
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))

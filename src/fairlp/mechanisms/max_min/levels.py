@@ -39,7 +39,7 @@ class LevelTree:
     ----------
     level : ndarray, shape (Q,)
         s[v], now.
-    taken : ndarray, shape (Q, R)
+    usage : ndarray, shape (Q, R)
         Now, as the active users ask, and as the satisfied ones have where they count.
     """
 
@@ -78,14 +78,14 @@ class LevelTree:
     def restart(self, satisfied: np.ndarray) -> None:
         """Begin at t = 0, where satisfied users take so many tasks each, 0 for the others."""
         self.level = np.zeros(len(self.parents))
-        self.taken = self._sums(self.shares_of_a_task * satisfied[:, None])
+        self.usage = self._sums(self.shares_of_a_task * satisfied[:, None])
 
-    def advance(self, level_speed: np.ndarray, taken_speed: np.ndarray, t: float) -> None:
+    def advance(self, level_speed: np.ndarray, usage_speed: np.ndarray, t: float) -> None:
         """Move on by so much of t."""
         self.level = self.level + level_speed * t
-        self.taken = self.taken + taken_speed * t
+        self.usage = self.usage + usage_speed * t
 
-    def asked(self) -> np.ndarray:
+    def tasks_at_level(self) -> np.ndarray:
         """Return the tasks that each user asks for, if it is active. Shape (N,)."""
         return np.asarray(self.level[self.queue_of] * self.tasks_per_level)
 
@@ -98,10 +98,10 @@ class LevelTree:
         parent and all else below that stand still; so the parent's level grows by what catches up,
         or the parent catches up, too.
         """
-        largest = self.taken.max(axis=1)
-        binds = self.taken >= (largest * (1 - AGREEMENT))[:, None]
-        given = self.queue_weights * self.level[self.parents]
-        waits = given < largest * (1 - AGREEMENT)
+        largest = self.usage.max(axis=1)
+        binds = self.usage >= (largest * (1 - AGREEMENT))[:, None]
+        share_in_queue = self.queue_weights * self.level[self.parents]
+        waits = share_in_queue < largest * (1 - AGREEMENT)
 
         growth = self._sums_here(self.weighted_shares * active[:, None])
         alive = np.zeros(len(self.parents), dtype=bool)
@@ -134,19 +134,19 @@ class LevelTree:
             factor[nodes] = np.where(still, 0.0, factor[parents] * ratio[nodes])
         level_speed = np.where(stands, 0.0, factor)
         own_growth = self.weighted_shares * (active * level_speed[self.queue_of])[:, None]
-        taken_speed = self._sums(own_growth)
+        usage_speed = self._sums(own_growth)
 
-        speed_given = self.queue_weights * level_speed[self.parents]
-        wakes = waits & alive & (speed_given > 0)
+        speed_in_queue = self.queue_weights * level_speed[self.parents]
+        wakes = waits & alive & (speed_in_queue > 0)
         wakes[0] = False
-        faster = taken_speed - np.where(binds, taken_speed, 0.0).max(axis=1)[:, None]
+        faster = usage_speed - np.where(binds, usage_speed, 0.0).max(axis=1)[:, None]
         overtakes = ~binds & (faster > 0)
         overtakes[0] = False
         ends = [
-            (largest - given)[wakes] / speed_given[wakes],
-            (largest[:, None] - self.taken)[overtakes] / faster[overtakes],
+            (largest - share_in_queue)[wakes] / speed_in_queue[wakes],
+            (largest[:, None] - self.usage)[overtakes] / faster[overtakes],
         ]
-        return level_speed, taken_speed, float(np.concatenate(ends).min(initial=np.inf))
+        return level_speed, usage_speed, float(np.concatenate(ends).min(initial=np.inf))
 
     def _sums_here(self, values: np.ndarray) -> np.ndarray:
         """Return sums of rows of users by the queue that each stands in. Shape (Q, R)."""
@@ -163,7 +163,7 @@ class LevelTree:
 
 
 def filled(
-    tree: LevelTree, use: sparse.csr_array, room: np.ndarray, limits: np.ndarray, least: np.ndarray
+    tree: LevelTree, use: sparse.csr_array, room: np.ndarray, limits: np.ndarray, floors: np.ndarray
 ) -> np.ndarray:
     """Return the tasks of each user where all rise along a tree until rows ``use @ tasks ≤ room`` stop them.
 
@@ -172,25 +172,25 @@ def filled(
     tree : LevelTree
     use : sparse array, shape (M, N)
     room : ndarray, shape (M,)
-    limits, least : ndarray, shape (N,)
+    limits, floors : ndarray, shape (N,)
         Task limits, and the tasks that each has at the beginning.
     """
-    has = np.array(least, dtype=float)
-    active = has < limits * (1 - AGREEMENT)
+    tasks = np.array(floors, dtype=float)
+    active = tasks < limits * (1 - AGREEMENT)
     satisfied = ~active
-    tree.restart(np.where(satisfied & tree.counted, has, 0.0))
+    tree.restart(np.where(satisfied & tree.counted, tasks, 0.0))
     needs = use.toarray() > 0
     while active.any():
-        full = use @ has >= room * (1 - SATURATED)
+        full = use @ tasks >= room * (1 - SATURATED)
         blocked = active & needs[full].any(axis=0)
         if not blocked.any():
-            level_speed, taken_speed, end = tree.pace(active)
-            asked = tree.asked()
+            level_speed, usage_speed, end = tree.pace(active)
+            targets = tree.tasks_at_level()
             rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
             behind = rate > 0
-            waits = behind & (asked < has * (1 - ROUNDING))
+            waits = behind & (targets < tasks * (1 - ROUNDING))
             ends = np.concatenate(
-                [(has - asked)[waits] / rate[waits], (limits - asked)[behind] / rate[behind]]
+                [(tasks - targets)[waits] / rate[waits], (limits - targets)[behind] / rate[behind]]
             )
             rising = np.where(waits, 0.0, rate)
             speed = use @ rising
@@ -198,23 +198,25 @@ def filled(
             t = min(
                 end,
                 ends.min(initial=np.inf),
-                ((room - use @ has)[rows] / speed[rows]).min(initial=np.inf),
+                ((room - use @ tasks)[rows] / speed[rows]).min(initial=np.inf),
             )
             t = max(float(t), 0.0)
-            tree.advance(level_speed, taken_speed, t)
-            has = np.where(rising > 0, np.minimum(np.maximum(has, asked + rate * t), limits), has)
-        full_users = active & (has >= limits * (1 - ROUNDING))
+            tree.advance(level_speed, usage_speed, t)
+            tasks = np.where(
+                rising > 0, np.minimum(np.maximum(tasks, targets + rate * t), limits), tasks
+            )
+        full_users = active & (tasks >= limits * (1 - ROUNDING))
         if blocked.any() or full_users.any():
-            asks_for_all = (tree.asked() >= limits * (1 - AGREEMENT))[full_users].all()
+            asks_for_all = (tree.tasks_at_level() >= limits * (1 - AGREEMENT))[full_users].all()
             in_place = tree.counted and not blocked.any() and bool(asks_for_all)
             active &= ~(blocked | full_users)
             satisfied |= full_users
             if not in_place:
-                tree.restart(np.where(satisfied & tree.counted, has, 0.0))
-    return has
+                tree.restart(np.where(satisfied & tree.counted, tasks, 0.0))
+    return tasks
 
 
-def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
+def guaranteed(instance: Instance, can_run: np.ndarray) -> np.ndarray:
     """Return the tasks that queues guarantee to each user: what their guarantees come to, each a pool of its own.
 
     The deepest queues come first; what they guarantee, the users of a queue above them have already
@@ -223,33 +225,33 @@ def guaranteed(instance: Instance, able: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     instance : Instance
-    able : ndarray of bool, shape (N,)
+    can_run : ndarray of bool, shape (N,)
         Who can run anything.
     """
     queues = instance.tree
     demands = instance.demands
     limits = instance.task_limits
-    least = np.zeros(len(demands))
+    floors = np.zeros(len(demands))
     for v in sorted(queues.guaranteed.tolist(), key=lambda v: -int(queues.depths[v])):
         pool = queues.guarantees[v]
         inside = queues.users_below(v) > 0
-        users = np.flatnonzero(inside & able & ~((demands > 0) & (pool == 0)).any(axis=1))
+        users = np.flatnonzero(inside & can_run & ~((demands > 0) & (pool == 0)).any(axis=1))
         if not users.size:
             continue
         needs = demands[users]
-        part = np.divide(needs, pool, out=np.zeros_like(needs), where=needs > 0)
-        tasks_alone = 1.0 / part.max(axis=1)
+        shares = np.divide(needs, pool, out=np.zeros_like(needs), where=needs > 0)
+        tasks_alone = 1.0 / shares.max(axis=1)
         tree = LevelTree(
             queues.select(users),
             instance.user_weights[users],
-            part / part.max(axis=1, keepdims=True),
+            shares / shares.max(axis=1, keepdims=True),
             tasks_alone,
             counted=True,
         )
         use, room = rows_of_pool(needs, pool, queues.select(users))
-        shared = filled(tree, use, room, limits[users], least[users])
-        least[users] = np.where(shared > ROUNDING * tasks_alone, shared, 0.0)
-    return least
+        shared = filled(tree, use, room, limits[users], floors[users])
+        floors[users] = np.where(shared > ROUNDING * tasks_alone, shared, 0.0)
+    return floors
 
 
 def rows_of_pool(

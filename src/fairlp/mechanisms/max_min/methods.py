@@ -77,15 +77,21 @@ def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> fl
     """
     multiple = effort(instance)  # given rates scale what a task needs on a server
     with np.errstate(over="ignore", invalid="ignore"):
-        taken = tasks if multiple is None else tasks * multiple
-        used = taken.T @ instance.demands
-        has = taken.sum(axis=1)[:, None] * instance.demands
+        effective_tasks = tasks if multiple is None else tasks * multiple
+        usage = effective_tasks.T @ instance.demands
+        amounts = effective_tasks.sum(axis=1)[:, None] * instance.demands
         room = instance.total_capacities
-        over = np.divide(used - room, room, out=np.zeros(room.shape), where=used > room).max(axis=1)
-        moved = (
-            np.where(over > _OF_SUMS * ROUNDING, over, 0.0) if priced else over + ROUNDING
-        ) @ used
-        return float(np.divide(moved, has, out=np.zeros(has.shape), where=has > 0).max(initial=0.0))
+        overuse = np.divide(usage - room, room, out=np.zeros(room.shape), where=usage > room).max(
+            axis=1
+        )
+        displaced_amounts = (
+            np.where(overuse > _OF_SUMS * ROUNDING, overuse, 0.0) if priced else overuse + ROUNDING
+        ) @ usage
+        return float(
+            np.divide(
+                displaced_amounts, amounts, out=np.zeros(amounts.shape), where=amounts > 0
+            ).max(initial=0.0)
+        )
 
 
 def leximin_lp(call: MethodCall) -> Tasks:
@@ -172,19 +178,19 @@ def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
     )
 
 
-def unplaced(instance: Instance, kept: np.ndarray | None = None) -> np.ndarray:
-    """Return the guaranteed tasks of each user (``kept``) that have no place, at least; 0 within rounding."""
-    kept = floors(instance) if kept is None else kept
-    model = shortfall(merge_servers(instance)[0], kept)
+def unplaced(instance: Instance, guaranteed: np.ndarray | None = None) -> np.ndarray:
+    """Return the guaranteed tasks of each user (``guaranteed``) that have no place, at least; 0 within rounding."""
+    guaranteed = floors(instance) if guaranteed is None else guaranteed
+    model = shortfall(merge_servers(instance)[0], guaranteed)
     missing = np.asarray(
         model.evaluate("missing", model.solve().require_optimal().require_point())
     ).ravel()
-    return np.where(missing > AGREEMENT * np.maximum(kept, 1.0), missing, 0.0)
+    return np.where(missing > AGREEMENT * np.maximum(guaranteed, 1.0), missing, 0.0)
 
 
-def require_room(instance: Instance, kept: np.ndarray) -> None:
+def require_room(instance: Instance, guaranteed: np.ndarray) -> None:
     """Raise, naming queue and resource, where guarantees do not fit together."""
-    missing = unplaced(instance, kept)
+    missing = unplaced(instance, guaranteed)
     lacking = missing > 0
     queues = instance.tree
     if not lacking.any():
@@ -217,27 +223,29 @@ def separate_lp(call: MethodCall) -> Tasks:
     limits = separate_limits(merged)
     tasks = np.zeros(runnable.shape)
     prices = np.zeros(merged.capacities.shape)
-    found = LeximinResult(tasks, np.zeros(0))
+    result = LeximinResult(tasks, np.zeros(0))
     for i in range(len(merged.servers)):
-        who = np.flatnonzero(runnable[:, i] & (limits[:, i] > 0))
-        if not who.size:
+        users = np.flatnonzero(runnable[:, i] & (limits[:, i] > 0))
+        if not users.size:
             continue
-        used = np.flatnonzero(merged.demands[who].any(axis=0))
-        one = _one_server(merged, i, who, used).derived(task_limits=limits[who, i])
+        used = np.flatnonzero(merged.demands[users].any(axis=0))
+        server_instance = _one_server(merged, i, users, used).derived(task_limits=limits[users, i])
         rates = normalisers.level_1_by(normalisers.dominant)
-        rounds = leximin(one, drf, rates, **_how(call))
-        tasks[who, i] = rounds.tasks[:, 0]
+        rounds = leximin(server_instance, drf, rates, **_how(call))
+        tasks[users, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:
             prices[i, used] = rounds.prices[0]
-        found.gap = None if found.gap is None or rounds.gap is None else max(found.gap, rounds.gap)
-        found.programs += rounds.programs
-        found.uncertain = max(found.uncertain, rounds.uncertain)
-    everyone = len(instance.users)
-    found.tasks = tasks[:, servers.of] * servers.factor
-    found.prices = prices[servers.of]
-    found.merged = (everyone, len(merged.servers))
-    found.before = (everyone, len(instance.servers))
-    return outcome(instance, found)
+        result.gap = (
+            None if result.gap is None or rounds.gap is None else max(result.gap, rounds.gap)
+        )
+        result.programs += rounds.programs
+        result.uncertain = max(result.uncertain, rounds.uncertain)
+    n_users = len(instance.users)
+    result.tasks = tasks[:, servers.of] * servers.factor
+    result.prices = prices[servers.of]
+    result.merged = (n_users, len(merged.servers))
+    result.before = (n_users, len(instance.servers))
+    return outcome(instance, result)
 
 
 def pays(instance: Instance) -> bool:
@@ -283,7 +291,7 @@ def by_interior_points(method: Callable[[MethodCall], Outcome]) -> Method:
         through(INTERIOR, method),
         pays=pays,
         cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
-        takes=("device", "threads", "time_limit"),
+        solver_options=("device", "threads", "time_limit"),
     )
 
 
@@ -310,8 +318,8 @@ def _one_server(
 
 def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> Tasks:
     """Return the outcome of rounds of linear programs; ``priced``: of rounds that say what rounding is worth."""
-    found = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
-    tasks = within_capacity(instance, found)
+    nonnegative_tasks = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
+    tasks = within_capacity(instance, nonnegative_tasks)
     return Tasks(
         tasks,
         prices=result.prices,
@@ -320,7 +328,7 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
-        uncertain=result.uncertain + displaced(instance, found, priced),
+        uncertain=result.uncertain + displaced(instance, nonnegative_tasks, priced),
         times=result.times,
     )
 

@@ -52,7 +52,7 @@ class PricedRegion:
     ----------
     runs : ndarray of bool, shape (N, K)
         Where each user may run, and finds all that its tasks need.
-    able : ndarray of bool, shape (N,)
+    can_run : ndarray of bool, shape (N,)
         Who can run anything.
     low : list of ndarray, shape (N,)
         The least that a task of each user costs, at each of the prices so far.
@@ -69,7 +69,7 @@ class PricedRegion:
         capacities = instance.total_capacities
         users = len(demands)
         self.runs = instance.runnable()
-        self.able = (
+        self.can_run = (
             self.runs.any(axis=1) & (instance.task_limits > 0) & ~instance.tree.barred(demands)
         )
         self.effort = effort(instance)
@@ -126,8 +126,8 @@ class PricedRegion:
         excess = np.full(len(floors), np.inf)
         columns = np.flatnonzero(users)
         slack = self._slack(np.array([low @ floors for low in self.low]), np.array(self.value))
-        for low, left in zip(self.low, slack.tolist(), strict=True):
-            excess[columns] = np.minimum(excess[columns], _tasks_for(left, low[columns]))
+        for low, room in zip(self.low, slack.tolist(), strict=True):
+            excess[columns] = np.minimum(excess[columns], _tasks_for(room, low[columns]))
 
         rows = self.pool[:, columns].tocoo()
         slack = self._slack(self.pool @ floors, self.room)
@@ -176,9 +176,9 @@ class Replay:
         self.search = search
         instance = region.instance
         self.limits = instance.task_limits
-        self.least = guaranteed(instance, region.able)
+        self.least = guaranteed(instance, region.can_run)
         self.zero = self.least if count == "borrowed" else np.zeros_like(self.least)
-        self.alone = np.where(region.able, instance.gamma().sum(axis=1), 1.0)
+        self.tasks_alone = np.where(region.can_run, instance.gamma().sum(axis=1), 1.0)
         self.lacking = np.zeros(len(totals))
 
     def run(self) -> tuple[int, float]:
@@ -190,16 +190,16 @@ class Replay:
         """
         tree = self.tree
         totals = self.totals
-        has = self.least.copy()
+        tasks = self.least.copy()
         self.require_guarantees()
-        satisfied = self.region.able & (has >= self.limits * (1 - AGREEMENT))
-        active = self.region.able & ~satisfied
-        tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
+        satisfied = self.region.can_run & (tasks >= self.limits * (1 - AGREEMENT))
+        active = self.region.can_run & ~satisfied
+        tree.restart(np.where(satisfied & tree.counted, tasks - self.zero, 0.0))
         kinks = 0
         while active.any():
-            arrived, floors = self.next_stop(active, has)
+            arrived, floors = self.next_stop(active, tasks)
             kinks = 0 if arrived.any() else kinks + 1
-            if kinks > 4 * (tree.taken.size + len(totals)):
+            if kinks > 4 * (tree.usage.size + len(totals)):
                 raise NotProvedError("not proved: the levels of the queues do not come to an end")
             if not arrived.any():
                 continue
@@ -215,11 +215,11 @@ class Replay:
                 self.require(arrived, "not optimal", "goes on rising there", totals)
             active &= ~(full | blocked)
             satisfied |= full
-            has = floors
+            tasks = floors
             if not in_place:
-                tree.restart(np.where(satisfied & tree.counted, has - self.zero, 0.0))
-        nothing = totals <= len(totals) * ROUNDING * self.alone  # but for rounding
-        lacks = self.lacking / np.where(nothing, self.alone, totals)
+                tree.restart(np.where(satisfied & tree.counted, tasks - self.zero, 0.0))
+        nothing = totals <= len(totals) * ROUNDING * self.tasks_alone  # but for rounding
+        lacks = self.lacking / np.where(nothing, self.tasks_alone, totals)
         return int(lacks.argmax()), float(lacks.max())
 
     def require_guarantees(self) -> None:
@@ -227,30 +227,32 @@ class Replay:
         lacks = self.totals < self.least * (1 - ACCEPTED)
         self.require(lacks, "not optimal", "queues guarantee {:.12g} to it", self.least)
 
-    def next_stop(self, active: np.ndarray, has: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def next_stop(self, active: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Let levels rise until a user asks for what it has, or to a kink; return those users, and all floors."""
         tree = self.tree
         totals = self.totals
-        level_speed, taken_speed, end = tree.pace(active)
+        level_speed, usage_speed, end = tree.pace(active)
         rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
         rises = rate > 0
         with np.errstate(over="ignore"):
-            arrivals = (totals - self.zero - tree.asked())[rises] / rate[rises]
+            arrivals = (totals - self.zero - tree.tasks_at_level())[rises] / rate[rises]
         t = max(float(min(end, arrivals.min(initial=np.inf))), 0.0)
         if not np.isfinite(t):
             user = self.region.instance.users[int(active.argmax())]
             raise NotProvedError(
                 f"not proved: the level of user {user!r} stands still, and nothing ends the round"
             )
-        tree.advance(level_speed, taken_speed, t)
-        asked = self.zero + tree.asked()
-        floors = np.where(active, np.minimum(np.maximum(has, asked), np.maximum(totals, has)), has)
-        return rises & (asked >= totals * (1 - AGREEMENT)), floors
+        tree.advance(level_speed, usage_speed, t)
+        targets = self.zero + tree.tasks_at_level()
+        floors = np.where(
+            active, np.minimum(np.maximum(tasks, targets), np.maximum(totals, tasks)), tasks
+        )
+        return rises & (targets >= totals * (1 - AGREEMENT)), floors
 
     def asks_for_limits(self, users: np.ndarray) -> bool:
         """Whether these users ask for all their tasks, so that they count for their queues as they did before."""
-        asked = self.zero + self.tree.asked()
-        return bool((asked >= self.limits * (1 - AGREEMENT))[users].all())
+        targets = self.zero + self.tree.tasks_at_level()
+        return bool((targets >= self.limits * (1 - AGREEMENT))[users].all())
 
     def blocked(self, floors: np.ndarray, arrived: np.ndarray, waiting: np.ndarray) -> np.ndarray:
         """Return who cannot be raised above the floors, of those who have no more, each proved.
@@ -260,7 +262,7 @@ class Replay:
         or raised by a point.
         """
         excess = self.region.excess(floors, waiting)
-        proved = waiting & (excess <= AUDIT * self.alone)
+        proved = waiting & (excess <= AUDIT * self.tasks_alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved
         while undecided.any():
             if self.search is None:
@@ -269,9 +271,9 @@ class Replay:
                 )
                 break
             point = self.search(floors, undecided)
-            raised = undecided & (point > floors + AUDIT * self.alone)
+            raised = undecided & (point > floors + AUDIT * self.tasks_alone)
             excess = self.region.excess(floors, waiting)
-            proved = waiting & (excess <= AUDIT * self.alone)
+            proved = waiting & (excess <= AUDIT * self.tasks_alone)
             if self.tree.is_flat:
                 self.require(
                     raised & ~proved,
@@ -279,11 +281,11 @@ class Replay:
                     "can have {:.12g} while all others keep their levels",
                     point,
                 )
-            left = undecided & ~raised & ~proved
+            remaining = undecided & ~raised & ~proved
             if not raised.any():
-                most = floors + excess
-                self.require(left, "not proved", "prices allow it up to {:.12g}", most)
-            undecided = left
+                upper_bounds = floors + excess
+                self.require(remaining, "not proved", "prices allow it up to {:.12g}", upper_bounds)
+            undecided = remaining
         self.lacking[proved] = excess[proved]
         return proved
 
@@ -291,7 +293,7 @@ class Replay:
         """Raise where there are unproved users, for the one that may have most beside what it has."""
         if not unproved.any():
             return
-        user = int(np.where(unproved, (tasks - self.totals) / self.alone, -np.inf).argmax())
+        user = int(np.where(unproved, (tasks - self.totals) / self.tasks_alone, -np.inf).argmax())
         label = self.region.instance.users[user]
         reason = reason.format(tasks[user])
         raise NotProvedError(
@@ -370,10 +372,10 @@ def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -
     """Return how levels rise: along the tree of queues, or (``counted`` None) all at once."""
     if counted is None or not instance.has_queues:
         return LevelTree.flat(mechanism.tasks_per_level(instance))
-    part = instance.demands / instance.pool
-    dominant = part.max(axis=1)
+    shares = instance.demands / instance.pool
+    dominant = shares.max(axis=1)
     return LevelTree(
-        instance.tree, instance.user_weights, part / dominant[:, None], 1.0 / dominant, counted
+        instance.tree, instance.user_weights, shares / dominant[:, None], 1.0 / dominant, counted
     )
 
 

@@ -18,12 +18,12 @@ from ...models.trees.filling import History, fill_at_constant_rates
 def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
     """Return tasks (N×1) and rounds of the leximin on one server, for any normaliser; O(N·R·(R + log N))."""
     levels = np.zeros(len(rate))
-    who = np.flatnonzero(instance.runnable()[:, 0] & (instance.task_limits > 0))
+    users = np.flatnonzero(instance.runnable()[:, 0] & (instance.task_limits > 0))
     total = instance.capacities[0] * instance.counts[0]
-    levels[who], history = fill_at_constant_rates(
-        _needs(instance, who, 0), total, rate[who], instance.task_limits[who]
+    levels[users], history = fill_at_constant_rates(
+        _needs(instance, users, 0), total, rate[users], instance.task_limits[users]
     )
-    return (levels * rate)[:, None], [(level, who[frozen]) for level, frozen in history]
+    return (levels * rate)[:, None], [(level, users[frozen]) for level, frozen in history]
 
 
 def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
@@ -54,11 +54,12 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
     limits = separate_limits(merged)
     tasks = np.zeros(alone.shape)
     for i in range(len(merged.servers)):
-        who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
-        own = merged.user_weights[who] * alone[who, i]
+        users = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
+        rates = merged.user_weights[users] * alone[users, i]
         total = merged.capacities[i] * merged.counts[i]
-        tasks[who, i] = (
-            fill_at_constant_rates(_needs(merged, who, i), total, own, limits[who, i])[0] * own
+        tasks[users, i] = (
+            fill_at_constant_rates(_needs(merged, users, i), total, rates, limits[users, i])[0]
+            * rates
         )
     return tasks[:, servers.of] * servers.factor, []
 
@@ -66,8 +67,8 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
 def _needs(instance: Instance, users: np.ndarray, server: int) -> np.ndarray:
     """Return what one task of each of these users needs on a server; given rates make it lighter or heavier."""
     multiple = effort(instance, slice(server, server + 1))
-    own = instance.demands[users]
-    return own if multiple is None else np.asarray(own * multiple[users])
+    demands = instance.demands[users]
+    return demands if multiple is None else np.asarray(demands * multiple[users])
 
 
 def is_one_server(instance: Instance) -> bool:
