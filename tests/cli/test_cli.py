@@ -214,11 +214,11 @@ def test_all_methods_of_a_mechanism_agree():
     assert "all methods agree" in result.stdout
     found = json.loads(run("compare ghodsi -m edrf --methods --json").stdout)
     assert [row["method"] for row in found] == [
-        "lp",
-        "lp, merged",
         "closed-form",
         "rounds",
         "interior-point",
+        "lp",
+        "lp, unmerged",
     ]
     assert all(row["agrees"] is True for row in found)
 

@@ -13,7 +13,6 @@ from fairlp import Instance
 from fairlp.errors import NotDefinedError
 from fairlp.mechanisms import mechanism
 from fairlp.mechanisms.table import TABLE
-from fairlp.mechanisms.validation import agreement
 
 INF = np.inf
 
@@ -63,25 +62,6 @@ def test_without_a_proof_there_is_no_certificate_whatever_the_method_said():
     for exact, kind in ((False, "no certificate"), (True, "no exact certificate")):
         with pytest.raises(NotDefinedError, match=kind):
             found.certify(exact=exact)
-
-
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 1.0])
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("user", [0, 1])
-def test_agreement_is_of_every_user(off, sign, user):
-    right = allocation([[2, 4], [6, 0]])
-    right = dataclasses.replace(
-        right, tasks_array=fairlp.allocate(right.instance, "c-drfh").tasks_array
-    )
-    factors = np.ones(2)
-    factors[user] += sign * off
-    wrong = dataclasses.replace(right, tasks_array=right.tasks_array * factors[:, None])
-    assert agreement(right.instance, right, right)["agrees"]
-    for one, other in ((wrong, right), (right, wrong)):
-        row = agreement(right.instance, one, other)
-        assert not row["agrees"] and row["user"] == right.instance.users[user]
-        assert row["proved"] == (one is right)
-        assert row["difference"] == pytest.approx(off / max(1, 1 + sign * off), rel=1e-6)
 
 
 def test_domains_ask_every_user():

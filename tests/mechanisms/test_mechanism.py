@@ -114,36 +114,6 @@ def test_shares_of_long_denominators_are_still_compared_exactly():
     assert fast.equals(loop) and fast.sum() > 600
 
 
-def test_too_many_tasks_for_the_loop_are_said_to_be_compared_with_nothing(monkeypatch):
-    from fairlp.mechanisms.whole_tasks import validation
-
-    monkeypatch.setattr(validation, "MOST_PICKS", 3)
-    found = fairlp.validate(examples.ghodsi(), "drf-discrete")
-    assert "loop" not in found.index and found["agrees"].all()
-    assert found.loc["fast"].astype(str).str.contains("too many tasks for the loop").any()
-    monkeypatch.setattr(validation, "MOST_INTEGER_USERS", 1)
-    assert "smallest level" not in fairlp.validate(examples.ghodsi(), "drf-discrete").index
-
-
-def test_repaired_cycles_are_not_compared_with_divided_ones():
-    plain, repaired = (
-        fairlp.validate(examples.ghodsi(), "pdrf", **how) for how in ({}, {"repair": "filling"})
-    )
-    assert plain["agrees"].all() and repaired["agrees"].all()
-    assert set(repaired.index) <= set(plain.index)
-
-
-def test_many_users_are_checked_without_a_program_each(monkeypatch):
-    from fairlp.mechanisms.per_server import rows as validation
-
-    by_programs = fairlp.validate(examples.load("khamse-ashari-figure-1"), "psdsf-rdm")
-    monkeypatch.setattr(validation, "MOST_PROGRAMS", 1)
-    monkeypatch.setattr(validation, "LARGEST", {"milp": 0})
-    found = fairlp.validate(examples.load("khamse-ashari-figure-1"), "psdsf-rdm")
-    assert found["agrees"].all() and set(by_programs.index) - set(found.index) == {"milp"}
-    assert (found["gain"] <= 1e-6).all()
-
-
 def test_bottlenecks_of_somebody_who_is_not_there():
     figure = examples.load("khamse-ashari-figure-1")
     user, server, resource = figure.users[0], figure.servers[0], figure.resources[0]

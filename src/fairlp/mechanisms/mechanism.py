@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
     from ..solvers.leximin.prices import RoundPrices
-    from .validation import Check
 
 # What an instance must be for a mechanism to be defined: one small check each, named in the table.
 
@@ -192,6 +191,10 @@ class Method:
         Options of a solver that it takes where the solver is its own.
     by_name : bool
         Whether ``auto`` never takes it.
+    merges : bool
+        Whether it merges identical servers and proportional users, unless ``merge=False``.
+    largest_pairs : int or None
+        Pairs of user and server beyond which ``validate`` leaves it out: it would take minutes.
     """
 
     name: str
@@ -204,6 +207,8 @@ class Method:
     solves: bool = False
     solver_options: tuple[str, ...] = ()
     by_name: bool = False
+    merges: bool = False
+    largest_pairs: int | None = None
 
     def is_exact_for(self, instance: Instance) -> bool:
         """Whether the method gives the mechanism's exact result for this instance."""
@@ -238,8 +243,9 @@ class Mechanism:
         What the instance must be.
     options : tuple of str
         Options of the mechanism itself.
-    validate : callable or None
-        Check → rows of ``validate``, in place of comparing the methods with the LP.
+    agrees_by_proof : bool
+        Whether ``validate`` compares proofs in place of tasks: several answers are right, or tasks
+        are less certain than what is optimised.
     prove : callable or None
         (Allocation, exact) → Proof: whether it is what the mechanism says, proved without the
         method that made it.
@@ -272,7 +278,7 @@ class Mechanism:
     promises: tuple[str, ...] = ()
     domain: tuple[Domain, ...] = ()
     options: tuple[str, ...] = ()
-    validate: Callable[[Check], dict[str, dict[str, Any]]] | None = None
+    agrees_by_proof: bool = False
     prove: Callable[[Allocation, bool], Proof] | None = None
     at_level_1: Callable[[Instance], np.ndarray] | None = None
     along_tree: bool = False

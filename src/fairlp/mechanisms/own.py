@@ -37,13 +37,10 @@ from .allocation import Allocation, Region, overuse, within_capacity
 from .literature import Reference
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
-from .validation import Check, Compared, agreement, differences
+from .validation import differences
 
 # Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods
 # against each other.
-
-#: A back end that shares no code with the first, to compare with.
-_SECOND = {"highs": "scipy"}
 
 
 def prove(allocation: Allocation, exact: bool) -> Proof:
@@ -86,24 +83,6 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
         )
     message = f"optimal, proved: {verdict.message}"
     return Proof(True, message, float(errors[user]), verdict.levels, exact=verdict.exact)
-
-
-def compare_methods(check: Check) -> Compared:
-    """Return the rows of ``validate``: every method against the first, and a leximin against a second back end."""
-    row = check.mechanism
-    instance = check.instance
-    first = row.methods[-1]
-    reference = check.allocate(method=first.name)
-    runs = {first.name: reference}
-    for method in row.methods[:-1]:
-        if method.is_exact_for(instance):
-            runs[method.name] = check.allocate(method=method.name)
-    if row.formulation is not None and row.formulation(instance).levels is not None:
-        other = _SECOND.get(check.solver, "highs")
-        again = Check(instance, row, other, {})
-        runs[f"{first.name}, {other}"] = again.allocate(method=first.name)
-    rows = {name: agreement(instance, found, reference) for name, found in runs.items()}
-    return rows
 
 
 # The method of somebody's own formulation: a leximin where it has levels, else one solve; and what
@@ -567,7 +546,6 @@ def _settle(row: OwnMechanism, is_model: bool) -> None:
         methods=(*(method for method in row.methods if method.name != UNKNOWN), first),
         formulation=_Formulation(row.name, row.function) if is_model else None,
         prove=prove if is_model else None,
-        validate=compare_methods,
     )
 
 

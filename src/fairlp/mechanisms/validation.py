@@ -1,73 +1,33 @@
-"""Every way to a mechanism's result against an independent one: ``validate``."""
+"""Every way to a mechanism's result beside the others, and what proves it: ``validate``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..errors import SolverError, TooLargeError, UnsupportedError
 from ..models.instances.arithmetic import relative
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.programs.backends import AnySolver, spelt
 from ..models.programs.certificate import Proof
-from ..tolerances import AGREEMENT
+from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation, no_certificate
-from .mechanism import Mechanism, run
-from .table import find, find_defined, refuse_options_of_others
+from .mechanism import Mechanism, Method, run
+from .table import find_defined, refuse_options_of_others
 
-#: Method → what ``validate`` says of it, by column.
-Compared = dict[str, dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Check:
-    """What the ``validate`` of a mechanism works with: the instance, and how it was asked."""
-
-    instance: Instance
-    mechanism: Mechanism
-    solver: str
-    options: dict[str, Any]
-
-    def allocate(
-        self, mechanism: str | None = None, method: str = "auto", **parameters: Any
-    ) -> Allocation:
-        """Run a method of this mechanism (with the options that it was asked with), or of another one."""
-        row = self.mechanism if mechanism is None else find(mechanism)
-        solves = method != "auto" and row.method_called(method).solves
-        own = {name: value for name, value in self.options.items() if name in row.options}
-        if method != "auto":
-            own = {
-                name: value
-                for name, value in own.items()
-                if name not in row.method_called(method).lacks(own)
-            }
-        of_solver = {
-            name: value
-            for name, value in self.options.items()
-            if name not in self.mechanism.options
-        }
-        options = {**own, **(of_solver if solves else {}), **parameters}
-        found: Allocation = run(
-            row, self.instance, method=method, solver=self.solver if solves else "highs", **options
-        )
-        return found
-
-    def compared(self) -> pd.DataFrame:
-        """Return what the mechanism's own ``validate`` finds, by method."""
-        assert self.mechanism.validate is not None
-        return pd.DataFrame.from_dict(self.mechanism.validate(self), orient="index").rename_axis(
-            "method"
-        )
+COLUMNS = ["agrees", "difference", "user", "proved", "residual", "seconds", "reason"]
+#: Back ends for the second run of a mechanism of a single method; the first that can solve its models.
+SECOND_SOLVERS = ("scipy", "highs", "cvxpy:CLARABEL")
 
 
 def validate(
     instance: Instance, mechanism: str | Mechanism, *, solver: AnySolver = "highs", **options: Any
 ) -> pd.DataFrame:
-    """Run every method of a mechanism that is exact for the instance and compare it with an independent result.
+    """Run every method of a mechanism that is exact for the instance, compare them, and prove each answer.
 
     Parameters
     ----------
@@ -81,31 +41,103 @@ def validate(
     Returns
     -------
     DataFrame
-        Indexed by method: ``agrees``, ``difference`` (largest difference of a user's tasks,
-        relative to the larger), ``user`` with that difference, ``proved`` (whether
-        :meth:`.Allocation.certify` holds, which asks no method; None for a mechanism without a
-        certificate), ``residual`` (largest violation of a capacity or limit, relative),
-        ``seconds``. What is not proved does not agree. The reference is ``lp`` on the unmerged
-        instance. Mechanisms with whole tasks are compared with the loop over tasks and with the
-        linear and integer programs, and say with what, by how much (``below``, ``above``: tasks)
-        and for how many users; mechanisms for users who arrive are compared at every step.
+        Indexed by method:
+
+        * ``agrees``: whether the tasks of all users equal those of the first method, nothing is
+          violated, and the answer is proved where the mechanism has a certificate. Where several
+          answers are right (``psdsf-rdm``, ``njc``), or tasks are less certain than what is
+          optimised (``ceei``, ``alpha-fair``), the certificate alone decides.
+        * ``difference``: the largest difference of a user's tasks, relative to the larger;
+        * ``user``: the user with that difference;
+        * ``proved``: whether :meth:`.Allocation.certify` holds, which calls no method; None for a
+          mechanism without a certificate;
+        * ``residual``: the largest violation of a capacity or limit, relative;
+        * ``seconds``;
+        * ``reason``: why a method refused the instance (``agrees`` is then None), else empty.
+
+        Methods that merge identical servers and users run unmerged as well (``lp, unmerged``); a
+        mechanism of a single method that solves models runs it with a second back end.
     """
     require_instance(instance)
     row = find_defined(mechanism, instance)
     refuse_options_of_others(row, options)
-    if row.validate is not None:
-        return Check(instance, row, spelt(solver), options).compared()
-    reference = run(row, instance, method="lp", solver=solver, merge=False, **options)
-    runs = {
-        "lp": reference,
-        "lp, merged": run(row, instance, method="lp", solver=solver, **options),
+    name_of_solver = spelt(solver)
+
+    methods = [method for method in row.methods if _is_comparable(row, method, instance, options)]
+    runs: dict[str, Callable[[], Allocation]] = {}
+    for method in methods:
+        runs[method.name] = _run_of(row, instance, method, name_of_solver, options)
+        if method.merges:
+            unmerged = {**options, "merge": False}
+            runs[f"{method.name}, unmerged"] = _run_of(
+                row, instance, method, name_of_solver, unmerged
+            )
+    if len(methods) == 1 and methods[0].solves:
+        of_mechanism = {name: value for name, value in options.items() if name in row.options}
+        for second in SECOND_SOLVERS:
+            if second != name_of_solver:
+                runs[f"{methods[0].name}, {second}"] = _run_of(
+                    row, instance, methods[0], second, of_mechanism
+                )
+
+    reference = None
+    rows: dict[str, dict[str, Any]] = {}
+    for name, call in runs.items():
+        if len(methods) == 1 and len(rows) == 2:
+            break
+        try:
+            allocation = call()
+        except UnsupportedError:  # a second back end without logarithms, say
+            if reference is None:
+                raise
+            continue
+        except (TooLargeError, SolverError) as error:
+            rows[name] = {"agrees": None, "reason": str(error)}
+            continue
+        if reference is None:
+            reference = allocation
+        rows[name] = _agreement(allocation, reference, by_proof=row.agrees_by_proof)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS).rename_axis("method")
+
+
+def _is_comparable(
+    row: Mechanism, method: Method, instance: Instance, options: dict[str, Any]
+) -> bool:
+    """Whether a method is exact for the instance and the mechanism's options, and is quick enough."""
+    pairs = int(np.count_nonzero(instance.runnable()))
+    of_mechanism = {name: value for name, value in options.items() if name in row.options}
+    return (
+        method.is_exact_for(instance)
+        and (row.agrees_by_proof or not method.lacks(of_mechanism))
+        and (method.largest_pairs is None or pairs <= method.largest_pairs)
+    )
+
+
+def _run_of(
+    row: Mechanism, instance: Instance, method: Method, solver: str, options: dict[str, Any]
+) -> Callable[[], Allocation]:
+    """Return the call of a method, with the options that it takes."""
+    of_solver = method.solves
+    lacking = method.lacks(options)
+    arguments = {
+        name: value
+        for name, value in options.items()
+        if name == "merge"
+        or (name in row.options and name not in lacking)
+        or (name not in row.options and of_solver)
     }
-    for method in row.methods:
-        if method.name != "lp" and method.is_exact_for(instance):
-            own = {name: value for name, value in options.items() if name in row.options}
-            runs[method.name] = run(row, instance, method=method.name, solver=solver, **own)
-    rows = {name: agreement(instance, found, reference) for name, found in runs.items()}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+    def call() -> Allocation:
+        allocation: Allocation = run(
+            row,
+            instance,
+            method=method.name,
+            solver=solver if of_solver else "highs",
+            **arguments,
+        )
+        return allocation
+
+    return call
 
 
 def differences(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -114,28 +146,31 @@ def differences(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return relative(abs(values - expected), larger)
 
 
-def agreement(instance: Instance, found: Allocation, reference: Allocation) -> dict[str, Any]:
-    """Return one row of :func:`validate`: how far an allocation is from the reference, user by user."""
-    difference = differences(found.totals.to_numpy(), reference.totals.to_numpy())
-    worst = int(difference.argmax())
-    proved = None if found.prove is None else found.certify().holds
+def _agreement(allocation: Allocation, reference: Allocation, *, by_proof: bool) -> dict[str, Any]:
+    """Return one row of :func:`validate`."""
+    errors = differences(allocation.totals.to_numpy(), reference.totals.to_numpy())
+    user = int(errors.argmax())
+    proved = None if allocation.prove is None else allocation.certify().holds
+    is_equal = bool(errors[user] <= AGREEMENT)
+    is_feasible = allocation.residual <= VERIFIED
     return {
-        "agrees": bool(difference[worst] <= AGREEMENT) and proved is not False,
-        "difference": float(difference[worst]),
-        "user": instance.users[worst],
+        "agrees": is_feasible and proved is not False and (is_equal or by_proof),
+        "difference": float(errors[user]),
+        "user": allocation.instance.users[user],
         "proved": proved,
-        "residual": found.residual,
-        "seconds": float(sum(found.times.values())),
+        "residual": allocation.residual,
+        "seconds": float(sum(allocation.times.values())),
+        "reason": "",
     }
 
 
 def in_floats(
     allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], Proof]
 ) -> Proof:
-    """Return what is proved of an allocation by a mechanism that has no proof in rationals."""
+    """Return the proof of an allocation by a mechanism that has no proof in rationals."""
     if exact:
         raise no_certificate(allocation.mechanism, exact)
     return judge(allocation)
 
 
-__all__ = ["Check", "agreement", "differences", "in_floats", "validate"]
+__all__ = ["differences", "in_floats", "validate"]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
-import fairlp
 from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp.mechanisms.complaints.complaints import certify_fair, check_complaints
-from fairlp.mechanisms.validation import Check
 from fairlp.models.instances.requests import Requests
 
 INF = np.inf
@@ -137,59 +133,3 @@ def test_one_wrong_number_is_enough(part, off):
     asked, x, p = right()
     found = certify_fair(asked, x * (1 + off if part == "overuse" else 1 - off), p)
     assert not found and getattr(found, part) > off / 20
-
-
-def lying(mechanism, lies, instance=None, **options):
-    """The validation of a mechanism some of whose methods lie: method → what its tasks become."""
-    row = fairlp.mechanisms.TABLE[mechanism]
-    instance = instance or Instance.from_arrays(
-        [[1.0, 0.2], [1.0, 0.4], [0.2, 1.0]], [[10.0, 10.0]]
-    )
-
-    class Lying(Check):
-        def allocate(self, mechanism=None, method="auto", **parameters):
-            found = super().allocate(mechanism, method, **parameters)
-            if method in lies:
-                found = dataclasses.replace(found, tasks_array=lies[method](found.tasks_array))
-            return found
-
-    return Lying(instance, row, "highs", options).compared()["agrees"]
-
-
-def moved(tasks):
-    """A little of the first user's goes to the second."""
-    change = 1e-3 * tasks[0].sum()
-    return tasks + np.array([[-change], [change], [0.0]])
-
-
-def test_an_honest_validation_agrees():
-    assert lying("njc", {}).all() and lying("ceei", {}).all()
-
-
-@pytest.mark.parametrize("method", ["interior-point", "newton", "milp", "candidates"])
-def test_validation_finds_the_method_that_lies(method):
-    found = lying("njc", {method: lambda tasks: tasks * 0.9})
-    assert not found[method] and found["eg"]
-
-
-def test_validation_finds_a_feasible_fair_point_that_is_not_optimal(monkeypatch):
-    """Whatever complaints say, the linear program of first order bounds the gap."""
-    from fairlp.mechanisms.complaints import rows as validation
-
-    class Fair:
-        holds, complaint = True, 0.0
-
-    monkeypatch.setattr(validation, "check_complaints", lambda *_: Fair())
-    assert not lying("njc", {"eg": moved})["eg"]
-    # and where the value by the criterion is worse, or a method's point differs, that alone is
-    # enough
-    assert not lying("njc", {"milp": lambda tasks: tasks * 0.9})["milp"]
-    assert not lying("njc", {"newton": lambda tasks: tasks * 0.9})["newton"]
-
-
-def test_validation_finds_an_unfair_point_though_it_differs_little(monkeypatch):
-    from fairlp.mechanisms.complaints import rows as validation
-
-    honest = validation.agreement
-    monkeypatch.setattr(validation, "agreement", lambda *args: {**honest(*args), "difference": 0.0})
-    assert not lying("njc", {"newton": lambda tasks: tasks * 0.9})["newton"]

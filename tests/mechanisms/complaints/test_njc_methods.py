@@ -16,7 +16,6 @@ from fairlp.formulations import alpha_fair
 from fairlp.mechanisms.complaints import all_fair as polytopes
 from fairlp.mechanisms.complaints import complaints as complaints_2
 from fairlp.mechanisms.complaints import market, path
-from fairlp.mechanisms.complaints import rows as validation
 from fairlp.mechanisms.complaints.alpha_fairness import mean_level_gap, power_mean
 from fairlp.mechanisms.complaints.complaints import Requests
 from fairlp.mechanisms.complaints.market import eisenberg_gale
@@ -452,12 +451,6 @@ def test_a_polytope_lies_in_another_that_asks_for_no_more(low, within):
 def test_points_that_rounding_takes_apart_are_one():
     width = polytopes.AUDIT
     assert len(polytopes._tidy(np.array([[0.49 * width], [0.51 * width], [1.0]]))) == 2
-
-
-def test_a_check_of_many_resources_does_without_the_enumeration(monkeypatch):
-    monkeypatch.setattr(validation, "MOST_RESOURCES", 0)
-    found = fairlp.validate(instance(), "njc")
-    assert "candidates" not in found.index and found.loc["milp", "agrees"] and len(found) == 6
 
 
 def test_who_is_entitled_to_nothing_has_nothing_where_nothing_is_left():

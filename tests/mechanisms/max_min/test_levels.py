@@ -18,7 +18,7 @@ from tree_oracle import counted
 def test_guarantees_come_to_the_same_by_two_implementations(seed):
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng, servers=2, guarantees=True, caps=seed % 2 == 0)
-    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(
+    assert guaranteed(instance, PricedRegion(instance).can_run) == pytest.approx(
         floors(instance), rel=1e-9, abs=1e-12
     )
 
@@ -37,7 +37,7 @@ def test_a_guarantee_is_shared_as_a_pool_by_users_with_limits(seed):
     )
     data, weights = for_the_oracle(drawn)
     expected = counted(data, weights)
-    assert guaranteed(instance, PricedRegion(instance).able) == pytest.approx(
+    assert guaranteed(instance, PricedRegion(instance).can_run) == pytest.approx(
         expected, rel=1e-4, abs=1e-4
     )
     assert floors(instance) == pytest.approx(expected, rel=1e-4, abs=1e-4)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -13,7 +11,6 @@ import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.mechanisms.per_server.check import fixed_point
 from fairlp.mechanisms.per_server.market import NO_GROUP, fill_server
-from fairlp.mechanisms.validation import Check
 from fairlp.tolerances import AGREEMENT
 from instances import random_instance
 from profiles import many
@@ -356,41 +353,6 @@ def test_an_infeasible_allocation_does_not_hold(division, off, planted):
     found = fixed_point(instance, tasks, division)
     assert not found and found.infeasibility >= off * 0.2, found
     assert "infeasible" in str(found) or "could run" in str(found)
-
-
-def lying(check_mechanism, lie):
-    """The validation of a mechanism whose method ``sweeps`` lies."""
-    instance = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [5, 4]], name="two")
-    row = fairlp.mechanisms.TABLE[check_mechanism]
-
-    class Lying(Check):
-        def allocate(self, mechanism=None, method="auto", **parameters):
-            found = super().allocate(mechanism, method, **parameters)
-            return (
-                dataclasses.replace(found, tasks_array=lie(found.tasks_array))
-                if method == "sweeps"
-                else found
-            )
-
-    return Lying(instance, row, "highs", {}).compared()
-
-
-@pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
-def test_validation_finds_a_method_that_is_no_fixed_point(mechanism):
-    assert lying(mechanism, lambda tasks: tasks)["agrees"].all()
-    for factor in (1 - 1e-5, 0.5):
-        table = lying(mechanism, lambda tasks, factor=factor: tasks * factor)
-        assert not table.loc["sweeps", "agrees"] and table.drop("sweeps")["agrees"].all()
-        assert table.loc["sweeps", "gain"] > (1 - factor) / 4
-
-
-def test_validation_finds_totals_that_differ_where_they_are_unique(monkeypatch):
-    """Even if Definition 5 finds nothing."""
-    from fairlp.mechanisms.per_server import rows as validation
-
-    monkeypatch.setattr(validation, "_largest_gain", lambda *_: 0.0)
-    assert not lying("psdsf-tdm", lambda tasks: tasks * 0.9).loc["sweeps", "agrees"]
-    assert lying("psdsf-rdm", lambda tasks: tasks * 0.9).loc["sweeps", "agrees"]
 
 
 def test_a_server_is_filled_from_the_levels_that_users_bring():

@@ -11,13 +11,11 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import SolverError, TooLargeError
-from fairlp.mechanisms.validation import Check
 from fairlp.mechanisms.whole_tasks import leximin
 from fairlp.mechanisms.whole_tasks.filling import Filling, Keys, Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
 from fairlp.mechanisms.whole_tasks.placement import BestFit, Servers, _steps, pick_by_pick, place
 from fairlp.mechanisms.whole_tasks.precomputed import FluidLevel, precomputed
-from fairlp.mechanisms.whole_tasks.validation import _on_servers
 from fairlp.models.notation.model import Model
 
 INF = np.inf
@@ -181,27 +179,6 @@ def test_best_fit_recomputes_only_where_a_user_may_run():
     assert best.table[1, 1] == INF and best.table[0, 1] < INF and best(1) == 0
 
 
-def test_validation_sees_servers_that_are_over_full_and_room_that_is_left():
-    instance = Instance.from_arrays([[1.0]], [[3.0], [3.0]])
-    found = fairlp.allocate(instance, "drfh-best-fit")
-
-    def seen(tasks):
-        return _on_servers(
-            instance, dataclasses.replace(found, tasks_array=np.array([tasks], dtype=float))
-        )
-
-    assert seen([3, 3]) == (True, True) and seen([3, 2]) == (True, False)
-    assert seen([4, 2])[0] is False
-    assert seen([0, 0]) == (True, False)
-    large = Instance.from_arrays(
-        [[1.0]], [[1e9]]
-    )  # one task too many, far below what a residual allows
-    over = dataclasses.replace(
-        fairlp.allocate(large, "drf-discrete"), tasks_array=np.array([[1e9 + 1]])
-    )
-    assert _on_servers(large, over)[0] is False and over.residual < 1e-8
-
-
 # --- integer programs ------------------------------------------------------------------------------------------------
 
 
@@ -233,50 +210,6 @@ def test_a_first_level_that_is_not_the_best_is_raised(monkeypatch):
     found = discrete_leximin(instance, Pool.of(instance))
     assert found.levels == expected.levels and found.tasks.tolist() == expected.tasks.tolist()
     assert leximin.DiscreteLeximin(found.tasks).levels == []
-
-
-def validated(mechanism, lies, instance=None, **options):
-    """The validation of a mechanism when some methods lie: method (or mechanism) → tasks."""
-    row = fairlp.mechanisms.TABLE[mechanism]
-    instance = instance or one([[1.0, 4.0], [3.0, 1.0]], [9.0, 18.0])
-
-    class Lying(Check):
-        def allocate(self, mechanism=None, method="auto", **parameters):
-            found = super().allocate(mechanism, method, **parameters)
-            key = mechanism or method + ("-divided" if parameters.get("divisible") else "")
-            return (
-                dataclasses.replace(found, tasks_array=lies[key](found.tasks_array))
-                if key in lies
-                else found
-            )
-
-    return Lying(instance, row, "highs", options).compared()["agrees"]
-
-
-def test_a_leximin_that_is_worse_than_filling_does_not_agree():
-    assert validated("drf-milp", {}).all()
-    assert not validated("drf-milp", {"milp": lambda tasks: tasks - np.array([[0], [1]])})[
-        "drf-discrete"
-    ]
-    assert not validated("drf-milp", {"milp": lambda tasks: np.zeros_like(tasks)})["drf-discrete"]
-
-
-def test_filling_whose_smallest_level_is_below_the_optimum_does_not_agree():
-    assert validated("drf-discrete", {}).all()
-    found = validated(
-        "drf-discrete", {"fast": lambda tasks: tasks - 1, "loop": lambda tasks: tasks - 1}
-    )
-    assert not found["smallest level"] and found["fast"]
-    assert not validated("drf-discrete", {"fast": lambda tasks: tasks - np.array([[1], [0]])})[
-        "fast"
-    ]
-
-
-@pytest.mark.parametrize("change", [1.0, -1.0])
-def test_precomputed_tasks_are_the_floors_of_divided_ones(change):
-    instance = one([[1.0, 4.0], [3.0, 1.0]], [9.7, 18.0])
-    assert validated("pdrf", {}, instance)["divisible"]
-    assert not validated("pdrf", {"exact": lambda tasks: tasks + change}, instance)["divisible"]
 
 
 @pytest.mark.parametrize(

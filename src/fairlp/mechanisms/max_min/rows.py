@@ -18,7 +18,7 @@ from ..mechanism import (
     Mechanism,
     Method,
 )
-from ..own import compare_methods, prove, solve_model
+from ..own import prove, solve_model
 from . import kueue, rounds
 from .ladder import of_leximin, of_tree, settled
 from .methods import (
@@ -34,7 +34,7 @@ from .methods import (
 from .proof import by_rounds
 
 _LP = settled(leximin_lp)
-LP = Method("lp", _LP, cost="one LP a round", solves=True)
+LP = Method("lp", _LP, cost="one LP a round", solves=True, merges=True)
 INTERIOR_POINT = by_interior_points(_LP)
 ROUNDS = Method(
     "rounds",
@@ -54,10 +54,20 @@ SEPARATE = Method(
     "rounds", settled(combinatorial(rounds.separate_servers), None), cost="O(KNR(R + log N))"
 )
 SEPARATE_LP = Method(
-    "lp", settled(separate_lp, None), cost="one LP a round and server", solves=True
+    "lp",
+    settled(separate_lp, None),
+    cost="one LP a round and server",
+    solves=True,
+    merges=True,
 )
 
-TREE_LP = Method("lp", settled(along_tree, of_tree, False), cost="a few LPs a round", solves=True)
+TREE_LP = Method(
+    "lp",
+    settled(along_tree, of_tree, False),
+    cost="a few LPs a round",
+    solves=True,
+    merges=True,
+)
 TREE_ROUNDS = Method(
     "rounds",
     settled(fill_tree, of_tree, False),
@@ -72,7 +82,9 @@ COUNTED_ROUNDS = replace(
     run=settled(partial(fill_tree, counted=True), partial(of_tree, counted=True), True),
     cost="O(NR) a round and kink; a round for each resource, cap and task limit at most",
 )
-COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solves=True)
+COLLAPSED_LP = Method(
+    "lp", settled(with_limits), cost="a few LPs a round", solves=True, merges=True
+)
 COUNT = ("count",)
 #: A row of a mechanism whose levels are proved in rationals.
 _proved_row = partial(Mechanism, options=COUNT, prove=partial(by_rounds, rationals=of_leximin))
@@ -185,7 +197,6 @@ ROWS = (
             "sharing incentive if an equal part keeps no job busy for more than all its time",
         ),
         (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
-        validate=compare_methods,
         prove=prove,
         region=gavel.one_kind_at_a_time,
     ),

@@ -14,13 +14,12 @@ from ...errors import FairlpError, NoSolutionError, NotConvergedError, SolverErr
 from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
 from ...formulations.audits import pareto
-from ...formulations.per_server import could_gain
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, AUDIT, MILP_TOLERANCES
-from ..allocation import Allocation, within_capacity
+from ..allocation import within_capacity
 from ..max_min.methods import by_interior_points
 from ..mechanism import (
     NO_QUEUE_LIMITS,
@@ -32,7 +31,7 @@ from ..mechanism import (
     Outcome,
     Tasks,
 )
-from ..validation import Check, Compared, agreement, in_floats
+from ..validation import in_floats
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, SettledSweeps, best_response
 from .check import fixed_point, judge
@@ -360,56 +359,6 @@ def _converged(call: MethodCall, instance: Instance, settled: SettledSweeps) -> 
     )
 
 
-# How ``validate`` checks PS-DSF: every method against Definition 5 by linear programs.
-
-#: More pairs of user and server than this are not put before an integer program for a check, nor
-#: before methods that may take thousands of sweeps.
-LARGEST = {"milp": 40, "sweeps": 2000, "algorithm-1": 2000, "distributed": 2000}
-#: More users than this are not asked by a linear program each whether they could gain.
-MOST_PROGRAMS = 50
-
-
-def validate_methods(check: Check) -> Compared:
-    """Compare every method's totals with the best response's, and each certificate with Definition 5 by LPs.
-
-    Under resource division there may be several fixed points, so that methods agree when each is
-    one.
-    """
-    division = check.mechanism.division
-    reference = check.allocate(method="best-response")
-    rows = {}
-    pairs = np.count_nonzero(check.instance.gamma())
-    exact = [
-        method.name for method in check.mechanism.methods if method.is_exact_for(check.instance)
-    ]
-    for method in exact:
-        if pairs > LARGEST.get(method, np.inf):
-            continue
-        found = check.allocate(method=method)
-        row = agreement(check.instance, found, reference)
-        gain = _largest_gain(check, found, division)
-        rows[method] = {
-            **row,
-            "agrees": gain <= AGREEMENT and (row["agrees"] or division == "rdm"),
-            "gain": gain,
-        }
-    return rows
-
-
-def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
-    """Return the largest gain by Definition 5, relative to what one could run alone; by LPs where users are few."""
-    if len(check.instance.users) > MOST_PROGRAMS:
-        return fixed_point(check.instance, found.tasks_array, division).violation
-    alone = check.instance.gamma().sum(axis=1)
-    worst = 0.0
-    for user, total, most in zip(check.instance.users, found.totals, alone, strict=True):
-        if most > 0:
-            model = could_gain(check.instance, found.tasks_array, user, division)
-            optimum = model.solve(solver=check.solver).require_optimal().objective
-            worst = max(worst, (optimum - total) / most)
-    return worst
-
-
 _SWEEPS = ("most_sweeps",)
 _CLOCKS = (*CLOCK_OPTIONS, "seconds")
 
@@ -417,19 +366,25 @@ BEST_RESPONSE = Method(
     "best-response", with_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, tens of sweeps"
 )
 SWEEPS = Method(
-    "sweeps", without_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, thousands of sweeps"
+    "sweeps",
+    without_pivots,
+    options=_SWEEPS,
+    cost="O(NK(R + log N)) a sweep, thousands of sweeps",
+    largest_pairs=2000,
 )
 ALGORITHM_1 = Method(
     "algorithm-1",
     by_algorithm_1,
     options=_SWEEPS,
     cost="Algorithm I; as many sweeps, twice the time of each",
+    largest_pairs=2000,
 )
 DISTRIBUTED = Method(
     "distributed",
     distributed,
     options=_CLOCKS,
     cost="as sweeps; a simulation of clocks and messages",
+    largest_pairs=2000,
     by_name=True,
 )
 INTERIOR_POINT = replace(by_interior_points(interior_point), options=_SWEEPS)
@@ -452,6 +407,7 @@ def _milp(
         options=_SWEEPS,
         needs="" if applies is None else "no task limits",
         cost="one integer program (small instances)",
+        largest_pairs=40,
         solves=True,
     )
 
@@ -472,8 +428,8 @@ ROWS = (
         ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
-        validate=validate_methods,
         prove=partial(in_floats, judge=partial(judge, division="rdm")),
+        agrees_by_proof=True,  # there may be several fixed points
     ),
     Mechanism(
         "psdsf-tdm",
@@ -500,8 +456,8 @@ ROWS = (
         ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
-        validate=validate_methods,
         prove=partial(in_floats, judge=partial(judge, division="tdm")),
+        agrees_by_proof=True,
         division="tdm",
     ),
 )

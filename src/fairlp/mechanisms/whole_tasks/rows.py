@@ -18,9 +18,7 @@ from ..mechanism import (
     Mechanism,
     Method,
 )
-from ..own import compare_methods
 from . import karma, methods, on_tree
-from .validation import check_filling, check_milp, check_placement, check_precomputed
 
 FAST = Method(
     "fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes"
@@ -44,9 +42,8 @@ def _placement(
     title: str,
     source: str,
     options: tuple[str, ...] = ("ties",),
-    maximal: bool = True,
 ) -> Mechanism:
-    """Return the row of a policy that places whole tasks on servers; ``maximal``: until nothing fits anywhere."""
+    """Return the row of a policy that places whole tasks on servers."""
     return Mechanism(
         name,
         title,
@@ -57,7 +54,6 @@ def _placement(
         (),
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=options,
-        validate=partial(check_placement, maximal=maximal),
         compared=False,
         whole_tasks=True,
     )
@@ -74,7 +70,6 @@ ROWS = (
         ("Pareto-optimal", "envy-free up to one task of the other if all weights are equal (ours)"),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("rule", "ties", "trace"),
-        validate=partial(check_filling, divisible=True),
         whole_tasks=True,
     ),
     Mechanism(
@@ -98,7 +93,6 @@ ROWS = (
         ("caps kept",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("ties",),
-        validate=check_filling,
         at_level_1=at_level_1,
         along_tree=True,
         compared=False,
@@ -120,7 +114,6 @@ ROWS = (
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("ties",),
-        validate=check_filling,
         at_level_1=at_level_1,
         along_tree=True,
         compared=False,
@@ -136,7 +129,6 @@ ROWS = (
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("turnover",),
-        validate=partial(check_placement, maximal=True),
         at_level_1=at_level_1,
         along_tree=True,
         compared=False,
@@ -151,7 +143,6 @@ ROWS = (
         (MILP,),
         ("Pareto-optimal",),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
-        validate=check_milp,
         compared=False,
         whole_tasks=True,
     ),
@@ -165,7 +156,6 @@ ROWS = (
         (),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("divisible", "repair", "higher_order", "ties"),
-        validate=check_precomputed,
         whole_tasks=True,
     ),
     Mechanism(
@@ -178,7 +168,6 @@ ROWS = (
         ("Pareto-optimal", "envy-free up to one own task if all weights are equal"),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("ties", "trace"),
-        validate=check_filling,
         whole_tasks=True,
     ),
     _placement(
@@ -200,7 +189,6 @@ ROWS = (
         "Slots (every server cut into equal slots, one a task)",
         f"Hadoop's fair scheduler; {_WANG}, §VI",
         options=("ties", "slots"),
-        maximal=False,
     ),
     Mechanism(
         "karma",
@@ -213,7 +201,6 @@ ROWS = (
         ("Pareto-optimal",),
         (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_QUEUE_LIMITS, EQUAL_WEIGHTS, ONE_SIZE),
         options=("alpha", "credits", "state"),
-        validate=compare_methods,
         whole_tasks=True,
         limits="always",  # a task limit is the demand of the quantum
     ),
