@@ -27,7 +27,7 @@ def one(demands, capacities, **more):
 
 def test_a_pool_knows_who_can_run_a_whole_task_and_where():
     pool = Pool.of(one([[1.0], [11.0], [1.0], [1.0]], [10.0], task_limits=[INF, INF, 0.5, 2.5]))
-    assert pool.able.tolist() == [True, False, False, True] and pool.limits.tolist() == [
+    assert pool.can_run.tolist() == [True, False, False, True] and pool.limits.tolist() == [
         INF,
         0,
         0,

@@ -85,7 +85,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
     -------
     DataFrame
         Indexed by order: ``turns`` (k), ``largest`` (share per task of its largest user), ``tasks``
-        (user → whole tasks) and ``left`` (resource → amount that is left after it).
+        (user → whole tasks) and ``remaining`` (resource → amount that is left after it).
     """
     users = list(instance.users)
     resources = list(instance.resources)
@@ -93,7 +93,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
     rows = []
     for cycle in precomputed.higher_order_cycles(_pool(instance)):
         total[cycle.users] += cycle.tasks
-        left = instance.pool - total @ instance.demands
+        remaining = instance.pool - total @ instance.demands
         rows.append(
             {
                 "turns": float(cycle.turns),
@@ -102,7 +102,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
                     users[n]: int(t)
                     for n, t in sorted(zip(cycle.users.tolist(), cycle.tasks, strict=True))
                 },
-                "left": dict(zip(resources, left.tolist(), strict=True)),
+                "left": dict(zip(resources, remaining.tolist(), strict=True)),
             }
         )
     return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="order"))

@@ -63,14 +63,14 @@ class Pool:
         """Return the whole-number data of an instance, all of its servers as one; O((N + K)·R)."""
         demands, capacity = _whole_columns(instance.demands, instance.capacities, instance.counts)
         limits = np.floor(instance.task_limits)
-        able = limits > 0
+        can_run = limits > 0
         for r in range(len(capacity)):
-            able &= np.asarray(demands[:, r] <= capacity[r], dtype=bool)
-        top, bottom = _dominant(demands, capacity, whole(instance.weights), able)
-        return cls(demands, capacity, top, bottom, np.where(able, limits, 0.0))
+            can_run &= np.asarray(demands[:, r] <= capacity[r], dtype=bool)
+        top, bottom = _dominant(demands, capacity, whole(instance.weights), can_run)
+        return cls(demands, capacity, top, bottom, np.where(can_run, limits, 0.0))
 
     @property
-    def able(self) -> np.ndarray:
+    def can_run(self) -> np.ndarray:
         """Users who can run at least one whole task; bool, shape (N,)."""
         return self.limits > 0
 
@@ -103,8 +103,8 @@ def _whole_columns(
     Python integers for all where one number needs them, or sums could pass 2⁵³.
     """
     plain = all((table == np.floor(table)).all() for table in (demands, capacities))
-    need, there = (demands, capacities) if plain else whole_table(demands, capacities)
-    total = _total(there, counts)
+    need, whole_capacities = (demands, capacities) if plain else whole_table(demands, capacities)
+    total = _total(whole_capacities, counts)
     # a window of picks (filling.py) adds at most a few tasks of each user to what is in use before
     # it is checked
     reach = (
@@ -114,9 +114,9 @@ def _whole_columns(
     )
     if need.dtype != object and reach >= LARGEST_WHOLE:
         if plain:  # whole floats, some perhaps beyond 2⁵³: shortest decimals then
-            need, there = whole_table(demands, capacities)
+            need, whole_capacities = whole_table(demands, capacities)
         need = np.column_stack([integers(column) for column in need.T])
-        total = _total(np.column_stack([integers(column) for column in there.T]), counts)
+        total = _total(np.column_stack([integers(column) for column in whole_capacities.T]), counts)
     return need, total
 
 
@@ -126,7 +126,7 @@ def _total(capacities: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _dominant(
-    demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, able: np.ndarray
+    demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, can_run: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numerator and denominator of max over r of d[n,r]/(c[r]·w[n,r]), exactly."""
     n_users = len(demands)
@@ -137,23 +137,31 @@ def _dominant(
     for r, total in enumerate(capacity):
         if not total:
             continue
-        one = np.full(1, total, dtype=capacity.dtype)
-        below = product(one, weights[:, r]) if by_resource else np.broadcast_to(one, (n_users,))
+        capacity_of_resource = np.full(1, total, dtype=capacity.dtype)
+        below = (
+            product(capacity_of_resource, weights[:, r])
+            if by_resource
+            else np.broadcast_to(capacity_of_resource, (n_users,))
+        )
         share = quotient(demands[:, r], below)
         if below.dtype == object and bottom.dtype != object:
             top = integers(top)
             bottom = integers(bottom)
-        more = share > best
+        larger = share > best
         doubtful = np.flatnonzero((share == best) & (share > 0))
         if doubtful.size:  # equal when rounded; whole numbers decide
             d = demands[doubtful, r]
-            more[doubtful] = product(d, bottom[doubtful]) > product(top[doubtful], below[doubtful])
-        more &= able
-        if more.any():
+            larger[doubtful] = product(d, bottom[doubtful]) > product(
+                top[doubtful], below[doubtful]
+            )
+        larger &= can_run
+        if larger.any():
             need = demands[:, r]
-            np.copyto(top, need if top.dtype == need.dtype else integers(need), where=more)
-            np.copyto(bottom, below if bottom.dtype == below.dtype else integers(below), where=more)
-            np.copyto(best, share, where=more)
+            np.copyto(top, need if top.dtype == need.dtype else integers(need), where=larger)
+            np.copyto(
+                bottom, below if bottom.dtype == below.dtype else integers(below), where=larger
+            )
+            np.copyto(best, share, where=larger)
     if not by_resource and (weights != 1).any():
         bottom = product(bottom, weights)
         if bottom.dtype == object:
@@ -201,52 +209,52 @@ class Keys:
         """Move guesses until pick count − 1 is below the level and pick count is not."""
         count = np.maximum(count, 0.0)
         while True:
-            more = self.at(users, count) < level
-            less = (count > 0) & ~more
-            less[less] = self.at(users[less], count[less] - 1) >= level
-            if not (more.any() or less.any()):
+            too_few = self.at(users, count) < level
+            too_many = (count > 0) & ~too_few
+            too_many[too_many] = self.at(users[too_many], count[too_many] - 1) >= level
+            if not (too_few.any() or too_many.any()):
                 return count
-            count = count + more - less
+            count = count + too_few - too_many
 
     def order(self, users: np.ndarray, picks: np.ndarray) -> np.ndarray:
         """Return positions of picks in the order of service: by key, then the rule for ties, then index."""
         keys = self.at(users, picks)
-        found = np.argsort(keys, kind="stable")
-        ordered = keys[found]
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
         equal = np.append(False, ordered[1:] == ordered[:-1])
         group = np.cumsum(~equal)
         if not equal.any():
-            return found
+            return order
         where = np.flatnonzero(equal | np.append(equal[1:], False))
-        found[where] = self._settle_ties(users, picks, found[where], group[where])
-        return found
+        order[where] = self._settle_ties(users, picks, order[where], group[where])
+        return order
 
     def _settle_ties(
         self, users: np.ndarray, picks: np.ndarray, tied: np.ndarray, group: np.ndarray
     ) -> np.ndarray:
         """Return the tied positions in their right order; ``group`` ascends and tells which rounded keys are equal."""
-        who = users[tied]
-        share = quotient(self.top[who], self.bottom[who])
+        tied_users = users[tied]
+        share = quotient(self.top[tied_users], self.bottom[tied_users])
         sign = {"larger": -1.0, "smaller": 1.0, "index": 0.0}[self.ties]
-        inner = np.lexsort((picks[tied], who, sign * share, group))
+        inner = np.lexsort((picks[tied], tied_users, sign * share, group))
         tied = tied[inner]
         group = group[inner]
-        who = who[inner]
+        tied_users = tied_users[inner]
         share = share[inner]
-        top = self._numerator(who, picks[tied])
-        bottom = self.bottom[who]
+        top = self._numerator(tied_users, picks[tied])
+        bottom = self.bottom[tied_users]
         together = group[1:] == group[:-1]
-        wrong = together & ~same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
+        hidden = together & ~same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
         if sign:
-            a = self.top[who]
-            b = self.bottom[who]
-            wrong |= (
+            a = self.top[tied_users]
+            b = self.bottom[tied_users]
+            hidden |= (
                 together & (share[1:] == share[:-1]) & ~same_quotient(a[1:], b[1:], a[:-1], b[:-1])
             )
-        for one in np.unique(group[1:][wrong]):  # rounding hid a difference: rationals decide
-            begin, end = np.searchsorted(group, [one, one + 1])
-            tied[begin:end] = sorted(
-                tied[begin:end].tolist(),
+        for tie in np.unique(group[1:][hidden]):  # rounding hid a difference: rationals decide
+            start, stop = np.searchsorted(group, [tie, tie + 1])
+            tied[start:stop] = sorted(
+                tied[start:stop].tolist(),
                 key=lambda position: self._rational(
                     int(users[position]), int(picks[position]), sign
                 ),
@@ -307,26 +315,26 @@ class Filling:
     def __post_init__(self) -> None:
         n_users = len(self.pool.limits)
         self.tasks = np.array(self.tasks, dtype=float) if self.tasks.size else np.zeros(n_users)
-        self.left = self.pool.capacity - self.pool.usage(self.tasks)
-        self.alive = self.pool.able & (self.tasks < self.pool.limits)
+        self.remaining = self.pool.capacity - self.pool.usage(self.tasks)
+        self.alive = self.pool.can_run & (self.tasks < self.pool.limits)
         self.stopped = False
 
     def run(self) -> np.ndarray:
         """Serve until nothing fits (or, by ``stop``, until the first task that does not); return the tasks."""
         current = np.flatnonzero(self.alive)
-        part = self.pool.take(current)
+        pool = self.pool.take(current)
         keys = self._keys(current)
         level = 0.0
         while not self.stopped:
-            going = self._going(part, current)
+            going = self._going(pool, current)
             if not going.any():
                 break
             if going.mean() < 0.75:
                 current = current[going]
-                part = part.take(going)
+                pool = pool.take(going)
                 keys = keys.take(going)
                 going = going[going]
-            level = self._advance(part, keys, current, going, level)
+            level = self._advance(pool, keys, current, going, level)
         return self.tasks
 
     def pass_by_pass(self) -> np.ndarray:
@@ -338,48 +346,54 @@ class Filling:
         everyone = np.arange(len(self.tasks))
         keys = self._keys(everyone)
         while (going := self._going(self.pool, everyone)).any():
-            who = everyone[going]
-            room = (self.pool.limits - self.tasks)[who].min()
+            served = everyone[going]
+            room = (self.pool.limits - self.tasks)[served].min()
             once = self.pool.usage(going.astype(float))
             passes = min(
                 room,
-                *((left // need) for left, need in zip(self.left, once, strict=True) if need > 0),
+                *(
+                    (amount // need)
+                    for amount, need in zip(self.remaining, once, strict=True)
+                    if need > 0
+                ),
             )
             if passes >= 1:
-                self.tasks[who] += float(passes)
-                self.left = self.pool.capacity - self.pool.usage(self.tasks)
+                self.tasks[served] += float(passes)
+                self.remaining = self.pool.capacity - self.pool.usage(self.tasks)
             else:
-                self._serve_in_order(self.pool, everyone, who[keys.order(who, self.tasks[who])])
+                self._serve_in_order(
+                    self.pool, everyone, served[keys.order(served, self.tasks[served])]
+                )
         return self.tasks
 
     def _keys(self, users: np.ndarray) -> Keys:
         return Keys(self.pool.top[users], self.pool.bottom[users], self.offset, self.ties)
 
-    def _going(self, part: Pool, current: np.ndarray) -> np.ndarray:
+    def _going(self, pool: Pool, current: np.ndarray) -> np.ndarray:
         """Return who of the current users may still be served: has tasks left, is not out, and its task fits."""
-        going = self.alive[current] & (self.tasks[current] < part.limits)
+        going = self.alive[current] & (self.tasks[current] < pool.limits)
         if self.rule == "exclude":
-            for r, left in enumerate(self.left):
-                going &= np.asarray(part.demands[:, r] <= left, dtype=bool)
+            for r, amount in enumerate(self.remaining):
+                going &= np.asarray(pool.demands[:, r] <= amount, dtype=bool)
         return np.asarray(going)
 
     def _advance(
-        self, part: Pool, keys: Keys, current: np.ndarray, going: np.ndarray, level: float
+        self, pool: Pool, keys: Keys, current: np.ndarray, going: np.ndarray, level: float
     ) -> float:
         """Jump as far as everything fits, serve the picks after that in order, and return the level reached."""
-        now = self.tasks[current]
-        limits = np.where(going, part.limits, now)
-        low, high = self._bracket(part, keys, now, limits, going, level)
+        tasks_now = self.tasks[current]
+        limits = np.where(going, pool.limits, tasks_now)
+        low, high = self._bracket(pool, keys, tasks_now, limits, going, level)
 
-        def served(at: float) -> np.ndarray:
-            return np.asarray(np.clip(keys.below(at), now, limits))
+        def served(key: float) -> np.ndarray:
+            return np.asarray(np.clip(keys.below(key), tasks_now, limits))
 
-        at_low = now
-        used_low = self.left * 0
+        at_low = tasks_now
+        used_low = self.remaining * 0
         if low > level:
             tasks = served(low)
-            used = part.usage(tasks - now)
-            if (used <= self.left).all():
+            used = pool.usage(tasks - tasks_now)
+            if (used <= self.remaining).all():
                 at_low = tasks
                 used_low = used
             else:
@@ -390,19 +404,19 @@ class Filling:
         side = 0
         while (at_high - at_low).sum() > WINDOW and stalled < _GIVE_UP:
             if used_high is None:
-                used_high = part.usage(at_high - now)
-                if (used_high <= self.left).all():  # all that there is fits
+                used_high = pool.usage(at_high - tasks_now)
+                if (used_high <= self.remaining).all():  # all that there is fits
                     at_low = at_high
                     used_low = used_high
                     break
-            middle = _between(low, high, used_low, used_high, self.left, side)
+            middle = _between(low, high, used_low, used_high, self.remaining, side)
             if not low < middle < high:
                 break
             before = (at_high - at_low).sum()
             tasks = served(middle)
-            used = part.usage(tasks - now)
+            used = pool.usage(tasks - tasks_now)
             probes += 1
-            if (used <= self.left).all():
+            if (used <= self.remaining).all():
                 low = middle
                 at_low = tasks
                 used_low = used
@@ -414,15 +428,15 @@ class Filling:
                 side = -1
             stalled = 0 if (at_high - at_low).sum() < 0.75 * before else stalled + 1
         self.tasks[current] = at_low
-        self.left = self.left - used_low
-        self._serve(part, keys, current, at_low, (at_high - at_low).astype(np.int64))
+        self.remaining = self.remaining - used_low
+        self._serve(pool, keys, current, at_low, (at_high - at_low).astype(np.int64))
         return high
 
     def _bracket(
         self,
-        part: Pool,
+        pool: Pool,
         keys: Keys,
-        now: np.ndarray,
+        tasks_now: np.ndarray,
         limits: np.ndarray,
         going: np.ndarray,
         level: float,
@@ -434,52 +448,52 @@ class Filling:
         fit.
         """
         rate = np.where(going, keys.rate, 0.0)
-        demands = part.demands.astype(float) if part.demands.dtype == object else part.demands
-        left = self.left.astype(float)
+        demands = pool.demands.astype(float) if pool.demands.dtype == object else pool.demands
+        remaining = self.remaining.astype(float)
         growth = rate @ demands
-        start = now * going
-        each = going.astype(float) @ demands
-        base = left + start @ demands + self.offset * each
-        low = _fluid(base - each, growth)
+        start = tasks_now * going
+        per_task = going.astype(float) @ demands
+        base = remaining + start @ demands + self.offset * per_task
+        low = _fluid(base - per_task, growth)
         high = _fluid(base, growth)
-        if np.isfinite(part.limits).any():
-            low = _limited(low, 1 - self.offset, rate, now, limits, going, demands, left)
-            high = _limited(high, -self.offset, rate, now, limits, going, demands, left)
+        if np.isfinite(pool.limits).any():
+            low = _limited(low, 1 - self.offset, rate, tasks_now, limits, going, demands, remaining)
+            high = _limited(high, -self.offset, rate, tasks_now, limits, going, demands, remaining)
         total = rate.sum()
-        enough = level + WINDOW / 4 / total if total > 0 else np.inf
-        soonest = float(keys.at(np.flatnonzero(going), now[going]).min())
-        high = max(high * (1 + LEVEL_ROUNDING), enough, float(np.nextafter(soonest, np.inf)))
+        window_level = level + WINDOW / 4 / total if total > 0 else np.inf
+        soonest = float(keys.at(np.flatnonzero(going), tasks_now[going]).min())
+        high = max(high * (1 + LEVEL_ROUNDING), window_level, float(np.nextafter(soonest, np.inf)))
         return max(low * (1 - LEVEL_ROUNDING), level), high
 
     def _serve(
-        self, part: Pool, keys: Keys, current: np.ndarray, tasks: np.ndarray, more: np.ndarray
+        self, pool: Pool, keys: Keys, current: np.ndarray, tasks: np.ndarray, counts: np.ndarray
     ) -> None:
-        """Serve these picks (``more`` of each user, from pick number ``tasks`` on) in order."""
-        who = np.flatnonzero(more)
-        users = np.repeat(who, more[who])
-        first = np.cumsum(more[who]) - more[who]
-        picks = np.repeat(tasks[who] - first, more[who]) + np.arange(len(users))
-        self._serve_in_order(part, current, users[keys.order(users, picks)])
+        """Serve these picks (``counts`` of each user, from pick number ``tasks`` on) in order."""
+        positions = np.flatnonzero(counts)
+        users = np.repeat(positions, counts[positions])
+        first = np.cumsum(counts[positions]) - counts[positions]
+        picks = np.repeat(tasks[positions] - first, counts[positions]) + np.arange(len(users))
+        self._serve_in_order(pool, current, users[keys.order(users, picks)])
 
-    def _serve_in_order(self, part: Pool, current: np.ndarray, queue: np.ndarray) -> None:
+    def _serve_in_order(self, pool: Pool, current: np.ndarray, queue: np.ndarray) -> None:
         """Serve one task to each user in the queue, in order; who does not fit is out (``stop``: all is over)."""
         position = 0
         size = _FIRST_CHUNK
         while position < len(queue):
             chunk = queue[position : position + size]
-            demands = part.demands[chunk]
-            fits = np.asarray((demands <= self.left).all(axis=1), dtype=bool)
+            demands = pool.demands[chunk]
+            fits = np.asarray((demands <= self.remaining).all(axis=1), dtype=bool)
             if self.rule == "stop":
                 waiting = chunk if fits.all() else chunk[: int(fits.argmin())]
             else:
                 fits &= self.alive[current[chunk]]
                 waiting = chunk if fits.all() else chunk[fits]
-            used = np.cumsum(part.demands[waiting], axis=0)
-            over = np.asarray((used > self.left).any(axis=1), dtype=bool)
+            used = np.cumsum(pool.demands[waiting], axis=0)
+            over = np.asarray((used > self.remaining).any(axis=1), dtype=bool)
             count = int(over.argmax()) if over.any() else len(waiting)
             if count:
                 np.add.at(self.tasks, current[waiting[:count]], 1.0)
-                self.left = self.left - used[count - 1]
+                self.remaining = self.remaining - used[count - 1]
             if self.rule == "stop" and count < len(chunk):
                 self.stopped = True
                 return
@@ -502,11 +516,11 @@ def _limited(
     level: float,
     extra: int,
     rate: np.ndarray,
-    now: np.ndarray,
+    tasks_now: np.ndarray,
     limits: np.ndarray,
     going: np.ndarray,
     demands: np.ndarray,
-    left: np.ndarray,
+    remaining: np.ndarray,
 ) -> float:
     """Return the fluid level when requests rate·level + extra end at the limits: Newton's method, from below."""
     satisfied = np.zeros(len(rate), dtype=bool)
@@ -520,8 +534,10 @@ def _limited(
             return level
         satisfied |= reached
         growing = going & ~satisfied
-        fixed = np.where(satisfied, limits - now, 0.0) + np.where(growing, extra - now, 0.0)
-        level = _fluid(left - fixed @ demands, np.where(growing, rate, 0.0) @ demands)
+        fixed = np.where(satisfied, limits - tasks_now, 0.0) + np.where(
+            growing, extra - tasks_now, 0.0
+        )
+        level = _fluid(remaining - fixed @ demands, np.where(growing, rate, 0.0) @ demands)
 
 
 def _between(
@@ -529,12 +545,12 @@ def _between(
     high: float,
     used_low: np.ndarray,
     used_high: np.ndarray,
-    left: np.ndarray,
+    remaining: np.ndarray,
     side: int,
 ) -> float:
     """Return where to look next: usage interpolated, then beyond it on the other side of the last probe."""
-    over = np.asarray(used_high > left, dtype=bool)
-    room = (left - used_low)[over].astype(float)
+    over = np.asarray(used_high > remaining, dtype=bool)
+    room = (remaining - used_low)[over].astype(float)
     fraction = float((room / (used_high - used_low)[over].astype(float)).min())
     if side > 0:
         fraction = min(2 * fraction + 0.01, (1 + fraction) / 2)

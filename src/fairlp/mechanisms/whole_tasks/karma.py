@@ -39,38 +39,38 @@ def karma(call: MethodCall) -> Tasks:
     before, notes = _credits(call)
     credits = before + shared // count
     demand = np.floor(np.minimum(instance.task_limits, slices)).astype(np.int64)
-    own = np.minimum(demand, guaranteed)
-    donated = guaranteed - own
-    wanted = np.minimum(demand - own, credits)
-    given = int(donated.sum())
-    lent = min(int(wanted.sum()), given + shared)
-    borrowed = highest_first(credits, wanted, lent)
-    earned = highest_first(-credits, donated, min(lent, given))
+    used_of_guarantee = np.minimum(demand, guaranteed)
+    donated = guaranteed - used_of_guarantee
+    requested = np.minimum(demand - used_of_guarantee, credits)
+    n_donated = int(donated.sum())
+    lent = min(int(requested.sum()), n_donated + shared)
+    borrowed = highest_first(credits, requested, lent)
+    earned = highest_first(-credits, donated, min(lent, n_donated))
     state = pd.Series(
         credits - borrowed + earned, instance.users.labels.rename("user"), name="credits"
     )
-    return Tasks((own + borrowed).astype(float)[:, None], state=state, notes=notes)
+    return Tasks((used_of_guarantee + borrowed).astype(float)[:, None], state=state, notes=notes)
 
 
-def highest_first(numbers: np.ndarray, most: np.ndarray, amount: int) -> np.ndarray:
+def highest_first(numbers: np.ndarray, limits: np.ndarray, amount: int) -> np.ndarray:
     """Return how often each is picked when the one with the highest number is picked next, and its number falls by one.
 
-    Equal numbers are picked in their order; each at most ``most`` times, all together ``amount``
+    Equal numbers are picked in their order; each at most ``limits`` times, all together ``amount``
     times. O(N log C) for numbers that are up to C apart.
 
     >>> highest_first(np.array([9, 7, 7]), np.array([5, 5, 5]), 4)
     array([3, 1, 0])
     """
-    if amount >= most.sum():
-        return np.asarray(most)
-    low = int((numbers - most).min())
+    if amount >= limits.sum():
+        return np.asarray(limits)
+    low = int((numbers - limits).min())
     high = int(numbers.max())
     while high - low > 1:  # the lowest number above which no more than this amount are picked
         middle = (low + high) // 2
-        few = np.clip(numbers - middle, 0, most).sum() <= amount
-        low, high = (low, middle) if few else (middle, high)
-    picked: np.ndarray = np.clip(numbers - high, 0, most)
-    last = np.flatnonzero((picked < most) & (numbers - picked == high))
+        is_few = np.clip(numbers - middle, 0, limits).sum() <= amount
+        low, high = (low, middle) if is_few else (middle, high)
+    picked: np.ndarray = np.clip(numbers - high, 0, limits)
+    last = np.flatnonzero((picked < limits) & (numbers - picked == high))
     picked[last[: amount - int(picked.sum())]] += 1
     return picked
 
@@ -96,19 +96,21 @@ def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
         )
     if state is None:
         return np.full(len(users), int(first), dtype=np.int64), ()
-    wrong = (state < 0) | (state != np.floor(state)) | (state > LARGEST_WHOLE)
-    if wrong.any():
-        user = wrong.index[wrong][0]
+    refused = (state < 0) | (state != np.floor(state)) | (state > LARGEST_WHOLE)
+    if refused.any():
+        user = refused.index[refused][0]
         raise InstanceError(
             f"the state gives user {user!r} {state[user]:g} credits; expected whole numbers, 0 to "
             "2**53"
         )
     average = sum(map(int, state.tolist())) // len(state)
     credits = state.reindex(users, fill_value=average).to_numpy().astype(np.int64)
-    told = {
+    users_of = {
         f"joined and have the average of {average} credits": users.difference(state.index),
         "left, and their credits with them": state.index.difference(users),
     }
     return credits, tuple(
-        f"users {', '.join(map(repr, who))} {what}" for what, who in told.items() if len(who)
+        f"users {', '.join(map(repr, labels))} {sentence}"
+        for sentence, labels in users_of.items()
+        if len(labels)
     )

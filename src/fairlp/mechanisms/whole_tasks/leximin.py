@@ -60,7 +60,7 @@ def discrete_leximin(
     SolverError
         When the solver fails, or its whole tasks break a capacity.
     """
-    who = np.flatnonzero(pool.able)
+    users = np.flatnonzero(pool.can_run)
     result = DiscreteLeximin(np.zeros(len(pool.limits)))
     tops = integers(pool.top).tolist()
     bottoms = integers(pool.bottom).tolist()
@@ -70,9 +70,9 @@ def discrete_leximin(
     room = IntegerCapacity(instance, pool)
 
     def solve(levels: list[Settled], goal: str) -> list[Fraction]:
-        begin = perf_counter()
+        start = perf_counter()
         while True:
-            model = whole_tasks(instance, levels, goal, room.most)
+            model = whole_tasks(instance, levels, goal, room.limits)
             solution = model.solve(solver=solver, **(options or {})).require_optimal()
             result.programs += 1
             result.unproved = solution.unproved
@@ -81,20 +81,20 @@ def discrete_leximin(
             if not over.any():
                 break
             room.lower(over, solver)
-        result.seconds += perf_counter() - begin
-        return sorted(int(result.tasks[n]) * shares[n] for n in who)
+        result.seconds += perf_counter() - start
+        return sorted(int(result.tasks[n]) * shares[n] for n in users)
 
-    while staying < len(who):
+    while staying < len(users):
         levels = solve(settled, "level")
         while True:
             level = levels[staying]
             least = np.array([float(-(-level // share)) if share else 0.0 for share in shares])
             above = np.array([float(level // share + 1) if share else 0.0 for share in shares])
             levels = solve([*settled, Settled(least, above, 0)], "count")
-            now = sum(value <= level for value in levels)
-            if now > staying:
+            count = sum(value <= level for value in levels)
+            if count > staying:
                 break
-        staying = now
+        staying = count
         settled.append(Settled(least, above, staying))
         result.levels.append((level, staying))
     result.unproved = room.unproved or result.unproved
@@ -107,28 +107,30 @@ class IntegerCapacity:
     def __init__(self, instance: Instance, pool: Pool) -> None:
         self.all = instance.pool
         self.pool = pool
-        self.most: np.ndarray | None = None
-        self.part = 0.0
+        self.limits: np.ndarray | None = None
+        self.reduction = 0.0
 
     def lower(self, over: np.ndarray, solver: str) -> None:
         """Hold tasks to what they can use of each resource, exactly; then to less than that of those used too much."""
-        if self.most is None:
-            self.most = self.all * usable(self.pool.demands, self.pool.capacity[None, :])[0]
+        if self.limits is None:
+            self.limits = self.all * usable(self.pool.demands, self.pool.capacity[None, :])[0]
             return
-        self.part = 10 * self.part if self.part else FEASIBILITY
-        if self.part > VERIFIED:
+        self.reduction = 10 * self.reduction if self.reduction else FEASIBILITY
+        if self.reduction > VERIFIED:
             raise SolverError(
                 f"{solver} gave whole tasks that break a capacity by rounding; scale the data, or "
                 "use another solver"
             )
-        self.most = np.where(over, np.minimum(self.most, self.all * (1 - self.part)), self.most)
+        self.limits = np.where(
+            over, np.minimum(self.limits, self.all * (1 - self.reduction)), self.limits
+        )
 
     @property
     def unproved(self) -> str:
         """What is not proved: whether there is something better among tasks that leave next to nothing free."""
-        if not self.part:
+        if not self.reduction:
             return ""
         return (
-            f"not proved: whole tasks that leave less than {self.part:.0e} of a resource free were "
+            f"not proved: whole tasks that leave less than {self.reduction:.0e} of a resource free were "
             "not all looked at"
         )

@@ -47,13 +47,13 @@ class NaiveTree:
         self.tasks = [0] * len(self.limits)
         self.weights = [decimal(w) for w in instance.user_weights.tolist()]
         self.of, self.parents = queues.of.tolist(), queues.parents.tolist()
-        self.own = [decimal(w) for w in queues.weights.tolist()]
-        self.used = [[Fraction(0)] * len(self.shares[0]) for _ in self.own]
-        self.inside: list[list[int]] = [[] for _ in self.own]
-        self.below: list[list[int]] = [[] for _ in self.own]
+        self.queue_weights = [decimal(w) for w in queues.weights.tolist()]
+        self.used = [[Fraction(0)] * len(self.shares[0]) for _ in self.queue_weights]
+        self.inside: list[list[int]] = [[] for _ in self.queue_weights]
+        self.below: list[list[int]] = [[] for _ in self.queue_weights]
         for n, v in enumerate(self.of):
             self.inside[v].append(n)
-        for v in range(1, len(self.own)):
+        for v in range(1, len(self.queue_weights)):
             self.below[self.parents[v]].append(v)
 
     def give(self, n: int, count: int) -> None:
@@ -89,11 +89,11 @@ class NaiveTree:
             for n in self.inside[v]
             if self._can(n)
         ]
-        queues = [(max(self.used[u]) / self.own[u], 1, u) for u in self.below[v]]
-        for _, is_queue, at in sorted(users + queues):
-            found = self._next(at) if is_queue else at
-            if found is not None:
-                return found
+        queues = [(max(self.used[u]) / self.queue_weights[u], 1, u) for u in self.below[v]]
+        for _, is_queue, position in sorted(users + queues):
+            user = self._next(position) if is_queue else position
+            if user is not None:
+                return user
         return None
 
     def _can(self, n: int) -> bool:
@@ -119,28 +119,30 @@ REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 
 def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF (sequential minmax with ``offset=1``) without the loop over tasks."""
-    given = _parameters(call, rule="exclude", ties="larger")
+    options = _parameters(call, rule="exclude", ties="larger")
     pool = _pool(call)
     return _shared(
-        call, pool, Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run()
+        call, pool, Filling(pool, offset=offset, ties=options["ties"], rule=options["rule"]).run()
     )
 
 
 def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF or sequential minmax pick by pick, with every pick in ``Allocation.picks`` if ``trace=True``."""
-    given = _parameters(call, rule="exclude", ties="larger", trace=False)
+    options = _parameters(call, rule="exclude", ties="larger", trace=False)
     pool = _pool(call)
-    picks = list[Pick]() if given["trace"] else None
-    tasks = pick_by_pick(pool, rule=given["rule"], ties=given["ties"], offset=offset, trace=picks)
-    found = _shared(call, pool, tasks)
-    return found if picks is None else replace(found, picks=_trace(call.instance, picks))
+    picks = list[Pick]() if options["trace"] else None
+    tasks = pick_by_pick(
+        pool, rule=options["rule"], ties=options["ties"], offset=offset, trace=picks
+    )
+    outcome = _shared(call, pool, tasks)
+    return outcome if picks is None else replace(outcome, picks=_trace(call.instance, picks))
 
 
 def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> Tasks:
     """Progressive filling along the tree of queues."""
-    given = _parameters(call, ties="larger")
+    options = _parameters(call, ties="larger")
     return Tasks(
-        run(call.instance, given["ties"])[:, None],
+        run(call.instance, options["ties"])[:, None],
         notes=_note_on(call.instance, sorted(never(call.instance))),
     )
 
@@ -164,20 +166,20 @@ def precomputed_drf(
     call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, bool], np.ndarray]
 ) -> Tasks:
     """Precomputed DRF: the tasks of its cycles, divided or in whole, and what may repair those that are left out."""
-    given = _parameters(call, divisible=False, repair="none", higher_order=False, ties="larger")
-    given["repair"] = given["repair"] or "none"
-    _one_of("repair", given["repair"], REPAIRS)
-    if given["divisible"] and (given["repair"] != "none" or given["higher_order"]):
+    options = _parameters(call, divisible=False, repair="none", higher_order=False, ties="larger")
+    options["repair"] = options["repair"] or "none"
+    _one_of("repair", options["repair"], REPAIRS)
+    if options["divisible"] and (options["repair"] != "none" or options["higher_order"]):
         raise UnknownNameError(
             "divisible=True leaves nothing to repair; leave out repair and higher_order"
         )
     pool = _pool(call)
-    tasks = tasks_of(call, pool, given["divisible"])
-    if given["higher_order"]:
+    tasks = tasks_of(call, pool, options["divisible"])
+    if options["higher_order"]:
         for cycle in precomputed.higher_order_cycles(pool)[1:]:
             tasks[cycle.users] += cycle.tasks
-    if given["repair"] != "none":
-        tasks = precomputed.repaired(pool, tasks, given["repair"], given["ties"])
+    if options["repair"] != "none":
+        tasks = precomputed.repaired(pool, tasks, options["repair"], options["ties"])
     return _shared(call, pool, tasks)
 
 
@@ -189,13 +191,13 @@ def _tasks(
 
 def by_lp(call: MethodCall) -> Tasks:
     """Precomputed DRF by its linear program; floors within the solver's accuracy of a whole number go up."""
-    words = ""
+    unproved = ""
 
     def tasks_of(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
-        nonlocal words
+        nonlocal unproved
         model = formulation(call.instance)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
-        words = solution.unproved
+        unproved = solution.unproved
         tasks = np.asarray(model.evaluate("tasks", solution.require_point()), dtype=float).reshape(
             -1
         )
@@ -203,7 +205,7 @@ def by_lp(call: MethodCall) -> Tasks:
             tasks = np.floor(tasks * (1 + AGREEMENT))
         return np.asarray(np.minimum(tasks, pool.limits))
 
-    return replace(precomputed_drf(call, tasks_of=tasks_of), unproved=words)
+    return replace(precomputed_drf(call, tasks_of=tasks_of), unproved=unproved)
 
 
 exact_floors = partial(precomputed_drf, tasks_of=partial(_tasks, precomputed.precomputed))
@@ -218,8 +220,8 @@ def leximin_milp(call: MethodCall) -> Tasks:
     frame = pd.DataFrame(
         rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1)
     )
-    found = _shared(call, pool, result.tasks)
-    return replace(found, rounds=frame.rename_axis("round"), unproved=result.unproved)
+    outcome = _shared(call, pool, result.tasks)
+    return replace(outcome, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
 
 def placed(call: MethodCall, *, policy: str) -> Tasks:
@@ -241,8 +243,8 @@ def placed(call: MethodCall, *, policy: str) -> Tasks:
             f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get "
             "nothing",
         )
-    if policy == "slots" and (said := note_on_slots(call.instance, slots)):
-        notes = (*notes, said)
+    if policy == "slots" and (slot_note := note_on_slots(call.instance, slots)):
+        notes = (*notes, slot_note)
     return Tasks(place(call.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 
@@ -256,7 +258,7 @@ def _pool(call: MethodCall) -> Pool:
 def _shared(call: MethodCall, pool: Pool, tasks: np.ndarray) -> Tasks:
     """Return the tasks on one server, with a note on users who can never run one."""
     instance = call.instance
-    alone = np.flatnonzero(~pool.able & (instance.task_limits >= 1)).tolist()
+    alone = np.flatnonzero(~pool.can_run & (instance.task_limits >= 1)).tolist()
     return Tasks(tasks[:, None], notes=_note_on(instance, alone))
 
 
@@ -281,12 +283,12 @@ def _trace(instance: Instance, picks: list[Pick]) -> pd.DataFrame:
 
 def _parameters(call: MethodCall, **defaults: Any) -> dict[str, Any]:
     """Return the mechanism's options with defaults; check the rule and the rule for ties."""
-    given = {**defaults, **call.parameters}
-    _one_of("rule", given.get("rule", "exclude"), RULES)
-    _one_of("ties", given.get("ties", "larger"), TIES)
-    return given
+    options = {**defaults, **call.parameters}
+    _one_of("rule", options.get("rule", "exclude"), RULES)
+    _one_of("ties", options.get("ties", "larger"), TIES)
+    return options
 
 
-def _one_of(option: str, value: Any, known: tuple[str, ...]) -> None:
+def _one_of(option: str, value: Any, names: tuple[str, ...]) -> None:
     """Raise, with the nearest names, unless the value is a known one."""
-    require_known(value, known, f"{option}={value!r} does not exist")
+    require_known(value, names, f"{option}={value!r} does not exist")

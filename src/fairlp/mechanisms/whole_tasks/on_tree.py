@@ -45,24 +45,24 @@ class FreeCapacity:
 
     def __init__(self, instance: Instance) -> None:
         require_countable(instance)
-        self.left = exact_pool(instance, decimal)
+        self.remaining = exact_pool(instance, decimal)
         self.needs: list[list[tuple[int, Fraction]]] = [
             [(r, decimal(d)) for r, d in enumerate(row) if d > 0]
             for row in instance.demands.tolist()
         ]
         queues = instance.tree
         for v, r in np.argwhere(queues.capped).tolist():
-            self.left.append(decimal(float(queues.caps[v, r])))
+            self.remaining.append(decimal(float(queues.caps[v, r])))
             for n in queues.below[[v]].indices.tolist():
                 if instance.demands[n, r] > 0:
                     self.needs[n].append(
-                        (len(self.left) - 1, decimal(float(instance.demands[n, r])))
+                        (len(self.remaining) - 1, decimal(float(instance.demands[n, r])))
                     )
 
     @cached_property
     def matrix(self) -> np.ndarray:
         """What one task of each user takes of each row, rounded; shape (N, rows)."""
-        matrix = np.zeros((len(self.needs), len(self.left)))
+        matrix = np.zeros((len(self.needs), len(self.remaining)))
         for n, needs in enumerate(self.needs):
             for row, need in needs:
                 matrix[n, row] = float(need)
@@ -70,20 +70,20 @@ class FreeCapacity:
 
     def fits(self, n: int) -> bool:
         """Whether one more task of a user fits."""
-        return all(need <= self.left[row] for row, need in self.needs[n])
+        return all(need <= self.remaining[row] for row, need in self.needs[n])
 
     def take(self, n: int, count: int = 1) -> None:
         """Give a user so many tasks."""
         for row, need in self.needs[n]:
-            self.left[row] -= need * count
+            self.remaining[row] -= need * count
 
-    def all_fit(self, more: Iterable[tuple[int, int]]) -> bool:
+    def all_fit(self, counts: Iterable[tuple[int, int]]) -> bool:
         """Whether so many more tasks of each user fit together."""
-        used = [Fraction(0)] * len(self.left)
-        for n, count in more:
+        used = [Fraction(0)] * len(self.remaining)
+        for n, count in counts:
             for row, need in self.needs[n]:
                 used[row] += need * count
-        return all(use <= left for use, left in zip(used, self.left, strict=True))
+        return all(use <= amount for use, amount in zip(used, self.remaining, strict=True))
 
 
 def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
@@ -119,13 +119,13 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
-        way = _Way(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
-        for _, asked, _, pace in way if at_once else ():
+        path = _Way(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
+        for _, demanded, _, pace in path if at_once else ():
             if not _in_bulk(
-                room, {n: pace.rate[n] for n in active}, limits, tasks, asked, float(pace.end)
+                room, {n: pace.rate[n] for n in active}, limits, tasks, demanded, float(pace.end)
             ):
                 break
-        heap = [(*way.level(n, tasks[n], sign), n) for n in active]
+        heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
             n = heap[0][-1]
@@ -136,7 +136,7 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
             if tasks[n] == limits[n]:
                 satisfied[n] = tasks[n]
                 break
-            heapq.heapreplace(heap, (*way.level(n, tasks[n], sign), n))
+            heapq.heapreplace(heap, (*path.level(n, tasks[n], sign), n))
         active.discard(n)
     return tasks.astype(float)
 
@@ -144,7 +144,7 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
 class _Part(NamedTuple):
     """A part of the way between two kinks: the t where it begins, what everybody asks for there, and how it goes on."""
 
-    begin: Any
+    start: Any
     demanded: Any
     point: TreePoint
     pace: Pace
@@ -158,22 +158,22 @@ class _Way:
         self.active = active
         self.parts = [self._part(Fraction(0), point)]
 
-    def _part(self, begin: Fraction, point: TreePoint) -> _Part:
-        return _Part(begin, self.rates.tasks_at(point), point, self.rates.pace(self.active, point))
+    def _part(self, start: Fraction, point: TreePoint) -> _Part:
+        return _Part(start, self.rates.tasks_at(point), point, self.rates.pace(self.active, point))
 
     def __iter__(self) -> Iterator[_Part]:
         for k in itertools.count():
             if k == len(self.parts):
-                begin, _, point, pace = self.parts[-1]
-                self.parts.append(self._part(begin + pace.end, pace.after(point, pace.end)))
+                start, _, point, pace = self.parts[-1]
+                self.parts.append(self._part(start + pace.end, pace.after(point, pace.end)))
             yield self.parts[k]
 
     def level(self, n: int, tasks: Any, sign: int) -> tuple[Fraction, Fraction]:
         """Return up to where a user asks for no more than its tasks, and what tells equal levels apart."""
-        for begin, asked, _, pace in self:
+        for start, demanded, _, pace in self:
             rate = pace.rate[n]
-            if rate > 0 and (pace.end == np.inf or asked[n] + rate * pace.end > tasks):
-                return begin + max(tasks - asked[n], Fraction(0)) / rate, sign / rate
+            if rate > 0 and (pace.end == np.inf or demanded[n] + rate * pace.end > tasks):
+                return start + max(tasks - demanded[n], Fraction(0)) / rate, sign / rate
         raise AssertionError("the last part has no end")
 
 
@@ -187,12 +187,12 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     tree = ExactTree(instance, active, decimal)
     tasks = [0] * len(limits)
     sign = SIGNS[ties]
-    many = len(active)
+    bulk_size = len(active)
     picks = len(active)
     heaps: dict[int, list[Pick]] = {}
     while active:
         factor = tree.factors()
-        if picks >= many:
+        if picks >= bulk_size:
             rate = {n: factor[tree.of[n]] / tree.unit[n] for n in active}
             _in_bulk(room, rate, limits, tasks, np.zeros(len(tasks)))
             heaps = {q: [] for q in {tree.of[n] for n in active}}
@@ -208,7 +208,7 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
         picks = 0
         while True:
             _, tie, n, q = lowest[0]
-            if picks == many or not room.fits(n):
+            if picks == bulk_size or not room.fits(n):
                 break
             room.take(n)
             tasks[n] += 1
@@ -218,7 +218,7 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
             level, tie, first = heaps[q][0]
             heapq.heapreplace(lowest, (level / factor[q], tie / factor[q], first, q))
             picks += 1
-        if picks < many:
+        if picks < bulk_size:
             heapq.heappop(heaps[q])
             if not heaps[q]:
                 del heaps[q]
@@ -232,44 +232,44 @@ def _in_bulk(
     rate: dict[int, Any],
     limits: list[float],
     tasks: Any,
-    asked: np.ndarray,
+    demanded: np.ndarray,
     end: float = np.inf,
 ) -> bool:
     """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
 
-    Bisection in floats finds the level. ``asked`` is what users ask for at level 0. Return whether
+    Bisection in floats finds the level. ``demanded`` is what users ask for at level 0. Return whether
     the level is the ``end``.
     """
     users = list(rate)
-    speed, has, limit = (
+    speed, tasks_now, limit = (
         np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits)
     )
-    begun = asked[users].astype(float)
+    base = demanded[users].astype(float)
     use = room.matrix[users]
-    left = np.array([float(amount) for amount in room.left]) * (1 - LEVEL_ROUNDING)
+    remaining = np.array([float(amount) for amount in room.remaining]) * (1 - LEVEL_ROUNDING)
 
     def below(level: float) -> Any:
-        return np.maximum(np.floor((begun + level * speed) * (1 - LEVEL_ROUNDING)) - has, 0.0)
+        return np.maximum(np.floor((base + level * speed) * (1 - LEVEL_ROUNDING)) - tasks_now, 0.0)
 
     def fits(level: float) -> bool:
         """Whether there is room for these and everyone's next task, so that none of them comes late."""
-        return bool(((below(level) + 1) @ use <= left).all())
+        return bool(((below(level) + 1) @ use <= remaining).all())
 
     rises = speed > 0
-    low, most = (
-        float(((amount - begun)[rises] / speed[rises]).min(initial=end))
-        for amount in (np.maximum(has, begun), limit - 1)
+    low, limit_level = (
+        float(((amount - base)[rises] / speed[rises]).min(initial=end))
+        for amount in (np.maximum(tasks_now, base), limit - 1)
     )
-    high = min(low + float(quotients(left, speed @ use).max(initial=0.0)), most, end)
+    high = min(low + float(quotients(remaining, speed @ use).max(initial=0.0)), limit_level, end)
     whole = high == end and fits(end)
     for _ in range(0 if whole else _HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     counts = below(end if whole else low).tolist()
-    given = [(n, int(number)) for n, number in zip(users, counts, strict=True) if number]
-    if not room.all_fit(given):
+    additions = [(n, int(number)) for n, number in zip(users, counts, strict=True) if number]
+    if not room.all_fit(additions):
         return False
-    for n, number in given:
+    for n, number in additions:
         room.take(n, number)
         tasks[n] += number
     return whole

@@ -73,18 +73,18 @@ def pick_by_pick(
     shares = comparable(pool)
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     demands = [tuple(row) for row in _python(pool.demands)]
-    left = list(_python(pool.capacity))
+    remaining = list(_python(pool.capacity))
     limits = pool.limits.tolist()
     tasks = [0] * len(demands)
-    able = np.flatnonzero(pool.able).tolist()
+    users = np.flatnonzero(pool.can_run).tolist()
     per_task = pool.per_task()
-    heap = [(offset * shares[n], sign * shares[n], n) for n in able]
+    heap = [(offset * shares[n], sign * shares[n], n) for n in users]
     heapq.heapify(heap)
-    resources = range(len(left))
+    resources = range(len(remaining))
     while heap:
         n = heap[0][2]
         need = demands[n]
-        runs = all(need[r] <= left[r] for r in resources)
+        runs = all(need[r] <= remaining[r] for r in resources)
         if trace is not None:
             trace.append(Pick(n, float(tasks[n] * per_task[n]), tasks[n] + runs, runs))
         if not runs:
@@ -93,7 +93,7 @@ def pick_by_pick(
             heapq.heappop(heap)
             continue
         for r in resources:
-            left[r] -= need[r]
+            remaining[r] -= need[r]
         tasks[n] += 1
         _next_task(heap, shares[n], tasks[n] < limits[n])
     return np.array(tasks, dtype=float)
@@ -202,10 +202,14 @@ class Servers:
         cut = None
         largest = capacities.max(axis=0)
         if slots is not None:
-            there = np.flatnonzero(largest > 0)
-            cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
-        one = UNITS[unit](capacities.astype(float), counts)
-        return cls(demands, capacities[row].copy(), row, eligible, one, cut)
+            resources = np.flatnonzero(largest > 0)
+            cut = (
+                (capacities[:, resources] * slots // largest[resources])
+                .min(axis=1)
+                .astype(np.int64)[row]
+            )
+        unit_of_shapes = UNITS[unit](capacities.astype(float), counts)
+        return cls(demands, capacities[row].copy(), row, eligible, unit_of_shapes, cut)
 
     def fits(self, user: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return where one task of the user fits, on these servers (by default all); bool."""
@@ -287,8 +291,10 @@ class BestFit:
         if self.servers.eligible is not None:
             fits &= self.servers.eligible[:, self.servers.row[server]]
         amounts = free.astype(float)
-        own = np.where(fits, amounts[self.first], 1.0)  # positive where the task fits
-        distance = _steps((abs(amounts / own[:, None] - self.shape) * self.units).sum(axis=1))
+        amounts_of_first = np.where(fits, amounts[self.first], 1.0)  # positive where the task fits
+        distance = _steps(
+            (abs(amounts / amounts_of_first[:, None] - self.shape) * self.units).sum(axis=1)
+        )
         self.table[:, server] = np.where(fits, distance, np.inf)
 
 
@@ -297,21 +303,21 @@ class FirstFit:
 
     def __init__(self, servers: Servers) -> None:
         self.servers = servers
-        self.begin = np.zeros(len(servers.demands), dtype=np.int64)
+        self.first_candidate = np.zeros(len(servers.demands), dtype=np.int64)
 
     def __call__(self, user: int) -> int:
         """Return the first server that fits the user's task, −1 where none does."""
-        begin = int(self.begin[user])
+        start = int(self.first_candidate[user])
         size = 1
-        while begin < len(self.servers.row):
-            fits = self.servers.fits(user, slice(begin, begin + size))
+        while start < len(self.servers.row):
+            fits = self.servers.fits(user, slice(start, start + size))
             if fits.any():
-                begin += int(fits.argmax())
-                self.begin[user] = begin
-                return begin
-            begin += size
+                start += int(fits.argmax())
+                self.first_candidate[user] = start
+                return start
+            start += size
             size *= 4
-        self.begin[user] = begin
+        self.first_candidate[user] = start
         return -1
 
     def changed(self, server: int) -> None:
@@ -326,13 +332,13 @@ def note_on_slots(instance: Instance, slots: int) -> str:
         return ""
     first = instance.servers[int(rows[0])]
     if rows.size == len(instance.servers):
-        who = f"no server has a slot (server {first!r} among them), so that nothing runs"
+        servers_text = f"no server has a slot (server {first!r} among them), so that nothing runs"
     else:
-        more = f" (and {rows.size - 1} more)" if rows.size > 1 else ""
-        who = f"server {first!r}{more} has no slot, so that nothing runs there"
-    part = f"1/{slots} of the largest amount of each resource"
+        others = f" (and {rows.size - 1} more)" if rows.size > 1 else ""
+        servers_text = f"server {first!r}{others} has no slot, so that nothing runs there"
+    slot_size = f"1/{slots} of the largest amount of each resource"
     return (
-        f"{who}: a slot is {part}, which is more of some resource than there is; more slots are "
+        f"{servers_text}: a slot is {slot_size}, which is more of some resource than there is; more slots are "
         "smaller"
     )
 
@@ -340,8 +346,8 @@ def note_on_slots(instance: Instance, slots: int) -> str:
 def require_few_tasks(instance: Instance, otherwise: str) -> None:
     """Raise where so many tasks fit, on all servers together, that serving them one by one takes too long."""
     require_countable(instance)
-    most = np.minimum(instance.task_limits, instance.gamma().sum(axis=1))
-    tasks = Filling(Pool.of(instance.derived(task_limits=most))).run().sum()
+    limits = np.minimum(instance.task_limits, instance.gamma().sum(axis=1))
+    tasks = Filling(Pool.of(instance.derived(task_limits=limits))).run().sum()
     if tasks > MOST_TASKS:
         raise TooLargeError(
             f"some {tasks:,.0f} tasks would be served one by one; expected at most {MOST_TASKS:,} "
@@ -385,84 +391,89 @@ def place(
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     limits = np.floor(instance.task_limits)
     tasks = np.zeros(instance.shape)
-    had = np.zeros(len(instance.users))
+    totals = np.zeros(len(instance.users))
     heap = [(0 * share, sign * share, n) for n, share in enumerate(shares) if limits[n] > 0]
     heapq.heapify(heap)
     find = BestFit(servers) if policy == "best-fit" else FirstFit(servers)
-    last = np.full(len(had), -1)
-    same = 0
+    last = np.full(len(totals), -1)
+    repeats = 0
     while heap:
         n = heap[0][2]
         server = find(n)
         if server < 0:
             heapq.heappop(heap)
             continue
-        same = same + 1 if server == last[n] else 0
+        repeats = repeats + 1 if server == last[n] else 0
         last[n] = server
-        if same > _ONE_BY_ONE * len(heap) and isinstance(find, FirstFit):
-            same = 0
-            who = np.array([one for _, _, one in heap])
-            where = np.array([find(one) for one in who])
-            who = who[where >= 0]
+        if repeats > _ONE_BY_ONE * len(heap) and isinstance(find, FirstFit):
+            repeats = 0
+            users = np.array([user for _, _, user in heap])
+            where = np.array([find(user) for user in users])
+            users = users[where >= 0]
             where = where[where >= 0]
-            more = _counted(servers, who, where, shares, had[who], limits[who])
-            for one, at, count in zip(who.tolist(), where.tolist(), more, strict=True):
-                servers.take(one, at, count)
-                tasks[one, servers.row[at]] += count
-                had[one] += count
+            counts = _counted(servers, users, where, shares, totals[users], limits[users])
+            for user, server_row, count in zip(users.tolist(), where.tolist(), counts, strict=True):
+                servers.take(user, server_row, count)
+                tasks[user, servers.row[server_row]] += count
+                totals[user] += count
             heap = [
-                (int(had[one]) * shares[one], sign * shares[one], one)
-                for one in who.tolist()
-                if had[one] < limits[one]
+                (int(totals[user]) * shares[user], sign * shares[user], user)
+                for user in users.tolist()
+                if totals[user] < limits[user]
             ]
             heapq.heapify(heap)
             continue
         servers.take(n, server)
         find.changed(server)
         tasks[n, servers.row[server]] += 1
-        had[n] += 1
-        _next_task(heap, shares[n], had[n] < limits[n])
+        totals[n] += 1
+        _next_task(heap, shares[n], totals[n] < limits[n])
     return tasks
 
 
 def _counted(
     servers: Servers,
-    who: np.ndarray,
+    users: np.ndarray,
     where: np.ndarray,
     shares: Any,
-    had: np.ndarray,
+    totals: np.ndarray,
     limits: np.ndarray,
 ) -> list[int]:
     """Return how many tasks each user is served next, all on the server that fits it first now.
 
     They are the tasks of all shares below one, which is found by halving: as many as fit together.
     """
-    demands = servers.demands[who]
+    demands = servers.demands[users]
     free = servers.free[where]
-    unit = min(shares[n] for n in who)
-    spots, at = np.unique(where, return_inverse=True)
+    unit = min(shares[n] for n in users)
+    spots, spot_of = np.unique(where, return_inverse=True)
 
-    def fit(more: np.ndarray) -> bool:
+    def fit(additions: np.ndarray) -> bool:
         used = np.zeros((len(spots), demands.shape[1]), dtype=demands.dtype)
         np.add.at(
-            used, at, demands * (integers(more) if demands.dtype == object else more)[:, None]
+            used,
+            spot_of,
+            demands * (integers(additions) if demands.dtype == object else additions)[:, None],
         )
-        slots = servers.slots is None or (np.bincount(at, more) <= servers.slots[spots]).all()
+        slots = (
+            servers.slots is None or (np.bincount(spot_of, additions) <= servers.slots[spots]).all()
+        )
         return bool(slots and (used <= servers.free[spots]).all())
 
     def below(number: int) -> np.ndarray:
         """Tasks of shares below so many units."""
         reached = [
             min(float(-(-(number * unit) // shares[n])), limit)
-            for n, limit in zip(who, limits, strict=True)
+            for n, limit in zip(users, limits, strict=True)
         ]
-        return np.asarray(np.maximum(reached - had, 0.0))
+        return np.asarray(np.maximum(reached - totals, 0.0))
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        most = np.where(demands > 0, free.astype(float) / demands.astype(float), np.inf).min(axis=1)
-    low = min(int(count) * shares[n] for n, count in zip(who, had, strict=True)) // unit
+        room = np.where(demands > 0, free.astype(float) / demands.astype(float), np.inf).min(axis=1)
+    low = min(int(count) * shares[n] for n, count in zip(users, totals, strict=True)) // unit
     high = (
-        max(int(count) * shares[n] for n, count in zip(who, had + most + 1, strict=True)) // unit
+        max(int(count) * shares[n] for n, count in zip(users, totals + room + 1, strict=True))
+        // unit
         + 1
     )
     while high - low > 1:

@@ -26,7 +26,7 @@ class FluidLevel:
     """
 
     pool: Pool
-    left: np.ndarray
+    remaining: np.ndarray
 
     def __post_init__(self) -> None:
         share = quotient(self.pool.top, self.pool.bottom)
@@ -36,7 +36,7 @@ class FluidLevel:
         self._doubt = QUOTIENT_ROUNDING * max(len(share), 1)  # rounding of a sum of N terms
         with np.errstate(divide="ignore"):
             self._levels = np.where(
-                growth > 0, self.left.astype(float) / np.where(growth > 0, growth, 1.0), np.inf
+                growth > 0, self.remaining.astype(float) / np.where(growth > 0, growth, 1.0), np.inf
             )
         self.value = float(self._levels.min(initial=np.inf))
         self._exact: Fraction | None = None
@@ -45,8 +45,10 @@ class FluidLevel:
     def exact(self) -> Fraction:
         """The level as a rational number."""
         if self._exact is None:
-            near = np.flatnonzero(self._levels <= self.value * (1 + 2 * self._doubt))
-            self._exact = min(Fraction(int(self.left[r])) / self._growth(int(r)) for r in near)
+            candidates = np.flatnonzero(self._levels <= self.value * (1 + 2 * self._doubt))
+            self._exact = min(
+                Fraction(int(self.remaining[r])) / self._growth(int(r)) for r in candidates
+            )
         return self._exact
 
     def multiples(self, top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
@@ -83,8 +85,8 @@ class FluidLevel:
         parts = [(term, top) for top, term in by_top.items()]
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
-            odd = parts[-1:] if len(parts) % 2 else []
-            parts = [(a * d + c * b, b * d) for (a, b), (c, d) in pairs] + odd
+            unpaired = parts[-1:] if len(parts) % 2 else []
+            parts = [(a * d + c * b, b * d) for (a, b), (c, d) in pairs] + unpaired
         return Fraction(*parts[0])
 
 
@@ -99,21 +101,21 @@ def precomputed(pool: Pool) -> np.ndarray:
     >>> precomputed(Pool.of(examples.load("cycles"))).tolist()
     [5.0, 2.0, 1.0]
     """
-    part = _able(pool)
+    runnable = _able(pool)
     tasks = np.zeros(len(pool.limits))
-    if pool.able.any():
-        found = FluidLevel(part, part.capacity).multiples(part.top, part.bottom)
-        tasks[pool.able] = np.minimum(found, part.limits)
+    if pool.can_run.any():
+        multiples = FluidLevel(runnable, runnable.capacity).multiples(runnable.top, runnable.bottom)
+        tasks[pool.can_run] = np.minimum(multiples, runnable.limits)
     return tasks
 
 
 def divisible(pool: Pool) -> np.ndarray:
     """Return k·ds*/ds[n] (at most the limit): precomputed DRF without the floor, for tasks that may be divided."""
-    part = _able(pool)
+    runnable = _able(pool)
     tasks = np.zeros(len(pool.limits))
-    if pool.able.any():
-        level = FluidLevel(part, part.capacity)
-        tasks[pool.able] = np.minimum(level.value * level.rate, part.limits)
+    if pool.can_run.any():
+        level = FluidLevel(runnable, runnable.capacity)
+        tasks[pool.can_run] = np.minimum(level.value * level.rate, runnable.limits)
     return tasks
 
 
@@ -122,17 +124,17 @@ def algorithm_1(pool: Pool, *, simplified: bool = False) -> np.ndarray:
 
     Next to whole numbers the floor depends on rounding; :func:`precomputed` decides those exactly.
     """
-    part = _able(pool)
+    runnable = _able(pool)
     tasks = np.zeros(len(pool.limits))
-    if not pool.able.any():
+    if not pool.can_run.any():
         return tasks
-    demands = part.demands.astype(float)
-    capacity = part.capacity.astype(float)
-    share = part.per_task()
+    demands = runnable.demands.astype(float)
+    capacity = runnable.capacity.astype(float)
+    share = runnable.per_task()
     ratio = 1.0 / share if simplified else share.max() / share
     total = ratio @ demands
     k = (capacity[total > 0] / total[total > 0]).min()
-    tasks[pool.able] = np.minimum(np.floor(k * ratio), part.limits)
+    tasks[pool.can_run] = np.minimum(np.floor(k * ratio), runnable.limits)
     return tasks
 
 
@@ -144,7 +146,7 @@ class Cycle:
     largest: Fraction
     users: np.ndarray
     tasks: np.ndarray
-    left: np.ndarray
+    remaining: np.ndarray
 
 
 def higher_order_cycles(pool: Pool) -> list[Cycle]:
@@ -155,31 +157,33 @@ def higher_order_cycles(pool: Pool) -> list[Cycle]:
     of it); capacities are kept.
     """
     cycles: list[Cycle] = []
-    users = np.flatnonzero(pool.able)
+    users = np.flatnonzero(pool.can_run)
     order = users[_by_share(pool, users)]  # ascending
-    left = pool.capacity
+    remaining = pool.capacity
     tasks = np.zeros(len(pool.limits))
     end = len(order)
     while end > 0:
-        who = order[:end]
-        part = pool.take(who)
-        level = FluidLevel(part, left)
-        largest = part.take(np.array([end - 1]))
+        cycle_users = order[:end]
+        runnable = pool.take(cycle_users)
+        level = FluidLevel(runnable, remaining)
+        largest = runnable.take(np.array([end - 1]))
         turns = level.multiples(largest.top, largest.bottom)[0]
         if not cycles or turns >= 1:
-            more = np.minimum(level.multiples(part.top, part.bottom), part.limits - tasks[who])
-            tasks[who] += more
-            left = pool.capacity - pool.usage(tasks)
+            additions = np.minimum(
+                level.multiples(runnable.top, runnable.bottom), runnable.limits - tasks[cycle_users]
+            )
+            tasks[cycle_users] += additions
+            remaining = pool.capacity - pool.usage(tasks)
             share = Fraction(int(largest.top[0]), int(largest.bottom[0]))
-            cycles.append(Cycle(level.exact / share, share, who, more, left))
-        end -= int((part.per_task() == part.per_task()[-1])[::-1].argmin() or end)
+            cycles.append(Cycle(level.exact / share, share, cycle_users, additions, remaining))
+        end -= int((runnable.per_task() == runnable.per_task()[-1])[::-1].argmin() or end)
     return cycles
 
 
 def _by_share(pool: Pool, users: np.ndarray) -> np.ndarray:
     """Return the order of users by ascending share per task, exactly."""
-    part = pool.take(users)
-    return Keys(part.top, part.bottom, 1, "index").order(
+    runnable = pool.take(users)
+    return Keys(runnable.top, runnable.bottom, 1, "index").order(
         np.arange(len(users)), np.zeros(len(users))
     )
 
@@ -193,10 +197,13 @@ def repaired(pool: Pool, tasks: np.ndarray, how: str, ties: str) -> np.ndarray:
 def cycle(pool: Pool) -> tuple[np.ndarray, Fraction]:
     """Return the tasks of each user in one whole cycle, lcm(ds)/ds[n], and the share at its end, lcm(ds)."""
     shares = _fractions(pool)
-    able = [share for share in shares if share]
-    if not able:
+    positive_shares = [share for share in shares if share]
+    if not positive_shares:
         return np.zeros(len(shares), dtype=object), Fraction(0)
-    end = Fraction(math.lcm(*(s.numerator for s in able)), math.gcd(*(s.denominator for s in able)))
+    end = Fraction(
+        math.lcm(*(s.numerator for s in positive_shares)),
+        math.gcd(*(s.denominator for s in positive_shares)),
+    )
     counts = np.array([int(end / share) if share else 0 for share in shares], dtype=object)
     return counts, end
 
@@ -204,8 +211,8 @@ def cycle(pool: Pool) -> tuple[np.ndarray, Fraction]:
 def basic_subcycle(pool: Pool) -> np.ndarray:
     """Return floor(ds*/ds[n]) for each user (0 for who can run nothing), exactly; Python integers."""
     shares = _fractions(pool)
-    most = max(shares)
-    return np.array([most // share if share else 0 for share in shares], dtype=object)
+    largest = max(shares)
+    return np.array([largest // share if share else 0 for share in shares], dtype=object)
 
 
 def _fractions(pool: Pool) -> list[Fraction]:
@@ -214,4 +221,4 @@ def _fractions(pool: Pool) -> list[Fraction]:
 
 
 def _able(pool: Pool) -> Pool:
-    return pool if pool.able.all() else pool.take(pool.able)
+    return pool if pool.can_run.all() else pool.take(pool.can_run)
