@@ -89,7 +89,7 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     where = where_runs(model, instance, instance.runnable() & able[:, None])
     g = model.variable("g", n, i, where=where, doc="global dominant share of n on i")
     model.constraint("capacity", (d * g).sum(n) <= c)
-    task_limits(model, instance, g.sum(i), max_min.LIMIT, unit=alone, who=able)
+    task_limits(model, instance, g.sum(i), max_min.LIMIT, unit=alone, users=able)
     _limits_of_queues(model, instance, g.sum(i), alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
@@ -127,16 +127,16 @@ def reference(instance: Instance) -> float:
 
     No higher than where a cap of a queue is used up.
     """
-    able = runnable_users(instance)
-    if not able.any():
+    runnable = runnable_users(instance)
+    if not runnable.any():
         return 1.0
     phi, alone = weights(instance), normalisers.dominant(instance)
-    part = instance.gamma().sum(axis=1)[able] / alone[able]
-    level = float(part.min() / phi[able].sum())
+    fraction = instance.gamma().sum(axis=1)[runnable] / alone[runnable]
+    level = float(fraction.min() / phi[runnable].sum())
     queues = instance.tree
     if not queues.capped.any():
         return level
-    used = queues.below @ (instance.demands * np.where(able, phi * alone, 0.0)[:, None])
+    used = queues.below @ (instance.demands * np.where(runnable, phi * alone, 0.0)[:, None])
     return float(min(level, (queues.caps[used > 0] / used[used > 0]).min()))
 
 
@@ -169,7 +169,7 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     where = where_runs(model, instance, instance.runnable() & able[:, None])
     x = model.variable("x", n, instance.servers, where=where, doc="tasks of n on i")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    task_limits(model, instance, x.sum(instance.servers), max_min.LIMIT, who=able)
+    task_limits(model, instance, x.sum(instance.servers), max_min.LIMIT, users=able)
     _limits_of_queues(model, instance, x.sum(instance.servers))
     model.maximize((worth * x.sum(instance.servers)).sum(n))
     return model

@@ -85,10 +85,10 @@ def _step(
     model.constraint("fairness", x >= phi * level)
     old = np.arange(len(n)) < len(n) - 1
     if old.any():
-        had = model.parameter(
+        share_before = model.parameter(
             "x_before", n, np.where(old, before, 0.0), "dominant share of n after the step before"
         )
-        model.constraint("irrevocable", x >= had, where=old)
+        model.constraint("irrevocable", x >= share_before, where=old)
     model.define("tasks", gamma * x)
     model.maximize(level)
     return model, (d * x).sum(n), level

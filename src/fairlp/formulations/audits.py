@@ -21,7 +21,7 @@ def pareto(
     totals: np.ndarray,
     division: str = "rdm",
     whole: bool = False,
-    held: np.ndarray | None = None,
+    allocation: np.ndarray | None = None,
 ) -> Model:
     """Pareto optimality of an allocation: the largest gain of all users together when nobody loses.
 
@@ -37,11 +37,11 @@ def pareto(
     division : {"rdm", "tdm"}
     whole : bool
         Tasks are whole: an integer program.
-    held : ndarray, shape (N, K), optional
+    allocation : ndarray, shape (N, K), optional
         Tasks of an allocation that takes more than there is: what it takes of a server counts as
         there, so that the question is whether somebody could gain with that.
     """
-    if held is not None:
+    if allocation is not None:
         instance = instance.derived(task_limits=np.maximum(instance.task_limits, totals))
     n = instance.users
     i = instance.servers
@@ -58,13 +58,13 @@ def pareto(
         integer=whole,
         doc="tasks of n on i",
     )
-    feasible_region(model, instance, y, division, held)
-    able = runs.any(axis=1) & (totals > 0)
+    feasible_region(model, instance, y, division, allocation)
+    runnable = runs.any(axis=1) & (totals > 0)
     floor = model.parameter(
-        "x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation"
+        "x", n, np.where(runnable, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation"
     )
-    if able.any():
-        model.constraint("nobody_loses", y.sum(i) >= floor, where=able)
+    if runnable.any():
+        model.constraint("nobody_loses", y.sum(i) >= floor, where=runnable)
     per_alone = model.parameter("w", n, inverse(alone), "1/Γ[n], Γ[n] the tasks n could run alone")
     model.define("tasks", y)
     model.maximize((per_alone * y).sum(n, i))
@@ -72,7 +72,7 @@ def pareto(
 
 
 def feasible_region(
-    model: Model, instance: Instance, y: Any, division: str, held: np.ndarray | None = None
+    model: Model, instance: Instance, y: Any, division: str, allocation: np.ndarray | None = None
 ) -> None:
     """Add what servers can hold, by resources or by time, and the task limits."""
     n = instance.users
@@ -83,25 +83,28 @@ def feasible_region(
     if division == "tdm":
         a = time_shares(model, instance, gamma)
         time: Any = 1
-        if held is not None:
-            taken = np.maximum((held * inverse(gamma)).sum(axis=0), 1.0)
+        if allocation is not None:
+            capacity_taken = np.maximum((allocation * inverse(gamma)).sum(axis=0), 1.0)
             time = model.parameter(
-                "taken", i, taken, "time of server i: all of it, or what the allocation takes"
+                "taken",
+                i,
+                capacity_taken,
+                "time of server i: all of it, or what the allocation takes",
             )
         model.constraint("time", (a * y).sum(n) <= time, where=runs.any(axis=0))
     else:
         c = region.capacities(model, instance)
         d = region.needs(model, instance)
-        if held is not None:
-            taken = np.maximum(
-                np.einsum("ni,nir->ir", held, server_needs(instance, gamma)), c.values
+        if allocation is not None:
+            capacity_taken = np.maximum(
+                np.einsum("ni,nir->ir", allocation, server_needs(instance, gamma)), c.values
             )
             c = model.parameter(
-                "taken", (i, r), taken, "capacity of i, or what the allocation takes of it"
+                "taken", (i, r), capacity_taken, "capacity of i, or what the allocation takes of it"
             )
         model.constraint("capacity", (d * y).sum(n) <= c)
         caps(model, instance, y.sum(i))
-    task_limits(model, instance, y.sum(i), who=runnable_users(instance, runs))
+    task_limits(model, instance, y.sum(i), users=runnable_users(instance, runs))
 
 
 def one_resource(

@@ -54,11 +54,11 @@ def njc(
     return eisenberg_gale(requests) if criterion is None else selection(requests, criterion)
 
 
-def eisenberg_gale(requests: Requests, left: np.ndarray | None = None) -> Model:
+def eisenberg_gale(requests: Requests, remaining: np.ndarray | None = None) -> Model:
     """Return the program whose optimum is fair: maximise Σ e[n]·log x[n]; its capacity duals name the bottlenecks.
 
     Stationarity, Σ_j λ[j]·x[n]·r[n,j] = e[n] for users with x[n] < 1, and Σ_j λ[j] ≤ 1 make some
-    saturated j have x[n]·r[n,j] ≥ e[n]. ``left`` is the fraction of each resource to give out
+    saturated j have x[n]·r[n,j] ≥ e[n]. ``remaining`` is the fraction of each resource to give out
     (default 1), shape (R,).
     """
     n = requests.users
@@ -72,7 +72,7 @@ def eisenberg_gale(requests: Requests, left: np.ndarray | None = None) -> Model:
         "entitlement of n (0: no term)",
     )
     c = model.parameter(
-        "c", j, np.ones(len(j)) if left is None else left, "fraction of j to give out"
+        "c", j, np.ones(len(j)) if remaining is None else remaining, "fraction of j to give out"
     )
     model.constraint("capacity", used <= c)
     model.maximize((e * log(x)).sum(n))
@@ -121,9 +121,13 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
         "NJC, best fair allocation", f"selection among all solutions, {SOURCE}, §5.5", (n, j)
     )
     x, used = _granted(model, requests)
-    able = requests.contended
+    contended = requests.contended
     z = model.variable(
-        "z", j, upper=able.astype(float), integer=True, doc="1: j is saturated and justifies shares"
+        "z",
+        j,
+        upper=contended.astype(float),
+        integer=True,
+        doc="1: j is saturated and justifies shares",
     )
     k = Index("k", [*j, free_name("none of them", list(j))], "bottleneck, or none")
     just = np.column_stack(
@@ -133,12 +137,12 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
         "a", (n, k), just, "min(1, e[n]/r[n,k]): what n needs if k justifies its share; 1 for none"
     )
     gain = np.maximum(just[:, :, None] - just[:, None, :-1], 0.0)
-    less = model.parameter(
+    reduction = model.parameter(
         "b", (n, k, j), gain, "max(0, a[n,k] − a[n,j]): how much less n needs if j justifies it"
     )
     model.constraint("capacity", used <= 1)
     model.constraint("bottleneck", used >= z)
-    model.constraint("fairness", x + (less * z).sum(j) >= a)
+    model.constraint("fairness", x + (reduction * z).sum(j) >= a)
     model.maximize(_objective(model, requests, x, criterion))
     return model
 
@@ -166,20 +170,20 @@ def better(requests: Requests, x: np.ndarray) -> Model:
 
 def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
     """Return named resources as bool, shape (R,); a text may hold several, separated by commas."""
-    known = list(requests.resources)
+    resources = list(requests.resources)
     if isinstance(bottlenecks, str):
         bottlenecks = (
             [bottlenecks]
-            if bottlenecks in known
+            if bottlenecks in resources
             else [name.strip() for name in bottlenecks.split(",")]
         )
     elif not isinstance(bottlenecks, Iterable):
         bottlenecks = [bottlenecks]
-    mask = np.zeros(len(known), dtype=bool)
+    mask = np.zeros(len(resources), dtype=bool)
     for name in bottlenecks:
-        if name not in known:
-            raise UnknownNameError(f"no resource is called {name!r}; {nearest(name, known)}")
-        mask[known.index(name)] = True
+        if name not in resources:
+            raise UnknownNameError(f"no resource is called {name!r}; {nearest(name, resources)}")
+        mask[resources.index(name)] = True
     return mask
 
 
@@ -188,7 +192,7 @@ def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
     users = list(requests.users)
     if isinstance(criterion, str) and criterion in CRITERIA:
         return None if criterion == LEAST_SERVED else np.asarray(requests.fractions.mean(axis=1))
-    worth = np.zeros(len(users))
+    values = np.zeros(len(users))
     named = criterion if isinstance(criterion, Mapping) else {criterion: 1.0}
     for user, value in named.items():
         if user not in requests.users:
@@ -199,16 +203,16 @@ def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
             raise InstanceError(
                 f"criterion: the number of user {user!r} is {value}; expected a finite one"
             )
-        worth[users.index(user)] = value
-    return worth
+        values[users.index(user)] = value
+    return values
 
 
 def value(requests: Requests, criterion: Criterion, x: np.ndarray) -> float:
     """Return what granted fractions (shape (N,)) are worth by a criterion."""
-    worth = coefficients(requests, criterion)
-    if worth is None:
+    values = coefficients(requests, criterion)
+    if values is None:
         return float(x[requests.asking].min(initial=1.0))
-    return float(worth @ x)
+    return float(values @ x)
 
 
 def _granted(model: Model, requests: Requests) -> tuple[Variable, Expression]:
@@ -230,8 +234,8 @@ def _granted(model: Model, requests: Requests) -> tuple[Variable, Expression]:
 def _objective(model: Model, requests: Requests, x: Variable, criterion: Criterion) -> Expression:
     """Return what a criterion maximises, as a formula of the model."""
     n = requests.users
-    worth = coefficients(requests, criterion)
-    if worth is None:
+    values = coefficients(requests, criterion)
+    if values is None:
         t = model.variable("t", upper=1.0, doc="smallest granted fraction")
         model.constraint("least", x >= t, where=requests.asking)
         return t
@@ -239,4 +243,4 @@ def _objective(model: Model, requests: Requests, x: Variable, criterion: Criteri
     meaning = f"what x[n] is worth: {named}" + (
         " (mean fraction of a resource)" if criterion == UTILIZATION else ""
     )
-    return (model.parameter("v", n, worth, meaning) * x).sum(n)
+    return (model.parameter("v", n, values, meaning) * x).sum(n)

@@ -56,8 +56,8 @@ def gavel(instance: Instance) -> Model:
     t = model.variable(
         "t", upper=None if runnable_users(instance).any() else 0.0, doc="lowest level"
     )
-    able = where_runnable(model, instance)
-    rows = model.constraint("fairness", (throughput * x).sum(j) >= phi * gamma * t, where=able)
+    runnable = where_runnable(model, instance)
+    rows = model.constraint("fairness", (throughput * x).sum(j) >= phi * gamma * t, where=runnable)
     model.define("tasks", throughput * x)
     model.leximin(rows, t)
     return model

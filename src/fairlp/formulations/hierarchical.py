@@ -84,30 +84,30 @@ def collapsed(instance: Instance) -> np.ndarray:
     included; queues without anybody who can run are no siblings.
     """
     weights = instance.user_weights
-    able = runnable_users(instance)
-    parts, inside = parts_of_queues(instance.tree, weights, able)
+    runnable = runnable_users(instance)
+    parts, inside = parts_of_queues(instance.tree, weights, runnable)
     of = instance.tree.of
     return np.asarray(
-        np.where(able, parts[of] * weights / np.where(inside > 0, inside, 1.0)[of], weights)
+        np.where(runnable, parts[of] * weights / np.where(inside > 0, inside, 1.0)[of], weights)
     )
 
 
 def parts_of_queues(
-    queues: Queues, weights: np.ndarray, able: np.ndarray
+    queues: Queues, weights: np.ndarray, runnable: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the part of the root that each queue's weights promise, and the weights of its children together.
 
     Queues without anybody who can run, and users who cannot, are nobody's siblings.
     """
-    there = np.asarray(queues.below @ able.astype(float)) > 0
-    own = np.where(there, queues.weights, 0.0)
-    own[0] = 0.0  # the root is nobody's sibling
-    inside = np.bincount(queues.parents, weights=own, minlength=len(queues))
+    has_runnable = np.asarray(queues.below @ runnable.astype(float)) > 0
+    weights_in_use = np.where(has_runnable, queues.weights, 0.0)
+    weights_in_use[0] = 0.0  # the root is nobody's sibling
+    inside = np.bincount(queues.parents, weights=weights_in_use, minlength=len(queues))
     inside = inside + np.bincount(
-        queues.of, weights=np.where(able, weights, 0.0), minlength=len(queues)
+        queues.of, weights=np.where(runnable, weights, 0.0), minlength=len(queues)
     )
-    parts = there.astype(float)
+    parts = has_runnable.astype(float)
     for v in range(1, len(queues)):  # parents come first
-        if there[v]:
-            parts[v] = parts[queues.parents[v]] * own[v] / inside[queues.parents[v]]
+        if has_runnable[v]:
+            parts[v] = parts[queues.parents[v]] * weights_in_use[v] / inside[queues.parents[v]]
     return parts, inside

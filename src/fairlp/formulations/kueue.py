@@ -52,7 +52,10 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
     books.limit(g.sum(small.servers))
     quota_rows(model, QuotaTree(instance, lanes), small, books.use * g.sum(small.servers))
     floor = model.parameter(
-        "F", books.owners, floors[books.at], "dominant shares that the nominal quota of o comes to"
+        "F",
+        books.owners,
+        floors[books.owner_positions],
+        "dominant shares that the nominal quota of o comes to",
     )
     model.constraint("floor", books.sums(g.sum(small.servers)) >= floor)
     model.leximin(fairness, t)
@@ -64,26 +67,26 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
     books = Books.opened(instance, lanes, "what nominal quotas allow")
     small = lanes.instance
     alone = small.gamma().sum(axis=1) / normalisers.dominant(small)
-    most = np.where(lanes.use.any(axis=1) & (alone > 0), np.inf, alone)
-    y = books.model.variable("y", small.users, upper=most, doc="dominant share of n")
+    upper = np.where(lanes.use.any(axis=1) & (alone > 0), np.inf, alone)
+    y = books.model.variable("y", small.users, upper=upper, doc="dominant share of n")
     books.nominal(1 * y)
     books.model.maximize(books.sums(y).sum(books.owners))
     return books.model
 
 
-def nominal_first(instance: Instance, lanes: Lanes, due: np.ndarray) -> Model:
-    """Return the leximin over queues of (what a queue has) / (what its nominal quota and its demand allow, ``due``)."""
+def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Model:
+    """Return the leximin over queues of (granted) / (``entitled``: what nominal quota and demand allow)."""
     books = Books.opened(instance, lanes, "nominal quotas first")
     model = books.model
-    has = books.on_servers().sum(lanes.instance.servers)
+    granted = books.on_servers().sum(lanes.instance.servers)
     t = model.variable("t", doc="smallest part of what quotas allow")
-    books.nominal(has)
+    books.nominal(granted)
     level = model.parameter(
-        "D", books.owners, due, "dominant shares that quota and demand of o allow"
+        "D", books.owners, entitled, "dominant shares that quota and demand of o allow"
     )
-    some = model.subset("S", books.owners, due > 0, "quota and demand of o allow something")
-    fairness = model.constraint("fairness", books.sums(has) >= level * t, where=some)
-    model.constraint("no_more", books.sums(has) <= level)
+    some = model.subset("S", books.owners, entitled > 0, "quota and demand of o allow something")
+    fairness = model.constraint("fairness", books.sums(granted) >= level * t, where=some)
+    model.constraint("no_more", books.sums(granted) <= level)
     model.leximin(fairness, t)
     return model
 
@@ -96,9 +99,9 @@ class Books:
     ----------
     owners : Index
         Queues whose nominal quota is that of some user: the lowest above it that list anything.
-    at : ndarray of int
+    owner_positions : ndarray of int
         Position of each owner.
-    mine, use : Parameter
+    ownership, use : Parameter
         Whether the quota of a lane is that of an owner; and what a dominant share of a lane takes
         of a column.
     """
@@ -107,8 +110,8 @@ class Books:
     instance: Instance
     lanes: Lanes
     owners: Index
-    at: np.ndarray
-    mine: Parameter
+    owner_positions: np.ndarray
+    ownership: Parameter
     use: Parameter
 
     @classmethod
@@ -118,22 +121,30 @@ class Books:
         quotas = instance.quotas
         small = lanes.instance
         nearest = nearest_listing(queues)[queues.of][lanes.user]
-        at = np.unique(nearest)
+        owner_positions = np.unique(nearest)
         model = Model(name, SOURCE, (small.users, small.servers, small.resources))
-        o = Index("o", queues.paths.labels[at], "queue")
+        o = Index("o", queues.paths.labels[owner_positions], "queue")
         q = Index("q", quotas.names(instance.resources), "quota")
-        mine = model.parameter(
-            "M", (o, small.users), at[:, None] == nearest, "1 where the quota of n is that of o"
+        ownership = model.parameter(
+            "M",
+            (o, small.users),
+            owner_positions[:, None] == nearest,
+            "1 where the quota of n is that of o",
         )
-        part = lanes.use * normalisers.dominant(small)[:, None] / small.pool[quotas.resource]
+        pool_fraction = (
+            lanes.use * normalisers.dominant(small)[:, None] / small.pool[quotas.resource]
+        )
         use = model.parameter(
-            "a", (small.users, q), part, "part of the pool that a dominant share of n takes of q"
+            "a",
+            (small.users, q),
+            pool_fraction,
+            "part of the pool that a dominant share of n takes of q",
         )
-        return cls(model, instance, lanes, o, at, mine, use)
+        return cls(model, instance, lanes, o, owner_positions, ownership, use)
 
     def sums(self, share: Expression) -> Expression:
         """Return what the lanes of each owner have together, of something by lane."""
-        return (self.mine * share).sum(self.lanes.instance.users)
+        return (self.ownership * share).sum(self.lanes.instance.users)
 
     def on_servers(self) -> Variable:
         """Add dominant shares on servers, the rows ``capacity`` and the definition ``tasks``."""
@@ -146,8 +157,8 @@ class Books:
         d = model.parameter(
             "d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one"
         )
-        there = small.capacities * small.counts[:, None] / small.pool
-        c = model.parameter("c", (i, r), there, "capacity of i, as a fraction of the pool")
+        available = small.capacities * small.counts[:, None] / small.pool
+        c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
         gamma = model.parameter(
             "Gamma", n, normalisers.dominant(small), "tasks n could run alone on the pool"
         )
@@ -164,14 +175,17 @@ class Books:
         quotas = self.instance.quotas
         small = self.lanes.instance
         _, q = self.use.indices
-        listed = quotas.listed[self.at]
+        listed = quotas.listed[self.owner_positions]
         some = self.model.subset("O", (self.owners, q), listed, "o lists q")
-        own = np.where(listed, quotas.amounts[0, self.at], 0.0) / small.pool[quotas.resource]
-        most = self.model.parameter(
-            "N", (self.owners, q), own, "nominal quota of o, as part of the pool"
+        nominal_fraction = (
+            np.where(listed, quotas.amounts[0, self.owner_positions], 0.0)
+            / small.pool[quotas.resource]
+        )
+        quota = self.model.parameter(
+            "N", (self.owners, q), nominal_fraction, "nominal quota of o, as part of the pool"
         )
         used = self.sums(self.use * share)
-        self.model.constraint("nominal", used <= most, over=(self.owners, q), where=some)
+        self.model.constraint("nominal", used <= quota, over=(self.owners, q), where=some)
         self.model.define("has", self.sums(share))
         self.model.define("used", used)
         self.limit(share)
@@ -186,13 +200,13 @@ class Books:
             return region.task_limits(self.model, small, share, LIMIT, unit=alone)
         m = self.instance.users.alias("m")
         finite = np.isfinite(limits)
-        one = (np.arange(len(limits))[:, None] == self.lanes.user) * alone
+        tasks_of_lane = (np.arange(len(limits))[:, None] == self.lanes.user) * alone
         tasks = self.model.parameter(
-            "W", (m, small.users), one, "tasks of m in a dominant share of its lane n"
+            "W", (m, small.users), tasks_of_lane, "tasks of m in a dominant share of its lane n"
         )
-        given = self.model.parameter("T", m, np.where(finite, limits, 0.0), "tasks that m has")
+        limit = self.model.parameter("T", m, np.where(finite, limits, 0.0), "tasks that m has")
         some = self.model.subset("L", m, finite, "the number of tasks that m has is given")
-        self.model.constraint("limit", (tasks * share).sum(small.users) <= given, where=some)
+        self.model.constraint("limit", (tasks * share).sum(small.users) <= limit, where=some)
 
 
 def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Expression) -> None:
@@ -212,30 +226,32 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     n = small.users
     pool = small.pool[quotas.resource]
     nearest = nearest_listing(queues)
-    said = np.unique(nearest)
-    place = np.searchsorted(said, nearest)
-    k = Index("k", queues.paths.labels[said], "queue")
+    listing = np.unique(nearest)
+    place = np.searchsorted(listing, nearest)
+    k = Index("k", queues.paths.labels[listing], "queue")
     j = k.alias("j")
     q = Index("q", quotas.names(small.resources), "quota")
-    inside = np.arange(len(said))[:, None]
+    inside = np.arange(len(listing))[:, None]
     stands = model.parameter(
         "Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k"
     )
-    below = (inside == place[queues.parents[said]]) & (said > 0)
+    below = (inside == place[queues.parents[listing]]) & (listing > 0)
     child = model.parameter(
         "H", (k, j), below, "1 where k is next above j of the queues with quotas"
     )
-    kept = model.parameter("K", (k, q), tree.reserved[said] / pool, "what k keeps for itself")
+    reserved = model.parameter(
+        "K", (k, q), tree.reserved[listing] / pool, "what k keeps for itself"
+    )
     used = model.variable("U", k, q, doc="what is in use in k, as part of the pool")
-    taken = model.variable("e", k, q, doc="what k takes of what its parent has")
-    model.constraint("usage", used == (stands * consumed).sum(n) + (child * taken[j, q]).sum(j))
-    model.constraint("taken", taken >= used - kept)
-    finite = np.isfinite(tree.limits[said])
-    most = model.parameter(
-        "S", (k, q), np.where(finite, tree.limits[said], 0.0) / pool, "what k may use at most"
+    drawn = model.variable("e", k, q, doc="what k takes of what its parent has")
+    model.constraint("usage", used == (stands * consumed).sum(n) + (child * drawn[j, q]).sum(j))
+    model.constraint("taken", drawn >= used - reserved)
+    finite = np.isfinite(tree.limits[listing])
+    limit = model.parameter(
+        "S", (k, q), np.where(finite, tree.limits[listing], 0.0) / pool, "what k may use at most"
     )
     some = model.subset("P", (k, q), finite, "k may not borrow without end")
-    model.constraint("quota", used <= most, over=(k, q), where=some)
+    model.constraint("quota", used <= limit, over=(k, q), where=some)
 
 
 def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
@@ -246,10 +262,12 @@ def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     quotas = instance.quotas
     q = Index("q", quotas.names(instance.resources), "quota")
     use = np.zeros((len(n), len(i), len(q)))
-    parts = lanes.use / instance.pool[quotas.resource]
-    for user, where, part in zip(lanes.user, lanes.instance.runnable(), parts, strict=True):
-        use[user, where] = part
-    there = model.parameter(
+    amounts_of_lanes = lanes.use / instance.pool[quotas.resource]
+    for user, where, amounts in zip(
+        lanes.user, lanes.instance.runnable(), amounts_of_lanes, strict=True
+    ):
+        use[user, where] = amounts
+    use_of_task = model.parameter(
         "u", (n, i, q), use, "part of the pool that one task of n takes of q on i"
     )
-    quota_rows(model, QuotaTree(instance, lanes), instance, (there * tasks).sum(i))
+    quota_rows(model, QuotaTree(instance, lanes), instance, (use_of_task * tasks).sum(i))

@@ -36,9 +36,9 @@ def drf(instance: Instance, count: str = "total") -> Model:
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    able = where_runnable(model, instance)
-    risen = limited(model, instance, x, tasks_per_level * t, able, count=count)
-    fairness = model.constraint("fairness", x >= risen, where=able)
+    runnable = where_runnable(model, instance)
+    risen = limited(model, instance, x, tasks_per_level * t, runnable, count=count)
+    fairness = model.constraint("fairness", x >= risen, where=runnable)
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
     model.leximin(fairness, t)
@@ -59,9 +59,9 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     s = model.variable("s", n, doc="weighted dominant share of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
-    able = where_runnable(model, instance)
-    risen = limited(model, instance, s, t, able, unit=scale, count=count)
-    fairness = model.constraint("fairness", s >= risen, where=able)
+    runnable = where_runnable(model, instance)
+    risen = limited(model, instance, s, t, runnable, unit=scale, count=count)
+    fairness = model.constraint("fairness", s >= risen, where=runnable)
     task_limits(model, instance, s, LIMIT, unit=scale)
     model.define("tasks", gamma * s)
     model.define("capacity_unit", c)
@@ -116,9 +116,9 @@ def in_global_shares(
     )
     t = _level(model, instance, level)
     model.constraint("capacity", (d * g).sum(n) <= c)
-    able = where_runnable(model, instance)
-    risen = limited(model, instance, g.sum(i), phi * t, able, unit=alone, count=count)
-    fairness = model.constraint("fairness", g.sum(i) >= risen, where=able)
+    runnable = where_runnable(model, instance)
+    risen = limited(model, instance, g.sum(i), phi * t, runnable, unit=alone, count=count)
+    fairness = model.constraint("fairness", g.sum(i) >= risen, where=runnable)
     task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
@@ -163,7 +163,7 @@ def naive_drf(instance: Instance) -> Model:
     gamma = instance.gamma()
     d = region.needs(model, instance)
     c = region.capacities(model, instance)
-    most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
+    alone = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
     x = model.variable(
         "x", n, i, where=where_runs(model, instance, gamma > 0), doc="tasks of n on i"
@@ -176,16 +176,16 @@ def naive_drf(instance: Instance) -> Model:
     )
     model.constraint("capacity", (d * x).sum(n) <= c)
     served = model.subset("A", (n, i), (gamma > 0) & (limit > 0), "n can run on i, and has tasks")
-    model.constraint("fairness", x >= phi * most * t, where=served)
+    model.constraint("fairness", x >= phi * alone * t, where=served)
     finite = np.isfinite(limit) & (gamma > 0)
     if finite.any():
-        part = model.parameter(
+        divided_limit = model.parameter(
             "T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers"
         )
         limited = model.subset(
             "L", (n, i), finite, "n can run on i, and the number of its tasks is given"
         )
-        model.constraint("limit", x <= part, where=limited)
+        model.constraint("limit", x <= divided_limit, where=limited)
     model.define("tasks", x)
     model.maximize(t.sum(i))
     return model
@@ -195,9 +195,11 @@ def separate_limits(instance: Instance) -> np.ndarray:
     """Return T[n]·γ[n,i]/Σ_i γ[n,i]: a limit divided over servers that do not know of each other. Shape (N, K)."""
     gamma = instance.gamma()
     whole = gamma.sum(axis=1, keepdims=True)
-    part = quotients(gamma, whole)
+    fractions = quotients(gamma, whole)
     limits = instance.task_limits[:, None]
-    return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
+    return np.where(
+        np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * fractions, np.inf
+    )
 
 
 def max_min(
@@ -219,9 +221,9 @@ def max_min(
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    able = where_runnable(model, instance)
-    risen = limited(model, instance, x.sum(i), tasks_per_level * t, able, count=count)
-    fairness = model.constraint("fairness", x.sum(i) >= risen, where=able)
+    runnable = where_runnable(model, instance)
+    risen = limited(model, instance, x.sum(i), tasks_per_level * t, runnable, count=count)
+    fairness = model.constraint("fairness", x.sum(i) >= risen, where=runnable)
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
     model.leximin(fairness, t)

@@ -59,15 +59,15 @@ def tasks_at_level_1(instance: Instance, gamma: np.ndarray) -> np.ndarray:
 def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.ndarray:
     """Return φ[n]·Γ[n], one weight a user; raise where floats cannot hold it."""
     with np.errstate(over="ignore"):
-        each = np.asarray(weights * gamma)
-    if not np.isfinite(each).all():
-        n = int(np.isfinite(each).argmin())
+        tasks_per_level = np.asarray(weights * gamma)
+    if not np.isfinite(tasks_per_level).all():
+        n = int(np.isfinite(tasks_per_level).argmin())
         raise InstanceError(
             f"the tasks at level 1 of user {instance.users[n]!r}, its weight {weights[n]:g} times "
             f"{gamma[n]:g}, are "
             "beyond floats; expected smaller weights (only their ratios matter)"
         )
-    return each
+    return tasks_per_level
 
 
 def level_1_by(gamma: Normaliser) -> Normaliser:

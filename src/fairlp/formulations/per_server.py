@@ -40,25 +40,25 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
         return _theorem_2(instance, support)
     n = instance.users
     i = instance.servers
-    able = runnable_users(instance, instance.gamma() > 0)
+    runnable = runnable_users(instance, instance.gamma() > 0)
     model = Model("PS-DSF (time)", f"{SOURCE}, Theorem 2 as an Eisenberg–Gale program", (n, i))
     gamma = instance.gamma()
     share = time_shares(model, instance, gamma)
-    phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n")
+    phi = model.parameter("phi", n, np.where(runnable, instance.user_weights, 0.0), "weight of n")
     x = model.variable(
         "x",
         n,
         i,
-        where=where_runs(model, instance, (gamma > 0) & able[:, None]),
+        where=where_runs(model, instance, (gamma > 0) & runnable[:, None]),
         doc="tasks of n on i",
     )
-    some = model.subset("A", n, able, "n has tasks, and a server where it can run")
+    some = model.subset("A", n, runnable, "n has tasks, and a server where it can run")
     total = model.variable("X", n, where=some, doc="tasks of n")
     model.constraint("total", total <= x.sum(i), where=some)
     model.constraint(
-        "time", (share * x).sum(n) <= 1, where=((gamma > 0) & able[:, None]).any(axis=0)
+        "time", (share * x).sum(n) <= 1, where=((gamma > 0) & runnable[:, None]).any(axis=0)
     )
-    task_limits(model, instance, x.sum(i), who=able)
+    task_limits(model, instance, x.sum(i), users=runnable)
     model.define("tasks", x)
     model.maximize((phi * log(total)).sum(n))
     return model
@@ -220,11 +220,11 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
     # equal levels differ by rounding: higher by less than the tolerance is equal
-    kept = levels <= levels[position] * (1 + AGREEMENT)
-    kept &= (
+    is_protected = levels <= levels[position] * (1 + AGREEMENT)
+    is_protected &= (
         tasks * len(n) > AGREEMENT * gamma
     )  # what is less is next to nothing, all of it together
-    protected = np.where(kept, tasks, 0.0) * runs
+    protected = np.where(is_protected, tasks, 0.0) * runs
     floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
     y = model.variable("y", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     if division == "tdm":
@@ -237,11 +237,11 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
         model.constraint("capacity", (d * y).sum(n) <= c, where=(needs > 0).any(axis=0))
     model.constraint("protected", y >= floor, where=protected > 0)
     task_limits(model, instance, y.sum(i))
-    mine = np.zeros(len(n))
-    mine[position] = 1.0
-    one = model.parameter("e", n, mine, f"1 for {user}")
+    indicator = np.zeros(len(n))
+    indicator[position] = 1.0
+    selected = model.parameter("e", n, indicator, f"1 for {user}")
     model.define("tasks", y)
-    model.maximize((one * y).sum(n, i))
+    model.maximize((selected * y).sum(n, i))
     return model
 
 
@@ -285,17 +285,17 @@ def _chosen(
     ):
         for label in labels:  # pairs that cannot run may be left out
             if label not in index:
-                near = nearest(label, index)
+                suggestion = nearest(label, index)
                 raise InstanceError(
-                    f"{_BOTTLENECKS} names {index.name} {label!r}, which is unknown; {near}"
+                    f"{_BOTTLENECKS} names {index.name} {label!r}, which is unknown; {suggestion}"
                 )
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)
     for n, i in np.argwhere(runs):
         user = instance.users[int(n)]
         server = instance.servers[int(i)]
-        known = user in bottlenecks.index and server in bottlenecks.columns
-        resource = bottlenecks.loc[user, server] if known else None
+        is_named = user in bottlenecks.index and server in bottlenecks.columns
+        resource = bottlenecks.loc[user, server] if is_named else None
         if resource not in resources:
             raise InstanceError(
                 f"no bottleneck is given for user {user!r} on server {server!r} (given: "

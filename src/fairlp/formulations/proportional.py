@@ -49,12 +49,12 @@ def _feasible(model: Model, instance: Instance) -> Expression:
     """Declare what is feasible; return the tasks of n."""
     n = instance.users
     i = instance.servers
-    able = runnable_users(instance)
-    alone = np.where(able, instance.gamma().sum(axis=1), 1.0)
+    runnable = runnable_users(instance)
+    alone = np.where(runnable, instance.gamma().sum(axis=1), 1.0)
     d = region.demands(model, instance)
     c = region.capacities(model, instance)
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone (1: none)")
-    where = instance.runnable() & able[:, None]
+    where = instance.runnable() & runnable[:, None]
     g = model.variable(
         "g",
         n,
@@ -64,6 +64,6 @@ def _feasible(model: Model, instance: Instance) -> Expression:
     )
     model.constraint("capacity", (d * gamma * g).sum(n) <= c)
     meaning = "limit of n, as a fraction of what n could run alone"
-    task_limits(model, instance, g.sum(i), meaning, unit=alone, who=able)
+    task_limits(model, instance, g.sum(i), meaning, unit=alone, users=runnable)
     model.define("tasks", gamma * g)
     return (gamma * g).sum(i)

@@ -26,8 +26,8 @@ def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.nda
     ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
     """
     where = instance.runnable() if runs is None else runs
-    able = where.any(axis=1) & (instance.task_limits > 0)
-    return np.asarray(able & ~instance.tree.barred(instance.demands))
+    runnable = where.any(axis=1) & (instance.task_limits > 0)
+    return np.asarray(runnable & ~instance.tree.barred(instance.demands))
 
 
 def where_runnable(model: Model, instance: Instance) -> Subset:
@@ -98,13 +98,13 @@ def task_limits(
     meaning: str = "tasks that n has",
     *,
     unit: np.ndarray | float = 1.0,
-    who: np.ndarray | bool = True,
+    users: np.ndarray | bool = True,
 ) -> None:
     """Add the rows ``limit`` of the users who have a task limit: ``total`` ≤ T[n], in units of so many tasks."""
-    finite = np.isfinite(instance.task_limits) & who
+    finite = np.isfinite(instance.task_limits) & users
     if finite.any():
-        most = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
-        limit = model.parameter("T", instance.users, most, meaning)
+        limits = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
+        limit = model.parameter("T", instance.users, limits, meaning)
         limited = model.subset(
             "L", instance.users, finite, "the number of tasks that n has is given"
         )
@@ -132,7 +132,7 @@ def limited(
     instance: Instance,
     total: Expression,
     due: Expression,
-    able: Subset,
+    runnable: Subset,
     *,
     unit: np.ndarray | float = 1.0,
     count: str = "total",
@@ -145,7 +145,7 @@ def limited(
         What each user has, in units of ``unit`` tasks.
     due : Expression
         What is due to each user at level t.
-    able : Subset
+    runnable : Subset
         Users who can run anything.
     count : {"total", "borrowed"}
         Whether what is guaranteed counts as part of what is due, or comes before it.
@@ -153,9 +153,9 @@ def limited(
     require_count(count)
     if not have_limits(instance):
         return due
-    kept = guarantees(model, instance, total, floors(instance), able, unit=unit)
+    guarantee = guarantees(model, instance, total, floors(instance), runnable, unit=unit)
     caps(model, instance, total, unit)
-    return kept + due if count == "borrowed" else due
+    return guarantee + due if count == "borrowed" else due
 
 
 def guarantees(
@@ -163,16 +163,16 @@ def guarantees(
     instance: Instance,
     total: Expression,
     tasks: np.ndarray,
-    able: Subset,
+    runnable: Subset,
     *,
     unit: np.ndarray | float = 1.0,
 ) -> Expression:
     """Add the rows ``guarantee``: everybody who can run has at least so many tasks. Return the parameter."""
-    kept = model.parameter(
+    guarantee = model.parameter(
         "F", instance.users, tasks / unit, "tasks that queues guarantee to n (as the variable)"
     )
-    model.constraint("guarantee", total >= kept, where=able)
-    return kept
+    model.constraint("guarantee", total >= guarantee, where=runnable)
+    return guarantee
 
 
 def caps(
@@ -186,7 +186,7 @@ def caps(
     n = instance.users
     r = instance.resources
     v = Index("v", queues.paths.labels[capped], "queue")
-    most = queues.caps[capped]
+    cap_amounts = queues.caps[capped]
     some = queues.capped[capped]
     below = model.parameter(
         "B", (v, n), queues.below[capped].toarray(), "1 where n stands in v or below it"
@@ -194,12 +194,15 @@ def caps(
     amount = instance.demands * np.broadcast_to(np.asarray(unit, dtype=float), len(n))[:, None]
     use = model.parameter("u", (n, r), amount, "amount of r in one unit of what n has")
     limit = model.parameter(
-        "Lambda", (v, r), np.where(some, most, 0.0), "amount of r that users below v have at most"
+        "Lambda",
+        (v, r),
+        np.where(some, cap_amounts, 0.0),
+        "amount of r that users below v have at most",
     )
-    there = model.subset("V", (v, r), some, "v has a cap of r")
+    capped_pairs = model.subset("V", (v, r), some, "v has a cap of r")
     h = model.variable("h", n, doc="what n has on all servers")
     model.constraint("total", h == total)
-    model.constraint("cap", (below * use * h).sum(n) <= limit, over=(v, r), where=there)
+    model.constraint("cap", (below * use * h).sum(n) <= limit, over=(v, r), where=capped_pairs)
 
 
 def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
@@ -212,15 +215,17 @@ def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
     )
     d = needs(model, instance)
     c = capacities(model, instance)
-    worth = model.parameter("w", n, inverse(dominant(instance)), "dominant share of one task of n")
-    kept = model.parameter("F", n, tasks, "tasks that queues guarantee to n")
+    share_of_task = model.parameter(
+        "w", n, inverse(dominant(instance)), "dominant share of one task of n"
+    )
+    guarantee = model.parameter("F", n, tasks, "tasks that queues guarantee to n")
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     missing = model.variable("z", n, doc="guaranteed tasks of n that have no place")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("guarantee", x.sum(i) + missing >= kept)
+    model.constraint("guarantee", x.sum(i) + missing >= guarantee)
     caps(model, instance, x.sum(i))
     model.define("missing", 1 * missing)
-    model.minimize((worth * missing).sum(n))
+    model.minimize((share_of_task * missing).sum(n))
     return model
 
 

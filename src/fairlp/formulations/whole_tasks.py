@@ -47,11 +47,11 @@ def whole_tasks(
     n = instance.users
     r = instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
-    able = whole_able(instance)
+    runnable = whole_able(instance)
     tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
-    share = np.divide(1.0, tasks_per_level, out=np.zeros(len(tasks_per_level)), where=able)
-    most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
-    most = np.minimum(most, np.floor(instance.task_limits))
+    share = np.divide(1.0, tasks_per_level, out=np.zeros(len(tasks_per_level)), where=runnable)
+    limits = np.where(runnable, whole_tasks_alone(instance.demands, instance.pool), 0.0)
+    limits = np.minimum(limits, np.floor(instance.task_limits))
     d = region.demands(model, instance)
     c = (
         region.pool(model, instance)
@@ -59,18 +59,18 @@ def whole_tasks(
         else model.parameter("c", r, room, "what tasks can use of r")
     )
     ds = model.parameter("ds", n, share, "weighted dominant share of one task of n")
-    highest = float((share * most).max(initial=0.0))
-    floor = np.where(able, settled[0].least, 0.0) if settled else 0.0
-    x = model.variable("x", n, lower=floor, upper=most, integer=True, doc="whole tasks of n")
+    highest = float((share * limits).max(initial=0.0))
+    floor = np.where(runnable, settled[0].least, 0.0) if settled else 0.0
+    x = model.variable("x", n, lower=floor, upper=limits, integer=True, doc="whole tasks of n")
     model.constraint("capacity", (d * x).sum(n) <= c)
     if settled:
         k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
         # who is above a level that is not the last is at the next one, or above that too
         fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
         above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
-        leaving = np.array([able.sum() - level.staying for level in settled], dtype=float)
+        leaving = np.array([runnable.sum() - level.staying for level in settled], dtype=float)
         higher = model.parameter("h", k, leaving, "users above level k")
-        reachable = able & (fewest <= most)
+        reachable = runnable & (fewest <= limits)
         y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
         model.constraint("above", x >= above * y, where=reachable.T)
         if goal == "count":
@@ -91,11 +91,11 @@ def whole_tasks(
             "M", (k, n), last, "largest share that anyone can reach, at the last level"
         )
         model.constraint(
-            "fairness", ds * x + highest >= t + (big * y).sum(k), where=able & reachable[-1]
+            "fairness", ds * x + highest >= t + (big * y).sum(k), where=runnable & reachable[-1]
         )
         model.maximize(t)
     else:
-        model.leximin(model.constraint("fairness", ds * x >= t, where=able), t)
+        model.leximin(model.constraint("fairness", ds * x >= t, where=runnable), t)
     model.define("tasks", x)
     return model
 
@@ -111,15 +111,15 @@ def precomputed_drf(instance: Instance) -> Model:
     n = instance.users
     r = instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
-    able = whole_able(instance)
+    runnable = whole_able(instance)
     tasks_per_level = np.where(
-        able, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)), 0.0
+        runnable, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)), 0.0
     )
-    turns = tasks_per_level / tasks_per_level[able].min() if able.any() else tasks_per_level
+    turns = tasks_per_level / tasks_per_level[runnable].min() if runnable.any() else tasks_per_level
     d = region.demands(model, instance)
     c = region.pool(model, instance)
     rho = model.parameter("rho", n, turns, "ds*/ds[n]: tasks of n in one cycle")
-    k = model.variable("k", upper=None if able.any() else 0.0, doc="number of cycles")
+    k = model.variable("k", upper=None if runnable.any() else 0.0, doc="number of cycles")
     model.constraint("capacity", (d * rho * k).sum(n) <= c)
     model.define("tasks", rho * k)
     model.maximize(k)

@@ -140,7 +140,7 @@ def test_a_message_that_is_overtaken_says_nothing_new():
     for _ in network.run(60.0):
         pass
     assert network.settled and network.distance() < 1e-9
-    assert network.known == pytest.approx(network.tasks, rel=1e-9)
+    assert network.reported == pytest.approx(network.tasks, rel=1e-9)
 
 
 # --- users who come and go -------------------------------------------------------------------------------------------

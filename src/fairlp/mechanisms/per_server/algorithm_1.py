@@ -46,41 +46,41 @@ class Procedure:
 def separate_start(market: PerServerMarket) -> np.ndarray:
     """Return DRF on each server by itself (the paper's start), a task limit divided in proportion to γ; N×K."""
     alone = market.gamma.sum(axis=1, keepdims=True)
-    part = quotients(market.gamma, alone)
+    fractions = quotients(market.gamma, alone)
     tasks = np.zeros(market.shape)
-    for i, who in enumerate(market.users):
-        if who.size:
-            nothing = np.zeros(len(who))
-            share = part[who, i]
-            limits = np.full(len(who), np.inf)
-            finite = np.isfinite(market.limits[who])
-            limits[finite] = (market.limits[who] * share)[finite]
-            tasks[who, i] = fill_server(
+    for i, users in enumerate(market.users):
+        if users.size:
+            nothing = np.zeros(len(users))
+            share = fractions[users, i]
+            limits = np.full(len(users), np.inf)
+            finite = np.isfinite(market.limits[users])
+            limits[finite] = (market.limits[users] * share)[finite]
+            tasks[users, i] = fill_server(
                 market.demands[i], market.capacity[i], market.rate[i], nothing, limits
             ).tasks
     return tasks
 
 
 def server_procedure(
-    market: PerServerMarket, server: int, here: np.ndarray, totals: np.ndarray
+    market: PerServerMarket, server: int, tasks: np.ndarray, totals: np.ndarray
 ) -> Procedure:
     """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
     demands = market.demands[server]
     capacity = market.capacity[server]
     rate = market.rate[server]
     limits = market.limits[market.users[server]]
-    base = totals - here
-    here = np.minimum(
-        here, np.maximum(limits - base, 0.0)
+    base = totals - tasks
+    tasks = np.minimum(
+        tasks, np.maximum(limits - base, 0.0)
     )  # totals that were late may have let a limit be passed
-    going = np.ones(len(here), dtype=bool)
+    going = np.ones(len(tasks), dtype=bool)
     needs = demands > 0
     alone = demands * market.gamma[market.users[server], server][:, None]
     negligible = SATURATED * np.where(needs, alone, np.inf).min(axis=0, initial=np.inf)
     negligible = np.maximum(np.where(needs.any(axis=0), negligible, 0.0), ROUNDING * capacity)
     updates = 0
     while going.any() and updates < MOST_UPDATES:
-        total = base + here
+        total = base + tasks
         level = total / rate
         lowest = float(level[going].min())
         low = going & (level <= lowest * (1 + SETTLED))
@@ -88,11 +88,11 @@ def server_procedure(
         if full.any():  # they have all their tasks, and need no bottleneck
             going &= ~full
             continue
-        used = here @ demands
+        used = tasks @ demands
         saturated = capacity - used <= negligible
         candidates = np.flatnonzero(saturated & needs[low].any(axis=0))
         above = going & ~(level <= lowest * (1 + SETTLED))
-        holds = needs[:, candidates] & ((here > 0) & above)[:, None]
+        holds = needs[:, candidates] & ((tasks > 0) & above)[:, None]
         blocked = ~holds.any(axis=0)
         if blocked.any():
             going &= ~needs[:, candidates[blocked]].any(axis=1)
@@ -102,19 +102,19 @@ def server_procedure(
             if candidates.size
             else candidates
         )
-        free = np.maximum(capacity - used, 0.0) + here[givers] @ demands[givers]
+        free = np.maximum(capacity - used, 0.0) + tasks[givers] @ demands[givers]
         growth = rate[low] @ demands[low]
         rise = float(np.min(free[growth > 0] / growth[growth > 0]))
         rise = min(rise, float(((limits[low] - total[low]) / rate[low]).min()))
-        part = 1.0
+        fraction = 1.0
         if givers.size:
-            part = min(
-                1.0, float(((level[givers] - lowest) / (rise + here[givers] / rate[givers])).min())
+            fraction = min(
+                1.0, float(((level[givers] - lowest) / (rise + tasks[givers] / rate[givers])).min())
             )
-        here[low] += part * rise * rate[low]
-        here[givers] *= 1 - part
+        tasks[low] += fraction * rise * rate[low]
+        tasks[givers] *= 1 - fraction
         updates += 1
-    return Procedure(here, updates)
+    return Procedure(tasks, updates)
 
 
 def algorithm_1(
@@ -140,15 +140,17 @@ def algorithm_1(
     for _ in range(most_sweeps):
         change = 0.0
         updates = 0
-        for i, who in enumerate(market.users):
-            if not who.size:
+        for i, users in enumerate(market.users):
+            if not users.size:
                 continue
-            here = tasks[who, i]
-            now = server_procedure(market, i, here, totals[who])
-            change = max(change, float((abs(now.tasks - here) / market.gamma[who, i]).max()))
-            tasks[who, i] = now.tasks
-            totals[who] = tasks[who].sum(axis=1)
-            updates += now.updates
+            server_tasks = tasks[users, i]
+            procedure = server_procedure(market, i, server_tasks, totals[users])
+            change = max(
+                change, float((abs(procedure.tasks - server_tasks) / market.gamma[users, i]).max())
+            )
+            tasks[users, i] = procedure.tasks
+            totals[users] = tasks[users].sum(axis=1)
+            updates += procedure.updates
         sweeps.append((change, updates))
         if change <= SETTLED:
             return SettledSweeps(tasks, sweeps)

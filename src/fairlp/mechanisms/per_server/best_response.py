@@ -73,25 +73,27 @@ class Support:
         needs = []
         capacity = []
         edges = n_groups = 0
-        for i, one in enumerate(filled):
-            if one is None:
+        for i, filling in enumerate(filled):
+            if filling is None:
                 continue
-            who = market.users[i]
-            here = np.flatnonzero(tasks[who, i] > 0)
-            users.append(who[here])
-            servers.append(np.full(len(here), i))
+            server_users = market.users[i]
+            running = np.flatnonzero(tasks[server_users, i] > 0)
+            users.append(server_users[running])
+            servers.append(np.full(len(running), i))
             groups.append(
-                np.where(one.group[here] == NO_GROUP, NO_GROUP, one.group[here] + n_groups)
+                np.where(
+                    filling.group[running] == NO_GROUP, NO_GROUP, filling.group[running] + n_groups
+                )
             )
-            amounts.append(tasks[who[here], i])
-            rates.append(market.rate[i][here])
-            for number, resource in enumerate(one.resource):
-                rows.append(np.full(len(here), n_groups + number))
-                columns.append(np.arange(edges, edges + len(here)))
-                needs.append(market.demands[i][here, resource])
+            amounts.append(tasks[server_users[running], i])
+            rates.append(market.rate[i][running])
+            for number, resource in enumerate(filling.resource):
+                rows.append(np.full(len(running), n_groups + number))
+                columns.append(np.arange(edges, edges + len(running)))
+                needs.append(market.demands[i][running, resource])
                 capacity.append(float(market.capacity[i][resource]))
-            edges = edges + len(here)
-            n_groups = n_groups + len(one.resource)
+            edges = edges + len(running)
+            n_groups = n_groups + len(filling.resource)
         user = np.concatenate(users)
         server = np.concatenate(servers)
         return cls(
@@ -117,27 +119,27 @@ class Support:
         return MOST_PIVOTS
 
     def _drop_empty(self) -> None:
-        keep = self.tasks > 0
-        if keep.all():
+        is_used = self.tasks > 0
+        if is_used.all():
             return
-        new = np.cumsum(keep) - 1
-        there = keep[self.column]
-        self.row = self.row[there]
-        self.column = new[self.column[there]]
-        self.need = self.need[there]
+        new = np.cumsum(is_used) - 1
+        entries = is_used[self.column]
+        self.row = self.row[entries]
+        self.column = new[self.column[entries]]
+        self.need = self.need[entries]
         for name in ("user", "server", "group", "tasks", "alone", "rate"):
-            setattr(self, name, getattr(self, name)[keep])
+            setattr(self, name, getattr(self, name)[is_used])
 
     def _pivot(self) -> bool:
         """Make one step; False when there is nothing (more) to do."""
         tries = (_ForestSystem.of(self, ties, out) for ties, out in self._ties())
-        system = next((found for found in tries if found is not None), None)
+        system = next((candidate for candidate in tries if candidate is not None), None)
         if system is None:
             return False
         # first to where the equations of the forest hold, everything else as it is
-        wanted = self.tasks.copy()
-        wanted[system.out] = 0.0
-        solved = system.solve(wanted)
+        target_tasks = self.tasks.copy()
+        target_tasks[system.out] = 0.0
+        solved = system.solve(target_tasks)
         if solved is None:
             return False
         target, totals, levels = solved
@@ -149,16 +151,16 @@ class Support:
         # by how much the level of the user of an outside edge exceeds its group's: fixed by the
         # forest's ratios
         ratio = totals[system.user[others]] / (self.rate[others] * levels[system.group[others]])
-        wanted = self.tasks.copy()
+        target_tasks = self.tasks.copy()
         if (ratio >= 1).any():
-            wanted[others[ratio >= 1]] = 0.0
-            solved = system.solve(wanted)
+            target_tasks[others[ratio >= 1]] = 0.0
+            solved = system.solve(target_tasks)
             if solved is not None:
                 self._move(solved[0])
             return solved is not None
         entering = int(others[ratio.argmin()])
-        wanted[entering] += self.alone[entering]
-        solved = system.solve(wanted)
+        target_tasks[entering] += self.alone[entering]
+        solved = system.solve(target_tasks)
         if solved is None or not (solved[0] < self.tasks).any():
             return False
         self._move(solved[0], beyond=True)
@@ -179,11 +181,11 @@ class Support:
         yield ties, nothing
         if not ties.size:
             return
-        part = _components(self)
+        component = _components(self)
         among = np.isin(self.column, ties)
         tie = self.column[among]
-        there = self.row[among]
-        around = part[self.user[tie]] == part[len(self.limits) + there]
+        rows = self.row[among]
+        around = component[self.user[tie]] == component[len(self.limits) + rows]
         level = np.flatnonzero(
             (self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]])
         )
@@ -272,12 +274,12 @@ class _ForestSystem:
         outside = np.ones(n_edges, dtype=bool)
         outside[inside] = False
         size = len(inside)
-        each = np.arange(size)
+        positions = np.arange(size)
         tied = ~level[inside]
-        of_user = sp.csr_matrix((np.ones(size), (each, member[inside])), shape=(size, n_users))
+        of_user = sp.csr_matrix((np.ones(size), (positions, member[inside])), shape=(size, n_users))
         rate = np.where(tied, 0.0, -support.rate[inside])
         of_group = sp.csr_matrix(
-            (rate, (each, np.where(tied, 0, group[inside]))), shape=(size, n_groups)
+            (rate, (positions, np.where(tied, 0, group[inside]))), shape=(size, n_groups)
         )
         position = np.full(len(support.capacity), -1)
         position[groups] = np.arange(n_groups)
@@ -309,10 +311,10 @@ class _ForestSystem:
         """Return tasks of all edges (those outside the forest as given), totals and levels; None when not finite."""
         fixed = tasks.copy()
         fixed[self.inside] = 0.0
-        given = np.bincount(self.user, fixed, minlength=self.n_users)
-        left = self.support.capacity[self.groups] - self.usage @ fixed
+        fixed_totals = np.bincount(self.user, fixed, minlength=self.n_users)
+        remaining = self.support.capacity[self.groups] - self.usage @ fixed
         size = len(self.inside)
-        answer = self.factor.solve(np.concatenate([self.limit, -given, left]))  # type: ignore[attr-defined]
+        answer = self.factor.solve(np.concatenate([self.limit, -fixed_totals, remaining]))  # type: ignore[attr-defined]
         if not np.isfinite(answer).all():
             return None
         fixed[self.inside] = answer[:size]
@@ -429,8 +431,8 @@ def _drift(market: PerServerMarket, tasks: np.ndarray, step: np.ndarray) -> None
     Where a user's tasks move from server to server a little in each sweep, this does hundreds of
     them at once.
     """
-    part = quotients(abs(step), market.gamma)
-    falls = (step < 0) & (part >= DRIFTING * part.max())
+    relative_step = quotients(abs(step), market.gamma)
+    falls = (step < 0) & (relative_step >= DRIFTING * relative_step.max())
     if falls.any():
         tasks += float((tasks[falls] / -step[falls]).min()) * step
         np.maximum(tasks, 0.0, out=tasks)

@@ -63,19 +63,19 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     room = np.maximum(market.limits - totals, 0.0)
     infeasibility = _infeasibility(market, tasks, totals)
     violation = 0.0
-    found = []
-    for i, who in enumerate(market.users):
-        if not who.size:
+    gains = []
+    for i, users in enumerate(market.users):
+        if not users.size:
             continue
-        gain, level = _gains(market, i, who, tasks[who, i], totals[who])
-        gain = np.minimum(gain, room[who])
-        fraction = gain / market.gamma[who, i]
+        gain, level = _gains(market, i, users, tasks[users, i], totals[users])
+        gain = np.minimum(gain, room[users])
+        fraction = gain / market.gamma[users, i]
         violation = max(violation, float(fraction.max()))
         could = np.flatnonzero(fraction > AGREEMENT).tolist()
-        found += [
-            (float(fraction[k]), int(who[k]), i, float(gain[k]), float(level[k])) for k in could
+        gains += [
+            (float(fraction[k]), int(users[k]), i, float(gain[k]), float(level[k])) for k in could
         ]
-    found.sort(key=lambda one: (-one[0], one[1], one[2]))
+    gains.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
     labels = np.fromiter(instance.users, dtype=object, count=len(instance.users))
     rows = [
         {
@@ -86,29 +86,31 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
             "level": level,
             "from": labels[_givers(market, tasks, totals, n, i, level)].tolist(),
         }
-        for fraction, n, i, gain, level in found
+        for fraction, n, i, gain, level in gains
     ]
     frame = pd.DataFrame(rows, columns=["user", "server", "gain", "fraction", "level", "from"])
     kind = {"rdm": "resources are divided", "tdm": "time is divided"}[division]
     if not infeasibility <= FEASIBILITY:
-        words = f"no, infeasible: a capacity, limit or placement is violated by {infeasibility:.3g}"
-    elif found:
+        answer = (
+            f"no, infeasible: a capacity, limit or placement is violated by {infeasibility:.3g}"
+        )
+    elif gains:
         first = rows[0]
         others = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-        taken = (
+        source = (
             f" from {', '.join(repr(user) for user in first['from'])}"
             if first["from"]
             else " of what is free"
         )
-        words = (
+        answer = (
             f"no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
-            f"{first['server']!r}{taken}{others}"
+            f"{first['server']!r}{source}{others}"
         )
     else:
-        words = f"yes; largest gain {violation:.1e} of what one could run alone on a server"
+        answer = f"yes; largest gain {violation:.1e} of what one could run alone on a server"
     return FixedPoint(
-        not found and infeasibility <= FEASIBILITY,
-        f"PS-DSF ({kind}): {words}",
+        not gains and infeasibility <= FEASIBILITY,
+        f"PS-DSF ({kind}): {answer}",
         violation=violation,
         infeasibility=infeasibility,
         gains=frame,
@@ -129,17 +131,17 @@ def judge(allocation: Allocation, division: Division) -> FixedPoint:
 
 
 def _gains(
-    market: PerServerMarket, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
+    market: PerServerMarket, server: int, users: np.ndarray, tasks: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many tasks each user could add on the server, and its level there."""
     demands = market.demands[server]
     capacity = market.capacity[server]
     level = totals / market.rate[server]
     order = largest_first(level)
-    held = np.zeros((len(who) + 1, demands.shape[1]))
-    np.cumsum(here[order, None] * demands[order], axis=0, out=held[1:])
+    cumulative = np.zeros((len(users) + 1, demands.shape[1]))
+    np.cumsum(tasks[order, None] * demands[order], axis=0, out=cumulative[1:])
     higher = np.searchsorted(-level[order], -level * (1 + AGREEMENT), side="left")
-    free = np.maximum(capacity - held[-1], 0.0) + held[higher]
+    free = np.maximum(capacity - cumulative[-1], 0.0) + cumulative[higher]
     return fitting(free, demands).min(axis=1), level
 
 
@@ -152,26 +154,30 @@ def _givers(
     level: float,
 ) -> np.ndarray:
     """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
-    who = market.users[server]
-    own = int(np.searchsorted(who, user))
-    levels = totals[who] / market.rate[server]
-    shared = (market.demands[server] * (market.demands[server][own] > 0) > 0).any(axis=1)
-    givers = np.flatnonzero((levels > level * (1 + AGREEMENT)) & (tasks[who, server] > 0) & shared)
-    return np.asarray(who[givers[largest_first(levels[givers])]])
+    server_users = market.users[server]
+    position = int(np.searchsorted(server_users, user))
+    levels = totals[server_users] / market.rate[server]
+    shared = (market.demands[server] * (market.demands[server][position] > 0) > 0).any(axis=1)
+    givers = np.flatnonzero(
+        (levels > level * (1 + AGREEMENT)) & (tasks[server_users, server] > 0) & shared
+    )
+    return np.asarray(server_users[givers[largest_first(levels[givers])]])
 
 
 def _infeasibility(market: PerServerMarket, tasks: np.ndarray, totals: np.ndarray) -> float:
     """Return the largest violation of a capacity, limit, placement or sign, relative."""
-    beyond = [
-        relative(tasks[who, i] @ market.demands[i] - market.capacity[i], market.capacity[i])
-        for i, who in enumerate(market.users)
-        if who.size
+    violations = [
+        relative(tasks[users, i] @ market.demands[i] - market.capacity[i], market.capacity[i])
+        for i, users in enumerate(market.users)
+        if users.size
     ]
     finite = np.isfinite(market.limits)
     limits = market.limits[finite]
-    beyond += [relative(totals[finite] - limits, limits), tasks[market.gamma == 0]]
+    violations += [relative(totals[finite] - limits, limits), tasks[market.gamma == 0]]
     scale = np.where(market.gamma > 0, market.gamma, 1.0)
-    return max(0.0, *(float(part.max(initial=0.0)) for part in (*beyond, -tasks / scale)))
+    return max(
+        0.0, *(float(violation.max(initial=0.0)) for violation in (*violations, -tasks / scale))
+    )
 
 
 def check(

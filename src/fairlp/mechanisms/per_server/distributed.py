@@ -75,20 +75,20 @@ def clocks_of(parameters: Mapping[str, Any]) -> Clocks:
 
     Without ``damping``, it is 1/(1 + delay/period): servers that hear late move less.
     """
-    given = {name: value for name, value in parameters.items() if name in CLOCK_OPTIONS}
-    period = positive("period", given.get("period", Clocks.period))
-    delay = positive("delay", given.get("delay", Clocks.delay), zero=True)
-    jitter = positive("jitter", given.get("jitter", Clocks.jitter), zero=True)
-    damping = given.get("damping")
+    options = {name: value for name, value in parameters.items() if name in CLOCK_OPTIONS}
+    period = positive("period", options.get("period", Clocks.period))
+    delay = positive("delay", options.get("delay", Clocks.delay), zero=True)
+    jitter = positive("jitter", options.get("jitter", Clocks.jitter), zero=True)
+    damping = options.get("damping")
     damping = 1 / (1 + delay / period) if damping is None else positive("damping", damping)
-    procedure = given.get("procedure", Clocks.procedure)
+    procedure = options.get("procedure", Clocks.procedure)
     require_known(procedure, PROCEDURES, f"procedure={procedure!r} does not exist")
     if damping > 1:
         raise UnsupportedError(f"damping={damping:g}; expected a number in (0, 1]")
     if jitter >= 1:
         raise UnsupportedError(f"jitter={jitter:g}; expected a fraction of the period, in [0, 1)")
     return Clocks(
-        period, jitter, delay, damping, procedure, int(given.get("clock_seed", Clocks.seed))
+        period, jitter, delay, damping, procedure, int(options.get("clock_seed", Clocks.seed))
     )
 
 
@@ -121,9 +121,9 @@ class Network:
     ----------
     tasks : ndarray, shape (N, K)
         What runs.
-    known : ndarray, shape (N, K)
+    reported : ndarray, shape (N, K)
         What of it has been told: the messages that have arrived.
-    now : float
+    time : float
         Seconds.
     quiet_since : float
         When a server last changed anything, or a user came or left.
@@ -135,12 +135,12 @@ class Network:
         self.market = replace(market, limits=market.limits.copy())
         self.clocks = clocks
         self.tasks = np.zeros(market.shape) if start is None else start.copy()
-        self.known = self.tasks.copy()
-        self.now = 0.0
+        self.reported = self.tasks.copy()
+        self.time = 0.0
         self.quiet_since = 0.0
         self._limits = market.limits
         self._random = np.random.default_rng(clocks.seed)
-        self._told = self.known.sum(axis=1)
+        self._reported_totals = self.reported.sum(axis=1)
         self._sent = 0
         self._arrived = np.zeros(market.shape[1], dtype=np.int64)
         self._queue: list[tuple[float, int, int, np.ndarray | None]] = []
@@ -151,20 +151,20 @@ class Network:
     def run(self, until: float) -> Iterator[Action]:
         """Let time pass until then; yield every action."""
         while self._queue and self._queue[0][0] <= until:
-            self.now, number, server, message = heapq.heappop(self._queue)
+            self.time, number, server, message = heapq.heappop(self._queue)
             if message is None:
                 yield self._act(server)
             elif number > self._arrived[server]:  # a message that was overtaken says nothing new
                 self._arrived[server] = number
-                who = self.market.users[server]
-                self._told[who] += message - self.known[who, server]
-                self.known[who, server] = message
-        self.now = max(self.now, until)
+                users = self.market.users[server]
+                self._reported_totals[users] += message - self.reported[users, server]
+                self.reported[users, server] = message
+        self.time = max(self.time, until)
 
     @property
     def settled(self) -> bool:
         """Whether nothing has changed for so long that nothing will."""
-        return self.now - self.quiet_since > self.clocks.longest
+        return self.time - self.quiet_since > self.clocks.longest
 
     def distance(self) -> float:
         """Return the most that any server's best response to what really runs would move, as a part of γ[n,i].
@@ -174,18 +174,20 @@ class Network:
         """
         totals = self.tasks.sum(axis=1)
         largest = 0.0
-        for i, who in enumerate(self.market.users):
-            if who.size:
-                here = self.tasks[who, i]
-                moved = abs(self.market.respond(i, here, totals[who]).tasks - here)
-                largest = max(largest, float((moved / self.market.gamma[who, i]).max()))
+        for i, users in enumerate(self.market.users):
+            if users.size:
+                server_tasks = self.tasks[users, i]
+                moved = abs(
+                    self.market.respond(i, server_tasks, totals[users]).tasks - server_tasks
+                )
+                largest = max(largest, float((moved / self.market.gamma[users, i]).max()))
         return largest
 
     def leave(self, user: int) -> None:
         """Stop a user's tasks, at once and everywhere; servers give the room away when they act next."""
-        self.tasks[user] = self.known[user] = self._told[user] = 0.0
+        self.tasks[user] = self.reported[user] = self._reported_totals[user] = 0.0
         self.market.limits[user] = 0.0
-        self.quiet_since = self.now
+        self.quiet_since = self.time
         for _, _, server, message in self._queue:  # the user is taken out of what is under way
             if message is not None:
                 message[self.market.users[server] == user] = 0.0
@@ -193,29 +195,29 @@ class Network:
     def enter(self, user: int) -> None:
         """Let a user in, with no tasks."""
         self.market.limits[user] = self._limits[user]
-        self.quiet_since = self.now
+        self.quiet_since = self.time
 
     def _act(self, server: int) -> Action:
         clocks = self.clocks
         market = self.market
-        who = market.users[server]
-        here = self.tasks[who, server]
-        others = np.maximum(self._told[who] - self.known[who, server], 0.0)
+        users = market.users[server]
+        tasks = self.tasks[users, server]
+        others = np.maximum(self._reported_totals[users] - self.reported[users, server], 0.0)
         if clocks.procedure == "algorithm-1":
-            wanted = server_procedure(market, server, here, others + here).tasks
+            response = server_procedure(market, server, tasks, others + tasks).tasks
         else:
-            wanted = market.respond(server, here, others + here).tasks
-        now = here + clocks.damping * (wanted - here)
-        change = float((abs(now - here) / market.gamma[who, server]).max())
+            response = market.respond(server, tasks, others + tasks).tasks
+        next_tasks = tasks + clocks.damping * (response - tasks)
+        change = float((abs(next_tasks - tasks) / market.gamma[users, server]).max())
         if change > 0:
-            self.tasks[who, server] = now
+            self.tasks[users, server] = next_tasks
             pause = clocks.delay * (1 + SPREAD * (2 * self._random.random() - 1))
-            self._put(self.now + pause, server, now)
+            self._put(self.time + pause, server, next_tasks)
         if change > SETTLED:
-            self.quiet_since = self.now
+            self.quiet_since = self.time
         wait = clocks.period * (1 + clocks.jitter * (2 * self._random.random() - 1))
-        self._put(self.now + wait, server, None)
-        return Action(self.now, server, change)
+        self._put(self.time + wait, server, None)
+        return Action(self.time, server, change)
 
     def _put(self, time: float, server: int, message: np.ndarray | None) -> None:
         self._sent += 1
@@ -342,19 +344,21 @@ def track(
     until = positive("until", until)
     step = positive("step", step)
     events = _events(instance, away or {}, until)
-    own = find_defined(f"psdsf-{division}", instance)
-    others = [find_defined(one, instance) for one in beside]
+    row = find_defined(f"psdsf-{division}", instance)
+    others = [find_defined(name, instance) for name in beside]
     market = PerServerMarket.of(instance, division)
-    there = np.ones(len(instance.users), dtype=bool)
-    there[[user for time, user, enters in events if time == 0 and not enters]] = False
-    present = instance.derived(task_limits=np.where(there, market.limits, 0.0))
+    is_present = np.ones(len(instance.users), dtype=bool)
+    is_present[[user for time, user, enters in events if time == 0 and not enters]] = False
+    present = instance.derived(task_limits=np.where(is_present, market.limits, 0.0))
     network = Network(
         market, clocks_of(clocks), separate_start(PerServerMarket.of(present, division))
     )
-    for absent in np.flatnonzero(~there).tolist():
+    for absent in np.flatnonzero(~is_present).tolist():
         network.leave(absent)
     moments = (np.arange(int(until / step) + 1) * step).tolist()
-    samples, distances, actions = _follow(network, own, others, instance, there, events, moments)
+    samples, distances, actions = _follow(
+        network, row, others, instance, is_present, events, moments
+    )
     times = pd.Index(moments, name="time")
     distance = pd.Series(distances, index=times, name="distance")
     rows = [(action.time, instance.servers[action.server], action.change) for action in actions]
@@ -391,7 +395,7 @@ def _follow(
     own: Mechanism,
     others: Sequence[Mechanism],
     instance: Instance,
-    there: np.ndarray,
+    is_present: np.ndarray,
     events: Sequence[tuple[float, int, bool]],
     moments: Sequence[float],
 ) -> tuple[list[Sample], list[float], list[Action]]:
@@ -406,16 +410,16 @@ def _follow(
         while coming and coming[0][0] <= time:
             when, user, enters = coming.pop(0)
             actions += network.run(when)
-            there[user] = enters
+            is_present[user] = enters
             (network.enter if enters else network.leave)(user)
         actions += network.run(time)
-        now = {own.name: _Running(network.tasks.copy(), multiple)}
+        running = {own.name: _Running(network.tasks.copy(), multiple)}
         for row in others:
-            key = (row.name, there.tobytes())
+            key = (row.name, is_present.tobytes())
             if key not in solved:
-                solved[key] = _solved(instance, there, row)
-            now[row.name] = solved[key]
-        samples.append(now)
+                solved[key] = _solved(instance, is_present, row)
+            running[row.name] = solved[key]
+        samples.append(running)
         distances.append(network.distance())
     return samples, distances, actions
 
@@ -426,18 +430,18 @@ def _events(
     """Return who comes (True) or goes (False) when, in order of time, checked."""
     users = list(instance.users)
     events = []
-    for user, given in away.items():
+    for user, absence in away.items():
         require_known(user, users, f"no user is called {user!r}")
         try:
-            intervals = np.asarray(given, dtype=float).reshape(-1, 2)
+            intervals = np.asarray(absence, dtype=float).reshape(-1, 2)
         except (TypeError, ValueError):
             raise InstanceError(
-                f"user {user!r} is away {given!r}; expected (from, to), or a list of such"
+                f"user {user!r} is away {absence!r}; expected (from, to), or a list of such"
             ) from None
         ends = intervals.ravel()
         if not (np.diff(ends) > 0).all() or not ends[0] >= 0:
             raise InstanceError(
-                f"user {user!r} is away {given!r}; expected rising times >= 0, (from, to) each"
+                f"user {user!r} is away {absence!r}; expected rising times >= 0, (from, to) each"
             )
         position = users.index(user)
         events += [
@@ -446,18 +450,18 @@ def _events(
     return sorted(events)
 
 
-def _solved(instance: Instance, there: np.ndarray, mechanism: Mechanism) -> _Running:
+def _solved(instance: Instance, is_present: np.ndarray, mechanism: Mechanism) -> _Running:
     """Return what the mechanism lets the users run who are there; nothing for the others."""
-    who = np.flatnonzero(there)
+    users = np.flatnonzero(is_present)
     tasks = np.zeros(instance.shape)
-    if not who.size:
+    if not users.size:
         return _Running(tasks, None)
-    found = run(mechanism, instance.select_users(who))
-    tasks[who] = found.tasks_array
-    if found.effort is None:
+    allocation = run(mechanism, instance.select_users(users))
+    tasks[users] = allocation.tasks_array
+    if allocation.effort is None:
         return _Running(tasks, None)
     multiple = np.ones_like(tasks)
-    multiple[who] = found.effort
+    multiple[users] = allocation.effort
     return _Running(tasks, multiple)
 
 
@@ -465,7 +469,7 @@ def _totals(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> 
     users = list(instance.users)
     frames = {
         name: pd.DataFrame(
-            [now[name].tasks.sum(axis=1) for now in samples], index=times, columns=users
+            [sample[name].tasks.sum(axis=1) for sample in samples], index=times, columns=users
         )
         for name in samples[0]
     }
@@ -480,10 +484,10 @@ def _utilization(instance: Instance, samples: list[Sample], times: pd.Index[Any]
     frames = {}
     for name in samples[0]:
         used = np.einsum(
-            "tni,nr->tir", np.stack([now[name].work for now in samples]), instance.demands
+            "tni,nr->tir", np.stack([sample[name].work for sample in samples]), instance.demands
         )
-        part = np.divide(used, capacity, out=np.full_like(used, np.nan), where=capacity > 0)
-        frames[name] = pd.DataFrame(part.reshape(len(times), -1), index=times, columns=columns)
+        fraction = np.divide(used, capacity, out=np.full_like(used, np.nan), where=capacity > 0)
+        frames[name] = pd.DataFrame(fraction.reshape(len(times), -1), index=times, columns=columns)
     return pd.concat(frames, axis="columns", names=["mechanism", "server", "resource"])
 
 
@@ -499,8 +503,8 @@ def _changes(
     for k, (time, user, enters) in enumerate(events):
         end = min([other for other, _, _ in events[k:] if other > time], default=until)
         span = distance[(distance.index >= time) & (distance.index < end)]
-        far = span.index[span > near]
-        after = span.index[span.index > far[-1]] if len(far) else span.index
+        distant = span.index[span > near]
+        after = span.index[span.index > distant[-1]] if len(distant) else span.index
         seconds = float(after[0] - time) if len(after) else np.nan
         rows.append((time, instance.users[user], "enters" if enters else "leaves", seconds))
     return pd.DataFrame(rows, columns=["time", "user", "event", "seconds"])

@@ -40,7 +40,11 @@ class Filled:
 
 
 def fill_server(
-    demands: np.ndarray, capacity: np.ndarray, rate: np.ndarray, base: np.ndarray, most: np.ndarray
+    demands: np.ndarray,
+    capacity: np.ndarray,
+    rate: np.ndarray,
+    base: np.ndarray,
+    limits: np.ndarray,
 ) -> Filled:
     """Return the leximin filling of one server from levels that the users bring with them.
 
@@ -53,7 +57,7 @@ def fill_server(
         Tasks at level 1, γ[n,i]·φ[n] > 0.
     base : ndarray, shape (n,)
         Tasks elsewhere.
-    most : ndarray, shape (n,)
+    limits : ndarray, shape (n,)
         The most tasks that the user may add here (its limit less the base), infinite for none.
 
     Notes
@@ -77,14 +81,14 @@ def fill_server(
     group = np.full(count, NO_GROUP)
     resources: list[int] = []
     start = base / rate
-    stop = (base + most) / rate
-    left = capacity.astype(float)
+    stop = (base + limits) / rate
+    remaining = capacity.astype(float)
     going = np.arange(count)
     while going.size:
-        levels = _saturation(demands[going], rate[going], start[going], stop[going], left)
+        levels = _saturation(demands[going], rate[going], start[going], stop[going], remaining)
         level = float(levels.min())
         if np.isinf(level):  # limits hold everyone
-            tasks[going] = most[going]
+            tasks[going] = limits[going]
             break
         saturated = levels <= level * (1 + SATURATED)
         full = stop[going] <= level
@@ -95,19 +99,25 @@ def fill_server(
                 "span more than floats "
                 f"hold (tasks at level 1 from {rate.min():.3g} to {rate.max():.3g}); scale them"
             )
-        here = going[frozen]
-        amounts = np.maximum(rate[here] * np.minimum(level, stop[here]) - base[here], 0.0)
-        tasks[here] = np.where(full[frozen], most[here], amounts)
-        group[here] = np.where(full[frozen], NO_GROUP, len(resources))
+        frozen_users = going[frozen]
+        amounts = np.maximum(
+            rate[frozen_users] * np.minimum(level, stop[frozen_users]) - base[frozen_users], 0.0
+        )
+        tasks[frozen_users] = np.where(full[frozen], limits[frozen_users], amounts)
+        group[frozen_users] = np.where(full[frozen], NO_GROUP, len(resources))
         resources.append(int(levels.argmin()))
-        left = np.maximum(left - tasks[here] @ demands[here], 0.0)
-        left[saturated] = 0.0
+        remaining = np.maximum(remaining - tasks[frozen_users] @ demands[frozen_users], 0.0)
+        remaining[saturated] = 0.0
         going = going[~frozen]
     return Filled(tasks, group, resources)
 
 
 def _saturation(
-    demands: np.ndarray, rate: np.ndarray, start: np.ndarray, stop: np.ndarray, left: np.ndarray
+    demands: np.ndarray,
+    rate: np.ndarray,
+    start: np.ndarray,
+    stop: np.ndarray,
+    remaining: np.ndarray,
 ) -> np.ndarray:
     """Return, for each resource, the common level at which what is left of it is used up; infinite where never."""
     slopes = demands * rate[:, None]
@@ -122,13 +132,13 @@ def _saturation(
     growth = np.cumsum(slopes, axis=0)
     offset = np.cumsum(slopes * points[:, None], axis=0)
     used = growth[:-1] * points[1:, None] - offset[:-1]  # where the next bend is
-    levels = np.full(len(left), np.inf)
+    levels = np.full(len(remaining), np.inf)
     for r in np.flatnonzero(demands.any(axis=0)).tolist():
-        there = left[r]
-        reached = used[:, r] >= there
+        amount = remaining[r]
+        reached = used[:, r] >= amount
         k = int(reached.argmax()) if reached.any() else len(used)
         if growth[k, r] > 0:
-            level = (there + offset[k, r]) / growth[k, r]
+            level = (amount + offset[k, r]) / growth[k, r]
             bend = points[k + 1] if k < len(used) else np.inf
             levels[r] = min(max(level, points[k]), bend)
         elif reached.any():
@@ -187,18 +197,22 @@ class PerServerMarket:
         users = [np.flatnonzero(gamma[:, i]) for i in range(gamma.shape[1])]
         multiple = effort(instance)
         if division == "tdm":
-            demands = [1.0 / gamma[who, i][:, None] for i, who in enumerate(users)]
+            demands = [
+                1.0 / gamma[server_users, i][:, None] for i, server_users in enumerate(users)
+            ]
             capacity = [np.ones(1) for _ in users]
         else:
-            demands = [instance.demands[who] for who in users]
+            demands = [instance.demands[server_users] for server_users in users]
             if multiple is not None:
                 demands = [
-                    d * multiple[who, i][:, None]
-                    for i, (who, d) in enumerate(zip(users, demands, strict=True))
+                    d * multiple[server_users, i][:, None]
+                    for i, (server_users, d) in enumerate(zip(users, demands, strict=True))
                 ]
             capacity = list(total)
         weights = instance.user_weights
-        rate = [gamma[who, i] * weights[who] for i, who in enumerate(users)]
+        rate = [
+            gamma[server_users, i] * weights[server_users] for i, server_users in enumerate(users)
+        ]
         return cls(division, gamma, weights, instance.task_limits, users, demands, capacity, rate)
 
     @property
@@ -206,12 +220,12 @@ class PerServerMarket:
         """Number of users and of servers."""
         return self.gamma.shape[0], self.gamma.shape[1]
 
-    def respond(self, server: int, here: np.ndarray, totals: np.ndarray) -> Filled:
+    def respond(self, server: int, tasks: np.ndarray, totals: np.ndarray) -> Filled:
         """Return the filling of one server, given its own tasks and everyone's totals as it knows them."""
-        base = np.maximum(totals - here, 0.0)
-        most = np.maximum(self.limits[self.users[server]] - base, 0.0)
+        base = np.maximum(totals - tasks, 0.0)
+        limits = np.maximum(self.limits[self.users[server]] - base, 0.0)
         return fill_server(
-            self.demands[server], self.capacity[server], self.rate[server], base, most
+            self.demands[server], self.capacity[server], self.rate[server], base, limits
         )
 
     def sweep(self, tasks: np.ndarray, order: Iterable[int]) -> tuple[float, list[Filled | None]]:
@@ -220,13 +234,16 @@ class PerServerMarket:
         filled: list[Filled | None] = [None] * self.shape[1]
         change = 0.0
         for i in order:
-            who = self.users[i]
-            if not who.size:
+            server_users = self.users[i]
+            if not server_users.size:
                 continue
-            here = tasks[who, i]
-            now = self.respond(i, here, totals[who])
-            change = max(change, float((abs(now.tasks - here) / self.gamma[who, i]).max()))
-            totals[who] += now.tasks - here
-            tasks[who, i] = now.tasks
-            filled[i] = now
+            server_tasks = tasks[server_users, i]
+            filling = self.respond(i, server_tasks, totals[server_users])
+            change = max(
+                change,
+                float((abs(filling.tasks - server_tasks) / self.gamma[server_users, i]).max()),
+            )
+            totals[server_users] += filling.tasks - server_tasks
+            tasks[server_users, i] = filling.tasks
+            filled[i] = filling
         return change, filled

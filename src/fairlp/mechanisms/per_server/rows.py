@@ -180,10 +180,10 @@ def simulate(
 
     def sample() -> None:
         violation = fixed_point(instance, network.tasks, network.market.division).violation
-        samples.append((network.now, violation, network.distance()))
+        samples.append((network.time, violation, network.distance()))
 
-    due = network.now
-    while network.now < until and not network.settled:
+    due = network.time
+    while network.time < until and not network.settled:
         sample()
         due = max(due + network.clocks.period, due * SAMPLED)
         actions += network.run(min(due, until))
@@ -240,8 +240,8 @@ def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outco
     def point(small: Instance) -> np.ndarray:
         model = formulation(small)
         failure = None
-        given = call.options.get("primal_tolerance")
-        for tolerance in MILP_TOLERANCES if given is None else (given,):
+        named_tolerance = call.options.get("primal_tolerance")
+        for tolerance in MILP_TOLERANCES if named_tolerance is None else (named_tolerance,):
             try:
                 return _point(call, small, model, primal_tolerance=tolerance)
             except NoSolutionError as error:
@@ -284,11 +284,11 @@ def _certified(
     instance = call.instance
     with call.phase("build"):
         small, servers = merge_servers(instance, call.merge)
-    found, rounds = run(small)
+    tasks, rounds = run(small)
     with call.phase("verify"):
-        found = within_capacity(small, found)
-        certificate = fixed_point(small, found, call.mechanism.division)
-        of_limits = _doubt_of_limits(small, found, call.mechanism.division)
+        tasks = within_capacity(small, tasks)
+        certificate = fixed_point(small, tasks, call.mechanism.division)
+        of_limits = _doubt_of_limits(small, tasks, call.mechanism.division)
     if not certificate.holds:
         raise NotConvergedError(
             f"{call.mechanism.name} by {call.method.name} ended where its certificate fails: "
@@ -303,7 +303,7 @@ def _certified(
         )
     tdm = call.mechanism.division == "tdm"
     return Tasks(
-        servers.spread(found),
+        servers.spread(tasks),
         rounds=rounds,
         certificate=certificate,
         notes=notes if tdm or not of_limits else (*notes, of_limits),

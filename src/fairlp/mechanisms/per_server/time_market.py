@@ -100,10 +100,10 @@ def market_gap(instance: Instance, totals: np.ndarray, prices: np.ndarray) -> fl
     totals = totals[users]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         cost = np.where(gamma > 0, prices / gamma, np.inf).min(axis=1)
-        most = np.minimum(limits, np.where(cost > 0, weights / cost, np.inf))
-        value = float(prices.sum() + (weights * np.log(most / totals) - cost * most).sum()) / float(
-            weights.sum()
-        )
+        best_totals = np.minimum(limits, np.where(cost > 0, weights / cost, np.inf))
+        value = float(
+            prices.sum() + (weights * np.log(best_totals / totals) - cost * best_totals).sum()
+        ) / float(weights.sum())
     return abs(value) if np.isfinite(value) else np.inf
 
 
