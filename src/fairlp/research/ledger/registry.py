@@ -16,7 +16,7 @@ from ...api import allocate
 from ...auditing import audit
 from ...auditing.promises import count_broken, counterexample
 from ...models.instances.instance import Instance
-from ...progress import progress_bar
+from ..running import run_calls
 from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
 
 
@@ -29,16 +29,14 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """What a function of an entry is told: how much to do, where random numbers begin, and who does it.
+    """The scale of an item, the seed of its random numbers, and the folder of finished runs.
 
     Attributes
     ----------
     scale : Scale
     seed : int
     folder : Path or None
-        Where studies keep their runs, so that one that was stopped goes on.
-    workers : int or None
-    backend : str
+        Where studies and simulations keep finished runs, so that an item that was stopped goes on.
     progress : bool or None
     key : str
         Of the entry, so that each draws numbers of its own.
@@ -47,8 +45,6 @@ class Run:
     scale: Scale = Scale.REDUCED
     seed: int = 0
     folder: Path | None = None
-    workers: int | None = None
-    backend: str = "loky"
     progress: bool | None = False
     key: str = ""
 
@@ -251,25 +247,31 @@ Draw = Callable[[np.random.Generator], Any]
 def over(
     run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY, why: str = ""
 ) -> ItemAnswer:
-    """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
-    rng, count = run.rng, run.of(few, many)
+    """Return whether a statement holds on random instances.
+
+    Instances with nothing to check are drawn again.
+    """
+    rng = run.rng
+    count = run.of(few, many)
+    draws_left = 20 * count
+    checked = 0
     broken = []
-    done = 0
-    with progress_bar(run.key, count, 0, run.progress) as advance:
-        for _ in range(20 * count):
-            if done == count:
-                break
-            drawn = draw(rng)
-            told = check(drawn)
-            if told is None:
+    while checked < count and draws_left > 0:
+        # No more draws than are missing, so that a check of several workers sees the same instances.
+        instances = [draw(rng) for _ in range(min(count - checked, draws_left))]
+        draws_left -= len(instances)
+        calls = [(instance,) for instance in instances]
+        verdicts = dict(run_calls(run.key, check, calls, progress=run.progress))
+        for position, instance in enumerate(instances):
+            verdict = verdicts[position]
+            if verdict is None:
                 continue
-            done += 1
-            advance()
-            if isinstance(told, str):
-                broken.append(told)
-            elif not told:
-                broken.append(in_words(drawn))
-    return holds(done, broken, why)
+            checked += 1
+            if isinstance(verdict, str):
+                broken.append(verdict)
+            elif not verdict:
+                broken.append(in_words(instance))
+    return holds(checked, broken, why)
 
 
 def kept(

@@ -16,6 +16,9 @@ Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing
 Heterogeneous Servers, INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I.
 Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share Fairness, ICC 2017, doi
 10.48550/arXiv.1611.00404.
+
+Simulations of one experiment are independent: they run where ``joblib.parallel_config`` says, and a
+``folder`` keeps those that are finished.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +36,7 @@ from ...errors import require_known
 from ...examples import load
 from ...mechanisms.per_server.distributed import Tracking, track
 from ...models.instances.instance import Instance
+from ..running import run_calls
 from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult
@@ -188,11 +193,31 @@ class Sharing:
         )
 
 
+def _simulate(
+    cluster: Instance, workload: Workload, policy: str, options: Mapping[str, Any]
+) -> SimulationResult:
+    """Simulate with arguments by position, as calls of joblib have them."""
+    return simulate(cluster, workload, policy, progress=False, **options)
+
+
+def _simulate_all(
+    calls: Sequence[tuple[Instance, Workload, str, Mapping[str, Any]]],
+    folder: str | Path | None,
+    progress: bool | None,
+) -> list[SimulationResult]:
+    """Return the results of simulations in the order of the calls."""
+    results = dict(run_calls("simulations", _simulate, calls, folder=folder, progress=progress))
+    return [results[position] for position in range(len(calls))]
+
+
 def compare_policies(
     cluster: Instance,
     workload: Workload,
     policies: Sequence[str] = ("best-fit", "first-fit", "slots"),
-    **how: Any,
+    *,
+    folder: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Comparison:
     """Run a workload under several policies (Wang et al., Figs. 5 to 7).
 
@@ -201,7 +226,11 @@ def compare_policies(
     cluster : Instance
     workload : Workload
     policies : sequence of str
-    **how
+    folder : str or Path, optional
+        Where finished simulations are kept; only a folder that you trust.
+    progress : bool, optional
+        A progress bar of simulations; by default in a terminal or notebook only.
+    **options
         As for :func:`simulate`.
 
     Returns
@@ -211,19 +240,23 @@ def compare_policies(
     Examples
     --------
     >>> from fairlp.research.simulation.generators import google_sample, synthetic
-    >>> found = compare_policies(google_sample(5, seed=1), synthetic(60, 5, hours=0.5, seed=1), until=1800)
-    >>> found.summary()["tasks completed"].round(3).to_dict()
+    >>> comparison = compare_policies(google_sample(5, seed=1), synthetic(60, 5, hours=0.5, seed=1), until=1800)
+    >>> comparison.summary()["tasks completed"].round(3).to_dict()
     {'best-fit': 0.262, 'first-fit': 0.255, 'slots': 0.255}
     """
-    return Comparison(
-        cluster,
-        workload,
-        {policy: simulate(cluster, workload, policy, **how) for policy in policies},
-    )
+    calls = [(cluster, workload, policy, options) for policy in policies]
+    results = _simulate_all(calls, folder, progress)
+    return Comparison(cluster, workload, dict(zip(policies, results, strict=True)))
 
 
 def slot_sizes(
-    cluster: Instance, workload: Workload, sizes: Sequence[int] = SLOT_SIZES, **how: Any
+    cluster: Instance,
+    workload: Workload,
+    sizes: Sequence[int] = SLOT_SIZES,
+    *,
+    folder: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
     """Run a workload under Slots with several sizes (Wang et al., Table II).
 
@@ -233,7 +266,11 @@ def slot_sizes(
     workload : Workload
     sizes : sequence of int
         Slots of the largest server.
-    **how
+    folder : str or Path, optional
+        Where finished simulations are kept; only a folder that you trust.
+    progress : bool, optional
+        A progress bar of simulations; by default in a terminal or notebook only.
+    **options
         As for :func:`simulate`.
 
     Returns
@@ -242,12 +279,16 @@ def slot_sizes(
         By number of slots: the mean fraction of each resource in use, ``overall`` (their mean), and
         the fraction of ``tasks`` completed.
     """
+    calls = [(cluster, workload, "slots", {**options, "slots": slots}) for slots in sizes]
     rows = {}
-    for slots in sizes:
-        result = simulate(cluster, workload, "slots", slots=slots, **how)
-        used = result.mean_utilization()
-        done = result.users["completed"].sum() / result.users["submitted"].sum()
-        rows[slots] = {**used.to_dict(), "overall": used.mean(), "tasks": done}
+    for slots, result in zip(sizes, _simulate_all(calls, folder, progress), strict=True):
+        utilization = result.mean_utilization()
+        fraction = result.users["completed"].sum() / result.users["submitted"].sum()
+        rows[slots] = {
+            **utilization.to_dict(),
+            "overall": utilization.mean(),
+            "tasks": fraction,
+        }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("slots")
 
 
@@ -283,7 +324,14 @@ def joining_users(
 
 
 def dedicated_clouds(
-    cluster: Instance, workload: Workload, policy: str = "best-fit", *, seed: int = 0, **how: Any
+    cluster: Instance,
+    workload: Workload,
+    policy: str = "best-fit",
+    *,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Sharing:
     """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
 
@@ -294,24 +342,34 @@ def dedicated_clouds(
     workload : Workload
     policy : str
     seed : int
-        Of who gets which servers.
-    **how
+        Of the parts of the servers.
+    folder : str or Path, optional
+        Where finished simulations are kept; only a folder that you trust.
+    progress : bool, optional
+        A progress bar of simulations; by default in a terminal or notebook only.
+    **options
         As for :func:`simulate`.
 
     Returns
     -------
     Sharing
     """
-    together = simulate(cluster, workload, policy, **how)
+    users = workload.users
+    clouds = divide(cluster, len(users), seed)
+    calls = [(cluster, workload, policy, options)]
+    calls += [
+        (cloud, workload.only(user), policy, options)
+        for user, cloud in zip(users, clouds, strict=True)
+    ]
+    together, *alone = _simulate_all(calls, folder, progress)
     rows = {}
-    for user, own in zip(workload.users, divide(cluster, len(workload.users), seed), strict=True):
-        alone = simulate(own, workload.only(user), policy, **how)
+    for user, dedicated in zip(users, alone, strict=True):
         times = pd.DataFrame(
-            {"alone": alone.jobs["completion"], "shared": together.jobs["completion"]}
+            {"alone": dedicated.jobs["completion"], "shared": together.jobs["completion"]}
         ).dropna()
         rows[user] = {
             "submitted": together.users["submitted"][user],
-            "dedicated": alone.users["ratio"][user],
+            "dedicated": dedicated.users["ratio"][user],
             "shared": together.users["ratio"][user],
             "dedicated time": times["alone"].mean(),
             "shared time": times["shared"].mean(),

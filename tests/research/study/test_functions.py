@@ -1,0 +1,66 @@
+"""Functions of studies: found and named, with checked arguments, recognised by their source."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+import study_functions
+from fairlp.errors import StudyError, UnknownNameError
+from fairlp.research.study import functions
+from fairlp.research.study.functions import check_arguments, key_of, source_of
+
+
+def test_the_order_of_parameters_does_not_matter_to_a_key():
+    assert key_of({"users": 1, "resources": 2}) == key_of({"resources": 2, "users": 1})
+    assert key_of({"users": 1}) != key_of({"users": 1.0})
+
+
+@pytest.mark.parametrize(("module", "name"), [("no_such_module", "jain"), ("json", "no_such_name")])
+def test_a_function_that_its_module_does_not_have_has_no_name(module, name):
+    def function():
+        pass
+
+    function.__module__, function.__qualname__ = module, name
+    assert functions.name_of(function, {}) is None
+    assert functions.name_of(function, {"mine": function}) == "mine"
+
+
+def test_a_function_whose_signature_is_unknown_is_accepted():
+    assert check_arguments(dict, 1, {"anything": 1}, "dict") is None
+    with pytest.raises(UnknownNameError, match="own has no parameter 'no_such'"):
+        check_arguments(lambda instance: {}, 1, {"no_such": 1}, "own")
+
+
+def enclosing(factor):
+    def inside(instance, allocations):
+        return {"n": factor}
+
+    return inside
+
+
+def test_a_function_is_recognised_by_its_source():
+    assert source_of(study_functions.one_user).startswith("def one_user(rng):\n")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda instance, allocations: {},
+        enclosing(3),
+        partial(study_functions.noted, fail_at=99),
+        eval("dict.get"),
+    ],
+    ids=["a lambda", "a variable of an enclosing function", "a partial", "no source"],
+)
+def test_a_function_that_its_source_does_not_describe_is_refused(function):
+    with pytest.raises(StudyError, match=r"cannot be kept in a folder.*write it with def"):
+        source_of(function)
+
+
+def test_a_function_without_a_source_is_refused():
+    names = {}
+    exec("def unseen(instance, allocations):\n    return {}\n", names)
+    with pytest.raises(StudyError, match="'unseen' cannot be kept in a folder"):
+        source_of(names["unseen"])
