@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import partial
 
 import joblib
 import pytest
 from threadpoolctl import threadpool_info
 
 import fairlp
+import study_functions
 from fairlp.errors import FairlpWarning, FileFormatError, StudyError, UnknownNameError
 from fairlp.research import running
-from fairlp.research.running import Failure, run_calls, run_on
+from fairlp.research.running import Failure, run_calls, run_on, source_of
 
 
 def divide(numerator, denominator):
@@ -153,6 +155,42 @@ def test_a_folder_may_be_new_and_is_no_file(tmp_path):
     with pytest.raises(FileFormatError, match="there is no folder"):
         list(run_calls("x", divide, [(1, 1)], folder=tmp_path / "no" / "folder"))
     assert list(run_calls("x", divide, [(1, 1)], folder=tmp_path / "new")) == [(0, 1)]
+
+
+# sources of a user's functions
+
+
+def enclosing(factor):
+    def inside(instance, allocations):
+        return {"n": factor}
+
+    return inside
+
+
+def test_a_function_is_recognised_by_its_source():
+    assert source_of(study_functions.one_user).startswith("def one_user(rng):\n")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda instance, allocations: {},
+        enclosing(3),
+        partial(study_functions.noted, fail_at=99),
+        eval("dict.get"),
+    ],
+    ids=["a lambda", "a variable of an enclosing function", "a partial", "no source"],
+)
+def test_a_function_that_its_source_does_not_describe_is_refused(function):
+    with pytest.raises(StudyError, match=r"cannot be kept in a folder.*write it with def"):
+        source_of(function)
+
+
+def test_a_function_without_a_source_is_refused():
+    names = {}
+    exec("def unseen(instance, allocations):\n    return {}\n", names)
+    with pytest.raises(StudyError, match="'unseen' cannot be kept in a folder"):
+        source_of(names["unseen"])
 
 
 # workers

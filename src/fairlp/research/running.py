@@ -6,6 +6,7 @@ Studies, the library of benchmark instances, the ledger and the experiments of s
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import traceback
 import warnings
@@ -15,10 +16,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Event
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from .._version import __version__
 from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.own import OwnMechanism
 from ..models.files.whole_files import home, require_folder
 from ..progress import progress_bar
 
@@ -203,6 +207,37 @@ def folder_of_values(folder: str | Path) -> Path:
         raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
     require_folder(target)
     return target
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Return the source of a user's function, by which a folder keeps its values.
+
+    The functions that it calls are no part of its source.
+
+    Raises
+    ------
+    StudyError
+        For a function whose source does not say what it computes: a lambda, a function that uses
+        variables of an enclosing function, a partial or another object.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    if isinstance(function, FunctionType) and name != "<lambda>" and function.__closure__ is None:
+        try:
+            return inspect.getsource(function)
+        except (OSError, TypeError):
+            pass
+    raise StudyError(
+        f"runs with {name!r} cannot be kept in a folder, since its source does not say all that it "
+        "computes; write it with def, in a module, script or notebook, without variables of an "
+        "enclosing function, or run without a folder"
+    )
+
+
+def sources_of_mechanism(mechanism: Mechanism) -> list[str]:
+    """Return the sources of a user's mechanism; there are none of fairlp's, which its version tells."""
+    if not isinstance(mechanism, OwnMechanism):
+        return []
+    return [source_of(function) for function in (mechanism.function, *mechanism.faster.values())]
 
 
 def _require_client() -> None:

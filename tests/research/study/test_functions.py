@@ -1,15 +1,12 @@
-"""Functions of studies: found and named, with checked arguments, recognised by their source."""
+"""Functions of studies: found and named, with checked arguments."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
-import study_functions
-from fairlp.errors import StudyError, UnknownNameError
+from fairlp.errors import UnknownNameError
 from fairlp.research.study import functions
-from fairlp.research.study.functions import check_arguments, key_of, source_of
+from fairlp.research.study.functions import check_arguments, key_of
 
 
 def test_the_order_of_parameters_does_not_matter_to_a_key():
@@ -31,36 +28,3 @@ def test_a_function_whose_signature_is_unknown_is_accepted():
     assert check_arguments(dict, 1, {"anything": 1}, "dict") is None
     with pytest.raises(UnknownNameError, match="own has no parameter 'no_such'"):
         check_arguments(lambda instance: {}, 1, {"no_such": 1}, "own")
-
-
-def enclosing(factor):
-    def inside(instance, allocations):
-        return {"n": factor}
-
-    return inside
-
-
-def test_a_function_is_recognised_by_its_source():
-    assert source_of(study_functions.one_user).startswith("def one_user(rng):\n")
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda instance, allocations: {},
-        enclosing(3),
-        partial(study_functions.noted, fail_at=99),
-        eval("dict.get"),
-    ],
-    ids=["a lambda", "a variable of an enclosing function", "a partial", "no source"],
-)
-def test_a_function_that_its_source_does_not_describe_is_refused(function):
-    with pytest.raises(StudyError, match=r"cannot be kept in a folder.*write it with def"):
-        source_of(function)
-
-
-def test_a_function_without_a_source_is_refused():
-    names = {}
-    exec("def unseen(instance, allocations):\n    return {}\n", names)
-    with pytest.raises(StudyError, match="'unseen' cannot be kept in a folder"):
-        source_of(names["unseen"])

@@ -34,9 +34,11 @@ import pandas as pd
 
 from ...errors import require_known
 from ...examples import load
+from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
+from ...mechanisms.table import OWN
 from ...models.instances.instance import Instance
-from ..running import run_calls
+from ..running import run_calls, sources_of_mechanism
 from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult
@@ -193,21 +195,50 @@ class Sharing:
         )
 
 
+#: Cluster, workload, policy and options of a simulation.
+_Call = tuple[Instance, Workload, str, Mapping[str, Any]]
+
+
 def _simulate(
-    cluster: Instance, workload: Workload, policy: str, options: Mapping[str, Any]
+    key: str,
+    cluster: Instance,
+    workload: Workload,
+    policy: str | Mechanism,
+    options: Mapping[str, Any],
 ) -> SimulationResult:
-    """Simulate with arguments by position, as calls of joblib have them."""
+    """Return the result of a simulation; ``key`` stands for its arguments where results are kept."""
     return simulate(cluster, workload, policy, progress=False, **options)
 
 
 def _simulate_all(
-    calls: Sequence[tuple[Instance, Workload, str, Mapping[str, Any]]],
-    folder: str | Path | None,
-    progress: bool | None,
+    calls: Sequence[_Call], folder: str | Path | None, progress: bool | None
 ) -> list[SimulationResult]:
     """Return the results of simulations in the order of the calls."""
-    results = dict(run_calls("simulations", _simulate, calls, folder=folder, progress=progress))
-    return [results[position] for position in range(len(calls))]
+    results = run_calls(
+        "simulations",
+        _simulate,
+        [("" if folder is None else _key(call), *_portable(call)) for call in calls],
+        folder=folder,
+        ignore=["cluster", "workload", "policy", "options"],
+        progress=progress,
+    )
+    results_by_position = dict(results)
+    return [results_by_position[position] for position in range(len(calls))]
+
+
+def _key(call: _Call) -> str:
+    """Return the key of a simulation. Copies of its arguments in other processes would have other hashes."""
+    import joblib
+
+    policy = call[2]
+    sources = sources_of_mechanism(OWN[policy]) if policy in OWN else []
+    return str(joblib.hash((*call, sources)))
+
+
+def _portable(call: _Call) -> tuple[Instance, Workload, str | Mechanism, Mapping[str, Any]]:
+    """Return the arguments of a simulation with a user's mechanism as an object, for other processes."""
+    cluster, workload, policy, options = call
+    return cluster, workload, OWN.get(policy, policy), options
 
 
 def compare_policies(

@@ -14,6 +14,7 @@ from ...errors import FileFormatError, StudyError, UnknownNameError, require_kno
 from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
+from ..running import source_of, sources_of_mechanism
 from . import functions
 from .checks import mechanisms_of, named, points_of, statistics_of, whole
 from .functions import Named, Plain, key_of, plain, point_text
@@ -235,24 +236,17 @@ class Study:
         """
         definition = self.definition()
         document = [definition[name] for name in ("generator", "mechanisms", "statistics", "seed")]
-        sources = [functions.source_of(function) for function in self._own_functions()]
-        # The order within the text matters, since columns have it.
-        return hashlib.sha256(json.dumps([document, sources]).encode()).hexdigest()
-
-    def _own_functions(self) -> list[functions.Function]:
-        """Return the functions of the study that are not fairlp's."""
-        own = [
-            functions.find(entry["name"], STATISTICS, "statistic")
-            for entry in self._entries
+        functions_of_user = [] if self.generator in GENERATORS else [self.work.generator]
+        functions_of_user += [
+            function
+            for entry, (_, function, _) in zip(self._entries, self.work.statistics, strict=True)
             if entry["name"] not in STATISTICS
         ]
-        if self.generator not in GENERATORS:
-            own.append(functions.find(self.generator, GENERATORS, "generator"))
+        sources = [source_of(function) for function in functions_of_user]
         for options in self._arguments.values():
-            mechanism = located(options["mechanism"])
-            if isinstance(mechanism, OwnMechanism):
-                own += [mechanism.function, *mechanism.faster.values()]
-        return own
+            sources += sources_of_mechanism(located(options["mechanism"]))
+        # The order within the text matters, since columns have it.
+        return hashlib.sha256(json.dumps([document, sources]).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study as plain data; :meth:`from_dict` gives it back.

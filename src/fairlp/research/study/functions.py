@@ -1,4 +1,4 @@
-"""Functions of studies and plain data: names, arguments and sources, each checked before anything runs."""
+"""Functions of studies and plain data: names and arguments, each checked before anything runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import json
 import keyword
 from collections.abc import Callable, Mapping
 from functools import reduce
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ def point_text(point: Plain) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.items())
 
 
-# Functions: found by name, named, recognised.
+# Functions: found by name, and named.
 
 
 def find(function: Named, registry: Registry, kind: str) -> Function:
@@ -127,30 +126,6 @@ def short_name(function: Named) -> str:
     default = type(function).__name__
     name = function if isinstance(function, str) else getattr(function, "__name__", default)
     return name.rpartition(":")[2].rpartition(".")[2]
-
-
-def source_of(function: Function) -> str:
-    """Return the source of a function: values of the function in a folder are kept under it.
-
-    The functions that it calls are no part of its source.
-
-    Raises
-    ------
-    StudyError
-        For a function whose source does not say what it computes: a lambda, a function that uses
-        variables of an enclosing function, a partial or another object.
-    """
-    name = short_name(function)
-    if isinstance(function, FunctionType) and name != "<lambda>" and function.__closure__ is None:
-        try:
-            return inspect.getsource(function)
-        except (OSError, TypeError):
-            pass
-    raise StudyError(
-        f"runs with {name!r} cannot be kept in a folder, since its source does not say all that it "
-        "computes; write it with def, in a module, script or notebook, without variables of an "
-        "enclosing function, or run without a folder"
-    )
 
 
 #: Options of :func:`fairlp.allocate` by which files are written, and their description.
