@@ -108,6 +108,13 @@ def test_a_folder_keeps_values_by_the_arguments_that_count(workers, tmp_path):
     assert sorted(log.read_text(encoding="utf-8").split()) == [str(number) for number in range(6)]
 
 
+def test_a_relative_folder_is_that_of_the_caller(workers, tmp_path, monkeypatch):
+    list(run_calls("begin the workers", divide, [(1, 1)] * 4))
+    monkeypatch.chdir(tmp_path)
+    list(run_calls("kept", divide, [(1, 1), (2, 1)], folder="values"))
+    assert len(list((tmp_path / "values").rglob("output.pkl"))) == 2
+
+
 def test_an_error_is_not_kept(tmp_path):
     for _ in range(2):
         results = dict(run_calls("d", divide, [(1, 0)], folder=tmp_path, failures=True))

@@ -206,7 +206,7 @@ def folder_of_values(folder: str | Path) -> Path:
     if target.exists() and not target.is_dir():
         raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
     require_folder(target)
-    return target
+    return target.absolute()  # a worker may have another current folder
 
 
 def source_of(function: Callable[..., Any]) -> str:

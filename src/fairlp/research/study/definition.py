@@ -41,11 +41,11 @@ class Study:
     ----------
     name : str
     generator : str or callable
-        What makes the instances: a name of :func:`fairlp.study.generators`, ``module:function``, or
-        a function ``(rng, **parameters) -> Instance`` that draws from ``rng`` only.
+        A name of :func:`fairlp.study.generators`, ``module:function``, or a function ``(rng,
+        **parameters) -> Instance`` that draws from ``rng`` only.
     grid : mapping of lists, or list of mappings
         The points: every combination of the values of each parameter (the last varies fastest), or
-        each point given.
+        the points of the list.
     mechanisms : mapping or list of str
         Label → a mechanism's name, or the arguments of :func:`fairlp.allocate` (``{"mechanism":
         "drf", "method": "lp"}``). A list of names labels each by its name.
@@ -53,20 +53,20 @@ class Study:
         Names of :func:`fairlp.study.statistics`, ``module:function``, or functions ``(instance,
         allocations, **arguments) -> mapping of numbers``; with arguments as ``{"name": …, "label":
         …, argument: …}``. Columns of the result are ``label.key``; the label is the function's name
-        where none is given. Arguments ``of`` and ``from`` are labels of mechanisms.
+        unless there is another. Arguments ``of`` and ``from`` are labels of mechanisms.
     runs : int
         Runs of each point.
     seed : int
         Run r of a point draws from ``SeedSequence(seed, spawn_key=(*words of the point, r))``:
-        nothing else matters, not the other points, not the number of runs, not the mechanisms.
+        other points, the number of runs and the mechanisms do not matter.
 
     Raises
     ------
     UnknownNameError
-        For a generator, mechanism, statistic, parameter or label that does not exist; the nearest
-        names are given.
+        For a generator, mechanism, statistic, parameter or label that does not exist; the message
+        has the nearest names.
     StudyError
-        For anything else that cannot be run; the message says what and where.
+        For any other field that cannot be run; the message names it.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Study:
         return self.work.instance(self.points[point], run)
 
     def allocations(self, point: int = 0, run: int = 0) -> dict[str, Allocation]:
-        """Return what each mechanism gives in one run, by label.
+        """Return the allocation of each mechanism in one run, by label.
 
         Parameters
         ----------
@@ -302,15 +302,15 @@ class Study:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, allow_code: bool = False) -> Study:
-        """Return the study of plain data, as :meth:`to_dict` gives it or as one writes it by hand.
+        """Return the study of plain data, of :meth:`to_dict` or written by hand.
 
         Parameters
         ----------
         document : mapping
         allow_code : bool
-            Take functions of modules (``module:function``), which import the module and run, and
+            Accept functions of modules (``module:function``), which import the module and run, and
             options by a solver's own names (``extra``) and log files, which write files. Only for
-            data that you trust: without it nothing but fairlp runs.
+            data that you trust: without it only fairlp runs.
 
         Returns
         -------
@@ -319,7 +319,7 @@ class Study:
         Raises
         ------
         StudyError
-            For what is no study, or needs ``allow_code``.
+            For data that is no study, or needs ``allow_code``.
         UnknownNameError
             For a key that a study does not have.
         """
