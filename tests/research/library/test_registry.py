@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fairlp
-from fairlp.research.library.registry import REGISTRY, Made, generator
+from fairlp.research.library.registry import REGISTRY, Benchmark, generator
 
 library = fairlp.library
 
@@ -47,7 +47,7 @@ def test_wrong_parameters_are_told(name, parameters, words, tmp_path, monkeypatc
 
 
 def test_a_generator_that_is_declared_wrongly_is_refused():
-    def make(rng, *, users) -> Made:
+    def make(rng, *, users) -> Benchmark:
         raise AssertionError
 
     with pytest.raises(ValueError, match="there already"):
