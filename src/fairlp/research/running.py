@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 import traceback
 import warnings
 from collections import deque
@@ -16,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Event
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._version import __version__
@@ -207,6 +208,14 @@ def folder_of_values(folder: str | Path) -> Path:
         raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
     require_folder(target)
     return target.absolute()  # a worker may have another current folder
+
+
+def send_by_value(module: ModuleType) -> None:
+    """Let functions of a module go to workers as they are, since workers cannot import it by its name."""
+    from cloudpickle import register_pickle_by_value
+
+    if module.__name__ in sys.modules:
+        register_pickle_by_value(module)
 
 
 def source_of(function: Callable[..., Any]) -> str:

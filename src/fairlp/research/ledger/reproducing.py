@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import cloudpickle
 import pandas as pd
 
 from ...errors import StudyError, UnknownNameError, named, nearest
 from ...mechanisms.own import module_of
 from ...progress import progress_bar
 from ...registry import Registry
-from ..running import folder_of_values, run_on
+from ..running import folder_of_values, run_on, send_by_value
 from . import bhattacharya, dolev, khamse_ashari, li, metin, wang
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger
@@ -45,8 +43,7 @@ def _papers_in(path: Path) -> list[Paper]:
     papers = []
     for file in files:
         _, _, module = module_of(f"{file}:PAPER", "paper")
-        if module.__name__ in sys.modules:  # workers cannot import it from its folder
-            cloudpickle.register_pickle_by_value(module)
+        send_by_value(module)
         papers += [value for value in vars(module).values() if isinstance(value, Paper)]
     papers = [paper for paper in papers if paper.items]
     if not papers:

@@ -21,6 +21,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from ...errors import FairlpError, UnsupportedError
 from ...models.programs.program import Program
 from .entry import Entry, load
 
@@ -70,6 +71,16 @@ def solve_apart(
         message = f"its process ended (exit code {process.returncode})"
         return {"status": "died", "message": message}
     return answer
+
+
+def require_portable(solver: str) -> None:
+    """Raise an error for a name whose back end cannot go to another process."""
+    try:
+        cloudpickle.dumps(solver)
+    except Exception as error:  # a back end of the user may raise any error
+        raise UnsupportedError(
+            f"solver {str(solver)!r} cannot go to a process of its own: {error}"
+        ) from error
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -145,8 +156,6 @@ def solve_and_certify(program: Program, solver: Any, repeat: int = 1) -> dict[st
 
 def _failure(error: BaseException) -> dict[str, Any]:
     """Return the answer for an error: out of memory, unable, or failed."""
-    from ...errors import FairlpError, UnsupportedError
-
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, MemoryError):

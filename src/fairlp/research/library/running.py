@@ -9,19 +9,18 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pandas as pd
 
 from ..._version import __version__
-from ...errors import FileFormatError, InstanceError, UnknownNameError, UnsupportedError
+from ...errors import FileFormatError, InstanceError, UnknownNameError
 from ...models.files.whole_files import home, write_text
 from ...models.programs import backends
 from ...models.programs.backends import AnySolver
 from ...tolerances import VERIFIED
 from ..running import run_calls
 from .entry import Entry, chosen
-from .process import solve_apart
+from .process import require_portable, solve_apart
 from .profiles import Profile, profile
 
 #: Seconds that a solver has for a program.
@@ -325,12 +324,7 @@ def _carried(solvers: Sequence[AnySolver]) -> list[str]:
     for solver in solvers:
         backends.backend(solver)
         name = backends.carried(backends.spelt(solver))
-        try:
-            cloudpickle.dumps(name)
-        except Exception as error:  # an object of the user may raise any error
-            raise UnsupportedError(
-                f"solver {str(name)!r} cannot go to a process of its own: {error}"
-            ) from error
+        require_portable(name)
         if name not in names:
             names.append(name)
     if not names:

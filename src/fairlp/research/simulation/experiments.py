@@ -102,7 +102,7 @@ class Comparison:
         return pd.DataFrame({"submitted": first.users["submitted"], **ratios})
 
     def summary(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
-        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, and what was completed when.
+        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, completed tasks and times.
 
         Parameters
         ----------
@@ -114,24 +114,25 @@ class Comparison:
         DataFrame
         """
         times = self.completion()
-        everywhere = times[times.notna().all(axis="columns")]
+        times_of_common_jobs = times[times.notna().all(axis="columns")]
         rows = {}
         for policy, result in self.results.items():
-            used = result.utilization.loc[start:stop].mean()
+            utilization = result.utilization.loc[start:stop].mean()
+            tasks = result.users["completed"].sum() / result.users["submitted"].sum()
+            jobs = result.jobs["finish"].notna().sum() / len(result.jobs)
             rows[policy] = {
-                **{f"{resource} used": value for resource, value in used.items()},
-                "tasks completed": result.users["completed"].sum()
-                / result.users["submitted"].sum(),
-                "jobs completed": result.jobs["finish"].notna().sum() / len(result.jobs),
+                **{f"{resource} used": value for resource, value in utilization.items()},
+                "tasks completed": tasks,
+                "jobs completed": jobs,
                 "completion of all [s]": result.jobs["completion"].mean(),
-                "completion of those that end everywhere [s]": everywhere[policy].mean(),
+                "completion of those that end everywhere [s]": times_of_common_jobs[policy].mean(),
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
     def reductions(
         self, policy: str = "best-fit", against: str = "slots", sizes: Sequence[int] = SIZES
     ) -> pd.DataFrame:
-        """Return by class of jobs how much sooner they end under a policy than under another.
+        """Return the reduction of completion times under a policy against another, by class of jobs.
 
         Parameters
         ----------
@@ -145,10 +146,11 @@ class Comparison:
             By number of tasks: ``jobs`` that end under both policies, and the mean of their
             ``reduction`` 1 − time/time against (negative: later).
         """
-        sooner = 1 - self._of(policy).jobs["completion"] / self._of(against).jobs["completion"]
+        jobs = self._of(policy).jobs
+        reductions = 1 - jobs["completion"] / self._of(against).jobs["completion"]
         names = [*(f"{low + 1}–{high}" for low, high in pairwise([0, *sizes])), f">{sizes[-1]}"]
-        classes = pd.cut(self._of(policy).jobs["tasks"], [0, *sizes, np.inf], labels=names)
-        groups = sooner.groupby(classes, observed=False)
+        classes = pd.cut(jobs["tasks"], [0, *sizes, np.inf], labels=names)
+        groups = reductions.groupby(classes, observed=False)
         return pd.DataFrame({"jobs": groups.count(), "reduction": groups.mean()}).rename_axis(
             "tasks of the job"
         )
@@ -160,7 +162,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """Users on clouds of their own, and together on all servers.
+    """Users on dedicated clouds, and together on all servers.
 
     Attributes
     ----------
@@ -175,14 +177,14 @@ class Sharing:
     users: pd.DataFrame
 
     def figures(self) -> pd.Series[float]:
-        """Return how many users, as fractions, the shared cloud is better, equal or worse for, and by how much.
+        """Return the fractions of users for whom the shared cloud is better, equal or worse, and the gains.
 
         Returns
         -------
         Series
         """
         gain = (self.users["shared"] - self.users["dedicated"]).dropna()
-        ended = self.users[["shared time", "dedicated time"]].dropna()
+        times = self.users[["shared time", "dedicated time"]].dropna()
         return pd.Series(
             {
                 "more tasks shared": (gain > 0).mean(),
@@ -190,7 +192,7 @@ class Sharing:
                 "fewer tasks shared": (gain < 0).mean(),
                 "largest loss of ratio": max(0.0, -gain.min()),
                 "mean gain of ratio": gain.mean(),
-                "jobs sooner shared": (ended["shared time"] <= ended["dedicated time"]).mean(),
+                "jobs sooner shared": (times["shared time"] <= times["dedicated time"]).mean(),
             }
         )
 
