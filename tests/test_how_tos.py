@@ -42,7 +42,7 @@ ELSEWHERE = {
     "command-line.md": "tests/cli/test_cli_shell.py",
     "index.md": "tests/test_site.py",
     "model-files.md": "tests/models/files/test_mps_reader.py",
-    "studies.md": "tests/research/study/test_study_parts.py",
+    "studies.md": "tests/research/study/test_runs.py",
 }
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
 
 from own_back_ends import Dual
 
-#: Rows of a program → what goes wrong with it.
-SLEEPS, DIES, EATS = 27, 28, 29
+#: Rows of a program → the mood that it brings.
+SLEEPS, DIES, EATS, HANGS, STARTS = 27, 28, 29, 30, 31
 
 
 class Moody(Dual):
@@ -26,4 +29,9 @@ class Moody(Dual):
             os._exit(7)
         if program.n_rows == EATS:
             np.ones(2**40)
+        if program.n_rows == HANGS:
+            ctypes.PyDLL(None).sleep(60)  # in C, without letting go of the interpreter
+        if program.n_rows == STARTS:
+            code = "import time; time.sleep(60)  # planted-by-moody"
+            subprocess.run([sys.executable, "-c", code], check=False)
         return super().run(program, options)

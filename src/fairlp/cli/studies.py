@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from .. import plots
+from ..errors import StudyError
 from .app import ExitCode, command, tell
 from .output import (
     DrawnReportOptions,
@@ -40,16 +42,23 @@ if TYPE_CHECKING:
 
     from ..research.ledger import Ledger
     from ..research.library import Results
-    from ..research.study import Result
+    from ..research.study import Result, Study
+
+
+FolderOption = Annotated[
+    Path | None,
+    Option(
+        metavar="FOLDER",
+        help="Keep finished runs there, and go on with them. Only a folder that you trust.",
+    ),
+]
 
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """The options that say who does the runs."""
+    """The options that say where runs are done."""
 
-    workers: Annotated[int | None, Option(help="Processes (1 without it); -1 for all cores.")] = (
-        None
-    )
+    workers: Annotated[int | None, Option(help="Processes (default 1); -1 for all cores.")] = None
     backend: Annotated[
         str | None, Option(metavar="NAME", help="Of joblib: loky (default), threading, …")
     ] = None
@@ -62,15 +71,16 @@ class WorkerOptions:
             raise typer.BadParameter("--scheduler is for --backend dask")
 
     @contextmanager
-    def hired(self) -> Iterator[dict[str, Any]]:
-        """Give what ``Study.run`` is told of them, while a cluster of Dask, if any, is there."""
-        if self.scheduler is None:
-            yield {"workers": self.workers, "backend": self.backend or "loky"}
-            return
-        from ..research.study.functions import need
+    def configured(self) -> Iterator[None]:
+        """Run the calls of the block on these workers, connected to the Dask cluster if there is one."""
+        from ..research.running import need, run_on
 
-        with need("distributed").Client(self.scheduler):
-            yield {"workers": self.workers, "backend": "dask"}
+        if self.scheduler is None:
+            with run_on(self.workers, self.backend):
+                yield
+            return
+        with need("distributed").Client(self.scheduler), run_on(self.workers, "dask"):
+            yield
 
 
 @dataclass(frozen=True)
@@ -81,9 +91,10 @@ class StudyOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help="Where runs are kept: .parquet; by default named as the study's file.",
+            help="Write the runs there: .parquet; by default named as the study's file.",
         ),
     ] = None
+    folder: FolderOption = None
     runs: Annotated[int | None, Option(min=1, help="So many of each point instead.")] = None
     allow_code: Annotated[
         bool,
@@ -99,19 +110,48 @@ class StudyOptions:
     ] = "raise"
 
     def result(self, file: Path, workers: WorkerOptions, progress: bool | None) -> Result:
-        """Return what comes of the runs of a study, those of before among them."""
-        target = self.results or Path(f"{file.stem}.parquet")
-        check_folder(target)
+        """Return the result of a study, and write its file, unless the file holds it already."""
         from ..research.study import Study
+        from ..research.study.result import checked_path
 
+        target = checked_path(self.results or Path(f"{file.stem}.parquet"))
         with _importable(file.absolute().parent) if self.allow_code else nullcontext():
             study = Study.read(file, allow_code=self.allow_code)
             if self.runs is not None:
                 study = replace(study, runs=self.runs)
-            with workers.hired() as how:
-                found = study.run(target, progress=progress, on_error=self.on_error, **how)
+            earlier = self._earlier(target, study)
+            if earlier is not None:
+                return earlier
+            with workers.configured():
+                result = study.run(folder=self.folder, progress=progress, on_error=self.on_error)
+        result.write(target)
         wrote(target)
-        return found
+        return result
+
+    def _earlier(self, target: Path, study: Study) -> Result | None:
+        """Return the result in a file where it is complete; the file of another study is an error."""
+        from .._version import __version__
+        from ..research.study import Result
+
+        if not target.exists():
+            return None
+        earlier = Result.read(target)
+        # As text, since the order of points and columns is that of the definition.
+        differing = [
+            name
+            for name, value in study.definition().items()
+            if json.dumps(earlier.definition.get(name)) != json.dumps(value)
+        ]
+        if earlier.version != __version__:
+            differing = [f"fairlp ({earlier.version})"]
+        fewer_runs = differing == ["runs"] and earlier.definition["runs"] < study.runs
+        if differing and not fewer_runs:
+            raise StudyError(
+                f"{str(target)!r} holds a study that differs in {differing[0]}; choose another "
+                "--results, or delete it"
+            )
+        complete = self.on_error == "record" or not len(earlier.failed)
+        return earlier if complete and not differing else None
 
 
 @command()
@@ -133,7 +173,7 @@ def study(
     progress: ProgressFlag = None,
     report: ReportOptions,
 ) -> None:
-    """Run a Monte Carlo study and show what came of it; what was run before is not run again.
+    """Run a Monte Carlo study and show its figures; with --folder, a study that was stopped goes on.
 
     Results in .parquet are shown as they are. The exit code is 1 when runs failed and were
     recorded.
@@ -171,7 +211,7 @@ def study(
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """While a study that is trusted is read and run: its ``module:function`` may be in a file of the same folder."""
+    """Let ``module:function`` of a trusted study be in a file of this folder, within the block."""
     sys.path.insert(0, str(folder))
     try:
         yield
@@ -185,18 +225,19 @@ def _functions() -> pd.DataFrame:
 
     from ..research.study import generators, statistics
 
-    kinds = {"generator": generators.table(), "statistic": statistics.table()}
-    found: pd.DataFrame = pd.concat(
-        [frame.rename_axis("name").assign(kind=kind) for kind, frame in kinds.items()]
+    tables = {"generator": generators.table(), "statistic": statistics.table()}
+    functions: pd.DataFrame = pd.concat(
+        [table.rename_axis("name").assign(kind=kind) for kind, table in tables.items()]
     )
-    return found
+    return functions
 
 
 def _points_text(result: Result) -> Text:
-    """Give the figures of each point under its parameters, and the first runs that failed."""
+    """Yield the figures of each point under its parameters, and the first runs that failed."""
     import pandas as pd
 
-    summary, points = result.summary(), result.points
+    summary = result.summary()
+    points = result.points
     yield f"{repr(result)[1:-1]}\n"
     values = summary.to_numpy().reshape(len(points), len(result.statistics), summary.shape[1])
     for k, (_, point) in enumerate(points.iterrows()):
@@ -212,16 +253,13 @@ def _points_text(result: Result) -> Text:
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """The options that say how much is drawn, from which seed, and where runs are kept."""
+    """The options that say how much is drawn, from which seed, and where finished runs are kept."""
 
     scale: Annotated[
         Literal["reduced", "paper"], Option(help="Seconds for all, or as much as the papers drew.")
     ] = "reduced"
     seed: SeedOption = 0
-    folder: Annotated[
-        Path | None,
-        Option(metavar="FOLDER", help="Keep runs of studies there, and go on with them."),
-    ] = None
+    folder: FolderOption = None
 
 
 @command()
@@ -256,16 +294,16 @@ def reproduce(
         raise typer.BadParameter(f"{str(write)!r} is no .md or .svg file", param_hint="'--write'")
     from ..research.ledger import reproduce as run
 
-    with workers.hired() as how:
-        found = run(paper, item, **vars(drawn), progress=progress, **how)
+    with workers.configured():
+        ledger = run(paper, item, **vars(drawn), progress=progress)
     if write is not None:
-        found.write(write)
+        ledger.write(write)
         wrote(write)
-    report.deliver(_ledger_text(found), found.table, found.to_dict)
+    report.deliver(_ledger_text(ledger), ledger.table, ledger.to_dict)
 
 
 def _ledger_text(ledger: Ledger) -> Text:
-    """Give a table for each paper, then how many items have which verdict; of a single item its numbers."""
+    """Yield a table for each paper, then the number of items by verdict; of a single item its numbers."""
     import pandas as pd
 
     table = ledger.table()
@@ -276,12 +314,12 @@ def _ledger_text(ledger: Ledger) -> Text:
         return
     (row,) = ledger
     rows = {
-        one.name: {
-            "paper": one.paper,
-            "ours": one.ours,
-            "agrees": "–" if one.agrees is None else one.agrees,
+        number.name: {
+            "paper": number.paper,
+            "ours": number.ours,
+            "agrees": "–" if number.agrees is None else number.agrees,
         }
-        for one in row.answer.numbers
+        for number in row.answer.numbers
     }
     if rows:
         yield TitledTable(
@@ -378,8 +416,8 @@ def library(
     """List the benchmark instances, write them as MPS, or run solvers on them and print a performance profile.
 
     The list says how large each is, why it is hard, and the optimum where there is a closed form.
-    Of solvers, each runs in a process of its own, and only answers that are proved count; Ctrl-C
-    keeps what is done.
+    Each solve has a process of its own, and only proved answers count; Ctrl-C keeps finished
+    solves.
 
     Example: fairlp library --solvers highs,scip --only ties,zeros
     """
@@ -404,11 +442,12 @@ def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
     frame = table(entries.size, entries.seed, data=entries.folders())
     if names := given_names(entries.only):
         frame = frame.loc[[find(name).name for name in names]]
-    shown = frame.astype(object).where(frame.notna(), float("nan"))
+    numbers = frame.astype(object).where(frame.notna(), float("nan"))
 
-    instances = TitledTable(f"Instances, {entries.size}", shown.drop(columns=["size", "why hard"]))
+    columns = numbers.drop(columns=["size", "why hard"])
+    instances = TitledTable(f"Instances, {entries.size}", columns)
     reasons = TitledTable("Why they are hard", frame[["why hard"]])
-    report.deliver([instances, reasons], frame, lambda: records(shown))
+    report.deliver([instances, reasons], frame, lambda: records(numbers))
 
 
 def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: bool | None) -> None:
@@ -443,12 +482,14 @@ def _run_solvers(
 
     names = given_names(runs.solvers) or []
     names = available_backends() if names == ["all"] else names
-    made, missing = chosen(given_names(entries.only), entries.size, entries.seed, entries.folders())
-    for why in missing.values():
-        tell("warning", f"left out: {why}")
-    found = run(
+    chosen_entries, missing = chosen(
+        given_names(entries.only), entries.size, entries.seed, entries.folders()
+    )
+    for reason in missing.values():
+        tell("warning", f"left out: {reason}")
+    results = run(
         names,
-        made,
+        chosen_entries,
         size=entries.size,
         seed=entries.seed,
         time_limit=runs.time_limit,
@@ -457,28 +498,27 @@ def _run_solvers(
         progress=progress,
     )
 
-    report.deliver(_profiles_text(found), found.table, found.to_dict)
-    report.save(lambda: plots.plot_profile(found.profile().ratios))
-    if not found.complete:
-        tell(
-            "error", f"interrupted; {len(found.rows)} of {len(names) * len(made)} answers are kept"
-        )
+    report.deliver(_profiles_text(results), results.table, results.to_dict)
+    report.save(lambda: plots.plot_profile(results.profile().ratios))
+    if not results.complete:
+        total = len(results.solvers) * len(chosen_entries)
+        tell("error", f"interrupted; {len(results.rows)} of {total} answers are kept")
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
-def _profiles_text(found: Results) -> Text:
-    """Give the profiles, by kind of program and of all, and what was not accepted."""
-    kinds = list(dict.fromkeys(row.kind for row in found.rows))
+def _profiles_text(results: Results) -> Text:
+    """Yield the profiles, by kind of program and of all, and the answers that were not accepted."""
+    kinds = list(dict.fromkeys(row.kind for row in results.rows))
     for kind in kinds if len(kinds) > 1 else ():
-        count = len(found.times(kind))
+        count = len(results.times(kind))
         yield TitledTable(
-            f"Performance profile, {kind} ({count} programs)", found.profile(kind).table()
+            f"Performance profile, {kind} ({count} programs)", results.profile(kind).table()
         )
     yield TitledTable(
-        f"Performance profile, all {len(found.times())} programs", found.profile().table()
+        f"Performance profile, all {len(results.times())} programs", results.profile().table()
     )
-    table = found.table()
+    table = results.table()
     refused = table.loc[~table["accepted"].astype(bool), ["verdict", "status", "message"]]
     if len(refused):
-        flat = refused.reset_index().set_index("entry")
-        yield TitledTable("Not accepted", flat.assign(message=flat["message"].str.slice(0, 90)))
+        rows = refused.reset_index().set_index("entry")
+        yield TitledTable("Not accepted", rows.assign(message=rows["message"].str.slice(0, 90)))

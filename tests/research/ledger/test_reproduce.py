@@ -160,11 +160,20 @@ def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypat
         "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
     )
     (only,) = found
-    assert only.answer.size == "12 of 12 runs" and (tmp_path / "table-1-10–20.parquet").exists()
+    assert only.answer.size == "12 of 12 runs" and len(list(tmp_path.rglob("output.pkl"))) == 12
     again = fairlp.reproduce(
         "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
     )
-    assert again == found
+    assert again == found and len(list(tmp_path.rglob("output.pkl"))) == 12
+
+
+def test_workers_give_the_same_ledger(tmp_path):
+    items = ["Proposition 4", "Proposition 7", "Table II"]
+    for item in items:
+        expected = fairlp.reproduce("002", item, progress=False)
+        assert fairlp.reproduce("002", item, progress=False, workers=2) == expected
+    fairlp.reproduce("002", "Table II", progress=False, folder=tmp_path / "new")
+    assert len(list(tmp_path.rglob("output.pkl"))) == 5  # a simulation for each size of slots
 
 
 def test_seeds_draw_other_instances_and_items_draw_their_own():
@@ -248,8 +257,9 @@ def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
     assert [paper.title for paper in found.papers] == ["A. Author, A paper, 2026"] * 2
     again = Ledger.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again == found and again.counts().equals(found.counts())
-    one = fairlp.reproduce(tmp_path / "ledger_right.py", "theorem 1")
-    assert len(one) == 1 and one.rows[0].answer.count == 20
+    for workers in (1, 2):
+        theorem = fairlp.reproduce(tmp_path / "ledger_right.py", "theorem 1", workers=workers)
+        assert len(theorem) == 1 and theorem.rows[0].answer.count == 20
     page, badge = tmp_path / "page.md", tmp_path / "badge.svg"
     run("reproduce", tmp_path / "ledger_wrong.py", "--write", page)
     assert "## wrong: A. Author, A paper, 2026" in page.read_text(encoding="utf-8")

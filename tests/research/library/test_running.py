@@ -1,24 +1,21 @@
-"""Only proved answers count; processes are ended, begun anew and bounded; Ctrl-C keeps what is done."""
+"""Solvers on the library: only proved answers count, and Ctrl-C keeps finished solves."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
 import fairlp
-from fairlp.errors import SolverNotAvailableError
-from fairlp.research.library import processes, running, worker
-from fairlp.research.library.entry import recomputed
+from fairlp.research.library import running
+from fairlp.research.library.process import solve_and_certify
 from fairlp.research.library.running import Results, SolverResult, judged
-from fairlp.research.library.worker import solved
-from fairlp.solvers.leximin import exact
 from own_back_ends import LIES, Dual, Whole, liar
-from planted_solvers import DIES, EATS, SLEEPS, Moody
+from planted_solvers import DIES, Moody
 
 library = fairlp.library
 TIES = library.load("ties", triples=2, doublings=1)
@@ -27,7 +24,7 @@ POOL = library.load("whole-pool", users=4, resources=2, tasks=3)
 
 
 def judge(entry, solver):
-    return judged(entry, "one", solved(entry.program(), solver))
+    return judged(entry, "one", solve_and_certify(entry.program(), solver))
 
 
 @pytest.mark.parametrize("entry", [TIES, ZEROS], ids=["ties", "zeros"])
@@ -75,7 +72,7 @@ def test_without_duals_and_without_a_known_optimum_nothing_is_proved(monkeypatch
 
 
 def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
-    told = solved(TIES.program(), Dual())
+    told = solve_and_certify(TIES.program(), Dual())
     wrong = {**told, "objective": told["objective"] * 1.001}
     found = judged(TIES, "one", wrong)
     assert (
@@ -88,7 +85,7 @@ def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
 @pytest.mark.parametrize("width", [1, 3])
 def test_an_optimum_of_0_is_measured_by_its_terms(width):
     entry = library.load("njc-circle", users=5, width=width)
-    told = solved(entry.program(), "interior-point")
+    told = solve_and_certify(entry.program(), "interior-point")
     assert judged(entry, "one", told).verdict == "certified" and told["terms"] == pytest.approx(1.0)
     off = {**told, "objective": told["objective"] - 1e-6}
     assert judged(entry, "one", off).verdict == "not the optimum"
@@ -113,45 +110,24 @@ def test_what_a_solver_cannot_do_is_told():
     assert not found.accepted and found.status == "iteration limit"
 
 
-def test_a_solver_in_a_process_of_its_own():
-    """Its process is ended or dies, and begins anew for the next entry; what it prints is no answer."""
-    moods = {SLEEPS: "time limit", DIES: "died", EATS: "out of memory"}
-    kinds = ["zeros", "gpus", "log-normal"]
-    moody = [
-        library.load(kind, users=rows - 18, servers=6)
-        for kind, rows in zip(kinds, moods, strict=True)
-    ]
-    assert [entry.program().n_rows for entry in moody] == list(moods)
-    found = library.run(
-        [Moody],
-        [TIES, *moody, library.load("uniform", users=5, servers=2)],
-        time_limit=0.5,
-        memory=8.0,
-    )
-    assert found.complete and found.solvers == ("moody",)
-    assert [row.status for row in found.rows] == ["optimal", *moods.values(), "optimal"]
-    assert [row.accepted for row in found.rows] == [True, False, False, False, True]
-    assert "ended after 0.5 s" in found.rows[1].message and "exit code 7" in found.rows[2].message
-    assert found.profile().within(1e9).to_dict() == {"moody": 0.4}
+def test_a_process_that_dies_harms_no_other_solve():
+    dying = library.load("zeros", users=DIES - 18, servers=6)
+    results = library.run([Moody], [TIES, dying, library.load("uniform", users=5, servers=2)])
+    assert results.complete and results.solvers == ("moody",)
+    assert [row.status for row in results.rows] == ["optimal", "died", "optimal"]
+    assert [row.accepted for row in results.rows] == [True, False, True]
+    assert "exit code 7" in results.rows[1].message
+    assert results.profile().within(1e9).to_dict() == {"moody": pytest.approx(2 / 3)}
 
 
-def test_a_process_whose_parent_is_gone_leaves(monkeypatch):
-    class Left(Exception):
-        pass
-
-    def leave(code):
-        raise Left
-
-    waited, parents = [], iter([7, 7, 1])
-    monkeypatch.setattr(worker, "sleep", waited.append)
-    monkeypatch.setattr(worker.os, "getppid", lambda: next(parents))
-    monkeypatch.setattr(worker.os, "_exit", leave)
-    with pytest.raises(Left):
-        worker.leave_with(7)
-    assert waited == [1.0, 1.0]
+def test_solves_run_where_the_caller_configured_joblib():
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        results = library.run(["highs"], ["ties", "zeros", "njc-circle"])
+    assert [row.entry for row in results.rows] == ["ties", "zeros", "njc-circle"]
+    assert all(row.accepted for row in results.rows)
 
 
-def test_what_cannot_travel_is_refused_at_once():
+def test_a_solver_that_cannot_travel_is_refused_at_once():
     class Locked(Dual):
         def __reduce__(self):
             raise TypeError("holds a licence")
@@ -162,55 +138,25 @@ def test_what_cannot_travel_is_refused_at_once():
         library.run([Locked()], ["ties"])
 
 
-def test_a_process_that_cannot_start_has_failed(monkeypatch):
-    monkeypatch.setattr(processes, "_CODE", "raise SystemExit(3)")
-    found = library.run(["highs"], [TIES])
-    assert found.complete and [row.status for row in found.rows] == ["failed"]
-    assert "could not be started" in found.rows[0].message
+def failing(entry, solver, time_limit, memory, repeat):
+    """An answer without a process."""
+    return {"status": "failed", "message": "planted"}
 
 
-class Planted:
-    """Stands for a process: answers at once, or as Ctrl-C does."""
-
-    def __init__(self, solver, memory):
-        self.solver, self.asked, self.ended = solver, 0, False
-
-    def ask(self, asked, limit):
-        self.asked += 1
-        if self.solver == "scipy" and self.asked == 2:
-            raise KeyboardInterrupt
-        return {"status": "failed", "message": "planted"}
-
-    def end(self):
-        self.ended = True
+def interrupted(entry, solver, time_limit, memory, repeat):
+    """Ctrl-C in the second solve of SciPy."""
+    if (entry.name, solver) == ("many-rounds", "scipy"):
+        raise KeyboardInterrupt
+    return failing(entry, solver, time_limit, memory, repeat)
 
 
-def test_ctrl_c_keeps_what_is_done(monkeypatch):
-    made = []
-    monkeypatch.setattr(
-        running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1]
-    )
-    found = library.run(["highs", "scipy"], ["ties", "many-rounds", "zeros"])
-    assert not found.complete and [(row.entry, row.solver) for row in found.rows] == [
+def test_ctrl_c_keeps_finished_solves(monkeypatch):
+    monkeypatch.setattr(running, "solve_apart", interrupted)
+    results = library.run(["highs", "scipy"], ["ties", "many-rounds", "zeros"])
+    assert not results.complete and [(row.entry, row.solver) for row in results.rows] == [
         ("ties", "highs"), ("ties", "scipy"), ("many-rounds", "highs"),
     ]  # fmt: skip
-    assert all(process.ended for process in made)
-    assert list(found.times().index) == ["ties"] and "interrupted" in repr(found)
-
-
-def test_after_a_large_program_a_process_is_ended(monkeypatch):
-    made = []
-    monkeypatch.setattr(
-        running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1]
-    )
-    ended = []
-    monkeypatch.setattr(Planted, "end", lambda self: ended.append(self.asked))
-    library.run(["highs"], [TIES, ZEROS, POOL])
-    assert ended == [3]
-    monkeypatch.setattr(running, "MOST_KEPT", ZEROS.program().A.nnz - 1)
-    ended.clear()
-    library.run(["highs"], [TIES, ZEROS, POOL])
-    assert ended == [2, 3]
+    assert list(results.times().index) == ["ties"] and "interrupted" in repr(results)
 
 
 def results():
@@ -275,75 +221,16 @@ def test_a_solver_that_is_not_here_is_refused_before_anything_begins(monkeypatch
         def available(self):
             return False, "buy a licence"
 
-    monkeypatch.setattr(running, "SolverProcess", lambda *given: pytest.fail("it began"))
+    monkeypatch.setattr(running, "solve_apart", lambda *_: pytest.fail("it began"))
     with pytest.raises(fairlp.errors.SolverNotAvailableError, match="buy a licence"):
         library.run(["highs", Absent], ["ties"])
 
 
-def test_exact_optima_are_rationals_here():
-    assert isinstance(TIES.optimum.value, Fraction) and isinstance(ZEROS.optimum.value, Fraction)
-
-
-# Optima that no proof is found of, solvers named twice, systems that do not tell their memory,
-# numbers of NumPy.
-
-TIED = library.load("ties", triples=1, doublings=1)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        library.load("njc-circle", users=3, width=2),
-        library.load("whole-pool", users=2, resources=2, tasks=2),
-    ],
-    ids=["logarithms", "whole numbers"],
-)
-def test_what_is_no_linear_program_is_not_recomputed(entry):
-    assert recomputed(entry.program()) == library.Optimum(
-        None, "not known: no linear program, and nothing was planted"
-    )  # fmt: skip
-
-
-def test_an_optimum_that_is_not_proved_is_not_known(monkeypatch):
-    program = TIED.program()
-    assert recomputed(program).value == TIED.known.value
-
-    def absent(*_):
-        raise SolverNotAvailableError("python-flint is not here")
-        yield
-
-    poor = [0] * program.n_columns, [0] * program.n_rows
-    for bases, words in (
-        (lambda *_: iter(()), "no basis"),
-        (absent, "python-flint"),
-        (lambda *_: [poor], ""),
-    ):
-        monkeypatch.setattr(exact, "bases", bases)
-        found = recomputed(program)
-        assert (
-            found.value is None
-            and found.words.startswith("not proved in rationals: ")
-            and words in found.words
-        )
-
-
 def test_a_solver_that_is_named_twice_is_run_once(monkeypatch):
-    asked = []
-
-    class Planted:
-        def __init__(self, solver, memory):
-            self.solver = str(solver)
-
-        def ask(self, question, limit):
-            asked.append(self.solver)
-            return {"status": "failed", "message": "planted"}
-
-        def end(self):
-            pass
-
-    monkeypatch.setattr(running, "SolverProcess", Planted)
-    found = library.run(["highs", "scipy", "HiGHS"], [TIED])
-    assert asked == ["highs", "scipy"] and found.solvers == ("highs", "scipy")
+    monkeypatch.setattr(running, "solve_apart", failing)
+    results = library.run(["highs", "scipy", "HiGHS"], [TIES])
+    assert [row.solver for row in results.rows] == ["highs", "scipy"]
+    assert results.solvers == ("highs", "scipy")
 
 
 def test_half_of_the_memory_is_had_where_the_system_tells(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,6 +64,18 @@ def test_a_comparison_says_of_each_policy_what_its_own_run_says(crowd, compared)
     assert summary["completion of those that end everywhere [s]"].to_dict() == pytest.approx(
         common.mean().to_dict()
     )
+
+
+def test_a_folder_and_workers_give_the_same_comparison(crowd, compared, tmp_path):
+    options = {"until": HOUR, "every": 60, "folder": tmp_path}
+    with joblib.parallel_config(n_jobs=2):
+        first = compare_policies(*crowd, ("best-fit", "slots"), **options)
+    second = compare_policies(*crowd, ("slots", "best-fit", "first-fit"), **options)
+    assert len(list(tmp_path.rglob("output.pkl"))) == 3
+    for comparison in (first, second):
+        for policy in comparison.results:
+            expected = compared.completion()[policy]
+            pd.testing.assert_series_equal(comparison.completion()[policy], expected)
 
 
 def test_the_orderings_of_the_paper_on_a_synthetic_crowd(compared):

@@ -410,13 +410,7 @@ def study_of(row: str, run: Run) -> Study:
 
 def judged(row: str, run: Run) -> ItemAnswer:
     """Return one row of the tables beside the paper's, by the rules of `same_mean` and `same_largest`."""
-    path = (
-        None
-        if run.folder is None
-        else run.folder / f"{row.replace(', demands', '').replace(' ', '-').lower()}.parquet"
-    )
-    study = study_of(row, run)
-    frame = study.run(path, workers=run.workers, backend=run.backend, progress=run.progress).frame
+    frame = study_of(row, run).run(folder=run.folder, progress=run.progress).frame
     _, _, means, spread = ROWS[row]
     numbers = []
     deviations = {"under": spread[0], "over": spread[2]}

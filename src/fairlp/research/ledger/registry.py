@@ -1,4 +1,4 @@
-"""The ledger's items: what each paper has, and the function that computes it again."""
+"""Papers and their items: each statement, and the function that computes it again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...api import allocate
 from ...auditing import audit
 from ...auditing.promises import count_broken, counterexample
 from ...models.instances.instance import Instance
-from ...progress import progress_bar
+from ..running import run_calls
 from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
 
 
 class Scale(StrEnum):
-    """How large what is drawn at random is: a size for every day, or the paper's."""
+    """The number of random draws: a size for every day, or the paper's."""
 
     REDUCED = "reduced"
     PAPER = "paper"
@@ -29,26 +29,22 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """What a function of an entry is told: how much to do, where random numbers begin, and who does it.
+    """The scale of an item, the seed of its random numbers, and the folder of finished runs.
 
     Attributes
     ----------
     scale : Scale
     seed : int
     folder : Path or None
-        Where studies keep their runs, so that one that was stopped goes on.
-    workers : int or None
-    backend : str
+        Where studies and simulations keep finished runs, so that an item that was stopped goes on.
     progress : bool or None
     key : str
-        Of the entry, so that each draws numbers of its own.
+        Of the item, so that each item draws other numbers.
     """
 
     scale: Scale = Scale.REDUCED
     seed: int = 0
     folder: Path | None = None
-    workers: int | None = None
-    backend: str = "loky"
     progress: bool | None = False
     key: str = ""
 
@@ -67,11 +63,11 @@ class Run:
 
     @property
     def rng(self) -> np.random.Generator:
-        """Random numbers from the entry's own beginning, the same at each call."""
+        """Random numbers of the item, the same at each call."""
         return np.random.default_rng([self.seed, zlib.crc32(self.key.encode())])
 
 
-#: What computes an item again.
+#: A function that computes an item again.
 Computes = Callable[[Run], ItemAnswer]
 
 
@@ -85,7 +81,7 @@ class Item:
     item : str
         As the paper calls it.
     says : str
-        What the paper says.
+        The statement of the paper.
     function : callable
         Computes it again: :class:`Run` → :class:`~fairlp.ledger.ItemAnswer`.
     """
@@ -101,22 +97,22 @@ class Item:
         return f"{self.paper.number} {self.item}"
 
     def compute(self, run: Run) -> ItemAnswer:
-        """Return what comes of it."""
+        """Return the answer, computed again."""
         return self.function(replace(run, key=self.key))
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and its items; yours is computed again, judged and printed as ours are.
+    """A paper and its items; a paper of yours is computed again, judged and printed as ours are.
 
     Parameters
     ----------
     number : str
-        The name that it has in tables and commands.
+        The name in tables and commands.
     title : str
         Authors, title, place and year.
     names : tuple of str
-        Other names that it goes by.
+        Other names.
 
     Examples
     --------
@@ -135,14 +131,14 @@ class Paper:
     items: dict[str, Item] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def item(self, item: str, says: str) -> Callable[[Computes], Computes]:
-        """Return what makes an item of a function.
+        """Return a decorator that makes a function an item.
 
         Parameters
         ----------
         item : str
-            What the paper calls it, such as ``Figure 1`` or ``§4, strategy-proofness``.
+            The paper's name of it, such as ``Figure 1`` or ``§4, strategy-proofness``.
         says : str
-            What the paper says.
+            The statement of the paper.
 
         Returns
         -------
@@ -157,14 +153,14 @@ class Paper:
         if item in self.items:
             raise ValueError(f"paper {self.number!r} has an item {item!r} already")
 
-        def made(function: Computes) -> Computes:
+        def registered(function: Computes) -> Computes:
             self.items[item] = Item(self, item, says, function)
             return function
 
-        return made
+        return registered
 
     def statement(self, item: str, says: str, draw: Draw, **how: Any) -> Callable[[Check], Check]:
-        """Return what makes an item of a theorem, from a check of one instance.
+        """Return a decorator that makes a check of one instance an item for a theorem.
 
         Parameters
         ----------
@@ -179,11 +175,11 @@ class Paper:
         -------
         callable
             A decorator of a function of an instance. It returns whether the statement holds there,
-            or words that tell how it fails, or None where there is nothing to check (another
-            instance is drawn).
+            or how it fails in words, or None where there is nothing to check (another instance is
+            drawn).
         """
 
-        def made(check: Check) -> Check:
+        def registered(check: Check) -> Check:
             @self.item(item, says)
             @wraps(check)
             def checked(run: Run) -> ItemAnswer:
@@ -191,10 +187,10 @@ class Paper:
 
             return check
 
-        return made
+        return registered
 
     def audited(self, item: str, says: str, mechanism: str, *properties: str, **how: Any) -> None:
-        """Make an item of a promise: on random instances audits find that a mechanism keeps properties.
+        """Make a promise an item: audits of random instances show whether a mechanism keeps properties.
 
         Parameters
         ----------
@@ -210,7 +206,7 @@ class Paper:
     def shipped(
         self, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any
     ) -> None:
-        """Make an item of a promise that a known instance breaks (:func:`fairlp.counterexample`).
+        """Make a promise that a known instance breaks (:func:`fairlp.counterexample`) an item.
 
         Parameters
         ----------
@@ -222,7 +218,7 @@ class Paper:
         self.item(item, says)(lambda run: breaks(mechanism, property, why, **how))
 
     def uncheckable(self, item: str, says: str, why: str) -> None:
-        """Make an item of what cannot be checked by computation.
+        """Make a statement that no computation can check an item.
 
         Parameters
         ----------
@@ -231,74 +227,81 @@ class Paper:
         self.item(item, says)(lambda run: not_checkable(why))
 
 
-# How a statement that holds in general is checked: on random instances from a seed, or by the
-# audits.
+# Checks of general statements: on random instances from a seed, or by audits.
 
-#: Instances that a statement is checked on, by scale.
+#: Number of instances for a statement, by scale.
 FEW, MANY = 20, 1000
 #: The same for the audits that run a mechanism again for every lie.
 FEW_LIES, MANY_LIES = 5, 200
 
-#: What a check says of one drawn instance: true where the statement holds, false or words where the
+#: The verdict of a check on one instance: true where the statement holds, false or words where the
 #: instance breaks it, None where there is nothing to check.
 Told = object
-#: What checks a statement on one drawn instance.
+#: A check of a statement on one random instance.
 Check = Callable[[Any], Told]
-#: What draws an instance.
+#: A function that draws an instance.
 Draw = Callable[[np.random.Generator], Any]
 
 
 def over(
     run: Run, draw: Draw, check: Check, *, few: int = FEW, many: int = MANY, why: str = ""
 ) -> ItemAnswer:
-    """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
-    rng, count = run.rng, run.of(few, many)
+    """Return whether a statement holds on random instances.
+
+    Instances with nothing to check are drawn again.
+    """
+    rng = run.rng
+    count = run.of(few, many)
+    draws_left = 20 * count
+    checked = 0
     broken = []
-    done = 0
-    with progress_bar(run.key, count, 0, run.progress) as advance:
-        for _ in range(20 * count):
-            if done == count:
-                break
-            drawn = draw(rng)
-            told = check(drawn)
-            if told is None:
+    while checked < count and draws_left > 0:
+        # No more draws than are missing, so that a check of several workers sees the same instances.
+        instances = [draw(rng) for _ in range(min(count - checked, draws_left))]
+        draws_left -= len(instances)
+        calls = [(instance,) for instance in instances]
+        verdicts = dict(run_calls(run.key, check, calls, progress=run.progress))
+        for position, instance in enumerate(instances):
+            verdict = verdicts[position]
+            if verdict is None:
                 continue
-            done += 1
-            advance()
-            if isinstance(told, str):
-                broken.append(told)
-            elif not told:
-                broken.append(in_words(drawn))
-    return holds(done, broken, why)
+            checked += 1
+            if isinstance(verdict, str):
+                broken.append(verdict)
+            elif not verdict:
+                broken.append(in_words(instance))
+    return holds(checked, broken, why)
 
 
 def kept(
     run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = ""
 ) -> ItemAnswer:
-    """Return whether audits find a mechanism to keep properties on random instances that meet their conditions."""
+    """Return whether a mechanism keeps properties on random instances that meet their conditions."""
     count = run.of(FEW_LIES, MANY_LIES) if lies else run.of(FEW, MANY)
-    total, wrong = 0, []
+    total = 0
+    messages = []
     for name in properties:
         audited, broken, *_ = count_broken(mechanism, name, count, run.seed)
         total += audited
-        wrong += [f"{name}: {broken} of {audited}"] * broken
-    each = (
-        f"{count} instances for each of {len(properties)} properties" if len(properties) > 1 else ""
-    )
-    return holds(total, wrong, "; ".join(filter(None, [each, why])))
+        messages += [f"{name}: {broken} of {audited}"] * broken
+    remarks = [why] if why else []
+    if len(properties) > 1:
+        remarks.insert(0, f"{count} instances for each of {len(properties)} properties")
+    return holds(total, messages, "; ".join(remarks))
 
 
 def breaks(
     mechanism: str, property: str, why: str = "", *, missing: bool = False, **how: Any
 ) -> ItemAnswer:
-    """Return *refuted* where the counterexample that ships breaks a property, as an audit finds it now.
+    """Return *refuted* where an audit finds that the counterexample of fairlp breaks a property.
 
     Where the paper says that the property is ``missing``, the statement then *holds*.
     """
     instance = counterexample(mechanism, property)
     assert instance is not None
-    found = audit(instance, allocate(instance, mechanism), property, **how).iloc[0]
-    return on_instance(instance, found["holds"] is False, found["witness"], why, missing=missing)
+    verdict = audit(instance, allocate(instance, mechanism), property, **how).iloc[0]
+    is_broken = verdict["holds"] is False
+    return on_instance(instance, is_broken, verdict["witness"], why, missing=missing)
 
 
 def integers(
@@ -318,7 +321,7 @@ def integers(
     users, servers, resources : tuple of int
         At least and at most so many.
     zeros : float
-        The part of demands that is 0; each user demands something.
+        The fraction of demands that are 0; each user keeps a positive demand.
     how
         More arguments of :meth:`fairlp.Instance.from_arrays`.
 
@@ -326,11 +329,13 @@ def integers(
     -------
     Instance
     """
-    n, k, r = (rng.integers(low, high + 1) for low, high in (users, servers, resources))
-    demands = rng.integers(1, 10, (n, r)).astype(float)
+    n_users = rng.integers(users[0], users[1] + 1)
+    n_servers = rng.integers(servers[0], servers[1] + 1)
+    n_resources = rng.integers(resources[0], resources[1] + 1)
+    demands = rng.integers(1, 10, (n_users, n_resources)).astype(float)
     if zeros:
-        absent = rng.random((n, r)) < zeros
-        absent[np.arange(n), rng.integers(0, r, n)] = False
-        demands[absent] = 0
-    capacities = rng.integers(20, 100, (k, r)).astype(float)
+        is_zero = rng.random((n_users, n_resources)) < zeros
+        is_zero[np.arange(n_users), rng.integers(0, n_resources, n_users)] = False
+        demands[is_zero] = 0
+    capacities = rng.integers(20, 100, (n_servers, n_resources)).astype(float)
     return Instance.from_arrays(demands, capacities, **how)

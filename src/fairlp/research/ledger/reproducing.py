@@ -8,87 +8,89 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...errors import FileFormatError, StudyError, UnknownNameError, named, nearest
+from ...errors import StudyError, UnknownNameError, named, nearest
 from ...mechanisms.own import module_of
-from ...models.files.whole_files import home
 from ...progress import progress_bar
 from ...registry import Registry
+from ..running import folder_of_values, run_on, send_by_value
 from . import bhattacharya, dolev, khamse_ashari, li, metin, wang
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger
 
 OURS = {
-    one.PAPER.number: one.PAPER for one in (metin, li, wang, khamse_ashari, dolev, bhattacharya)
+    module.PAPER.number: module.PAPER
+    for module in (metin, li, wang, khamse_ashari, dolev, bhattacharya)
 }
 #: Ours, and those that installed packages bring by the entry point ``fairlp.papers``.
 PAPERS: Registry[Paper] = Registry("paper", "fairlp.papers", OURS, OURS.__getitem__)
 
 
-def papers_of(given: str | Path | Paper | None) -> list[Paper]:
-    """Return the papers that are meant: one of a number or name in any case, those of files, or all."""
-    if given is None:
+def papers_of(paper: str | Path | Paper | None) -> list[Paper]:
+    """Return the paper of a number or name in any case, the papers of files, or all."""
+    if paper is None:
         return list(PAPERS.values())
-    if isinstance(given, Paper):
-        return [given]
-    if isinstance(given, Path) or str(given).endswith((".py", "/")):
-        return _papers_in(Path(given))
-    names = {name: one for one in PAPERS.values() for name in (one.number, *one.names)}
-    return [names[named(given, names, "paper")]]
+    if isinstance(paper, Paper):
+        return [paper]
+    if isinstance(paper, Path) or str(paper).endswith((".py", "/")):
+        return _papers_in(Path(paper))
+    papers = {name: entry for entry in PAPERS.values() for name in (entry.number, *entry.names)}
+    return [papers[named(paper, papers, "paper")]]
 
 
 def _papers_in(path: Path) -> list[Paper]:
     """Return the papers of a Python file, or of those in a folder; the files run."""
     files = [path] if path.suffix == ".py" else sorted(path.glob("*.py"))
-    modules = [module_of(f"{file}:PAPER", "paper")[2] for file in files]
-    found = [
-        one
-        for module in modules
-        for one in vars(module).values()
-        if isinstance(one, Paper) and one.items
-    ]
-    if not found:
+    papers = []
+    for file in files:
+        _, _, module = module_of(f"{file}:PAPER", "paper")
+        send_by_value(module)
+        papers += [value for value in vars(module).values() if isinstance(value, Paper)]
+    papers = [paper for paper in papers if paper.items]
+    if not papers:
         raise UnknownNameError(
             f"{str(path)!r} has no paper; expected PAPER = fairlp.ledger.Paper(…) with items"
         )
-    return found
+    return papers
 
 
 def find(paper: str | Path | Paper | None = None, item: str | None = None) -> list[Item]:
     """Return the items of a paper, of a name, or all.
 
-    An item is meant by its name or by the beginning of it (``Table 1`` has rows), in any case; so
+    An item is found by its name or by the beginning of it (``Table 1`` has rows), in any case; so
     is ``Fig. 3`` for ``Figure 3``.
 
     Raises
     ------
     UnknownNameError
-        For a paper or item that there is not; those that there are stand in the message.
+        For a paper or item that does not exist; the message lists those that exist.
     """
     papers = papers_of(paper)
-    own = [one for some in papers for one in some.items.values()]
+    items = [entry for source in papers for entry in source.items.values()]
     if item is None:
-        return own
-    told = _plain(item)
-    found = [one for one in own if _plain(one.item) == told]
-    found = found or [one for one in own if re.match(rf"{re.escape(told)}[ ,(]", _plain(one.item))]
-    if not found:
-        raise UnknownNameError(_missing(item, papers, own))
-    return found
+        return items
+    name = _plain(item)
+    matches = [entry for entry in items if _plain(entry.item) == name]
+    if not matches:
+        beginning = re.compile(rf"{re.escape(name)}[ ,(]")
+        matches = [entry for entry in items if beginning.match(_plain(entry.item))]
+    if not matches:
+        raise UnknownNameError(_missing(item, papers, items))
+    return matches
 
 
-def _missing(item: str, papers: Sequence[Paper], own: Sequence[Item]) -> str:
-    names = list(dict.fromkeys(one.item for one in own))
+def _missing(item: str, papers: Sequence[Paper], items: Sequence[Item]) -> str:
+    """Return the message that there is no such item."""
+    names = list(dict.fromkeys(entry.item for entry in items))
+    suggestion = nearest(item, names)
     if len(papers) > 1:
-        return (
-            f"unknown item {item!r}; {nearest(item, names)}; name a paper to see all of its items"
-        )
-    near = nearest(item, names)
-    near = f"{near} " if near.startswith("did you mean") else ""
-    return f"paper {papers[0].number!r} has no item {item!r}; {near}its items: {'; '.join(names)}"
+        return f"unknown item {item!r}; {suggestion}; name a paper to see all of its items"
+    suggestion = f"{suggestion} " if suggestion.startswith("did you mean") else ""
+    listed = "; ".join(names)
+    return f"paper {papers[0].number!r} has no item {item!r}; {suggestion}its items: {listed}"
 
 
 def _plain(item: str) -> str:
-    """Return the name of an item without what people write in different ways."""
+    """Return the name of an item without differences of spelling."""
     text = " ".join(item.casefold().split())
     text = re.sub(r"^fig(s|\.|s\.)? ?(?=\d)", "figure ", text)
     text = re.sub(r"^prop\.? ?(?=\d)", "proposition ", text)
@@ -104,7 +106,7 @@ def reproduce(
     seed: int = 0,
     folder: str | Path | None = None,
     workers: int | None = None,
-    backend: str = "loky",
+    backend: str | None = None,
     progress: bool | None = None,
 ) -> Ledger:
     """Compute what the papers print or prove again, and judge each item.
@@ -124,10 +126,13 @@ def reproduce(
     seed : int
         Of everything that is drawn.
     folder : str or Path, optional
-        A folder in which studies keep their runs: one that was stopped goes on there.
+        Where studies and simulations keep finished runs: an item that was stopped goes on there.
+        The folder is made where it is not there. Its files are pickles: use only a folder that you
+        trust.
     workers : int, optional
-    backend : str
-        Of studies, as for :meth:`fairlp.study.Study.run`; ``"dask"`` on a Dask cluster.
+    backend : str, optional
+        Of studies, simulations and statements on random instances, as for
+        :meth:`fairlp.study.Study.run`; ``"dask"`` on a Dask cluster.
     progress : bool, optional
         A progress bar; by default in a terminal or notebook only.
 
@@ -142,7 +147,7 @@ def reproduce(
     StudyError
         For a seed that is no whole number of at least 0.
     FileFormatError
-        For a folder that is not there.
+        For a folder that is a file.
 
     Examples
     --------
@@ -151,21 +156,24 @@ def reproduce(
     >>> [(row.item, str(row.verdict)) for row in found]
     [('Figure 1', 'equal')]
     """
-    size = Scale(named(scale, [str(one) for one in Scale], "scale"))
+    size = Scale(named(scale, [str(name) for name in Scale], "scale"))
     if not isinstance(seed, int) or seed < 0:
         raise StudyError(f"the seed is {seed!r}; expected a whole number of at least 0")
-    place = None if folder is None else home(folder)
-    if place is not None and not place.is_dir():
-        raise FileFormatError(f"there is no folder {str(folder)!r}")
-    chosen = find(paper, item)
-    whole = size is Scale.PAPER  # long items have bars of their own, and there may be one at a time
-    run = Run(size, seed, place, workers, backend, progress if whole else False)
+    target = None if folder is None else folder_of_values(folder)
+    items = find(paper, item)
+    # Long items have bars of their own, and there may be one bar at a time.
+    long = size is Scale.PAPER
+    run = Run(size, seed, target, progress if long else False)
     rows = []
-    with progress_bar("items", len(chosen), 0, False if whole else progress) as advance:
-        for one in chosen:
-            rows.append(ItemRow(one.paper.number, one.item, one.says, one.compute(run)))
+    with (
+        run_on(workers, backend),
+        progress_bar("items", len(items), 0, False if long else progress) as advance,
+    ):
+        for entry in items:
+            rows.append(ItemRow(entry.paper.number, entry.item, entry.says, entry.compute(run)))
             advance()
-    return Ledger(tuple(rows), str(size), seed, tuple(dict.fromkeys(one.paper for one in chosen)))
+    papers = tuple(dict.fromkeys(entry.paper for entry in items))
+    return Ledger(tuple(rows), str(size), seed, papers)
 
 
 def papers() -> pd.DataFrame:

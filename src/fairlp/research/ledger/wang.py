@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -377,14 +378,18 @@ def _seeds(run: Run) -> range:
 
 
 def _comparisons(run: Run) -> list[experiments.Comparison]:
-    return [compared(run.scale, seed, run.progress) for seed in _seeds(run)]
+    return [compared(run.scale, seed, run.folder, run.progress) for seed in _seeds(run)]
 
 
 @cache
-def compared(scale: Scale, seed: int, progress: bool | None) -> experiments.Comparison:
-    """Return one draw under the three schedulers, of which three figures tell."""
+def compared(
+    scale: Scale, seed: int, folder: Path | None, progress: bool | None
+) -> experiments.Comparison:
+    """Return one draw under the three schedulers, for three figures."""
     servers, load, until = _draw(scale, seed)
-    return experiments.compare_policies(servers, load, until=until, every=120, progress=progress)
+    return experiments.compare_policies(
+        servers, load, until=until, every=120, folder=folder, progress=progress
+    )
 
 
 @PAPER.item(
@@ -467,7 +472,9 @@ def precisely(run: Run) -> ItemAnswer:
 def table_2(run: Run) -> ItemAnswer:
     """Slots of the same sizes on a synthetic workload."""
     servers, load, until = _draw(run.scale, run.seed)
-    mean = experiments.slot_sizes(servers, load, until=until, every=120, progress=run.progress)
+    mean = experiments.slot_sizes(
+        servers, load, until=until, every=120, folder=run.folder, progress=run.progress
+    )
     printed = {
         10: ("35.1", "23.4"),
         12: ("42.2", "27.4"),
@@ -563,7 +570,7 @@ def figure_8(run: Run) -> ItemAnswer:
         servers, load, until = _draw(run.scale, seed)
         found.append(
             experiments.dedicated_clouds(
-                servers, load, until=until, every=600, progress=run.progress
+                servers, load, until=until, every=600, folder=run.folder, progress=run.progress
             ).figures()
         )
     fewer = np.mean([one["fewer tasks shared"] for one in found])

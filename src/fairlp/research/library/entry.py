@@ -1,4 +1,4 @@
-"""One instance of the library: made anew from name, size and seed, with its model and what is known of the optimum."""
+"""One instance of the library: generated from name, size and seed, with its model and its optimum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...progress import progress_bar
 from . import inventories, markets, numerics, whole  # noqa: F401  (they register entries)
-from .registry import REGISTRY, Made, Optimum, find, ordered
+from .registry import REGISTRY, Benchmark, Optimum, find, ordered
 
 #: Programs of more rows are not solved in rationals unasked.
 MOST_ROWS = 1_000
@@ -30,20 +30,20 @@ MOST_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Entry:
-    """An instance of the library, with the model that it is meant for.
+    """An instance of the library, with its model.
 
     Attributes
     ----------
     name, family : str
     size : str
-        ``small``, ``medium`` or ``large``: where parameters that were not given come from.
+        ``small``, ``medium`` or ``large``: the source of parameters that the user does not set.
     seed : int
     parameters : mapping
-        All of them, given or of the size.
+        All of them, set by the user or of the size.
     why : str
-        Why it is hard.
+        The reason why it is hard.
     mechanism : str
-        Whose model it is.
+        The mechanism of the model.
     options : mapping
         Options of that model.
     """
@@ -56,28 +56,28 @@ class Entry:
     why: str
     mechanism: str
     options: Mapping[str, Any]
-    _made: Made
+    _benchmark: Benchmark
 
     @property
     def instance(self) -> Instance:
         """The users, servers and resources."""
-        return self._made.instance
+        return self._benchmark.instance
 
     @property
     def known(self) -> Optimum | None:
         """The optimum by closed form or by an exact algorithm; None where there is neither."""
-        return self._made.optimum
+        return self._benchmark.optimum
 
     @property
     def planted(self) -> Mapping[str, np.ndarray]:
-        """What a planted optimum was made of, by name; empty where nothing was planted."""
-        return self._made.more
+        """The allocation and prices of a planted optimum, by name; empty where nothing was planted."""
+        return self._benchmark.planted
 
     @cached_property
     def optimum(self) -> Optimum:
         """The optimum of the program: by closed form, else proved in rationals where the program is small.
 
-        Its value is None, with words that say why, where neither can be had.
+        Its value is None, with the reason in words, where neither is possible.
         """
         return self.known or recomputed(self.program())
 
@@ -88,8 +88,8 @@ class Entry:
         -------
         Model
         """
-        if self._made.model is not None:
-            return self._made.model(self.instance)
+        if self._benchmark.model is not None:
+            return self._benchmark.model(self.instance)
         return formulate(self.instance, self.mechanism, **self.options)
 
     @cached_property
@@ -112,7 +112,7 @@ class Entry:
         return "MILP" if program.is_mip else "LP" if program.logs is None else "concave"
 
     def write_mps(self, path: str | Path, **options: Any) -> list[Path]:
-        """Write the program as MPS, with labels; the files written are returned.
+        """Write the program as MPS, with labels.
 
         Parameters
         ----------
@@ -124,6 +124,7 @@ class Entry:
         Returns
         -------
         list of Path
+            The files written.
 
         Raises
         ------
@@ -155,16 +156,16 @@ def recomputed(program: Program) -> Optimum:
     from ...models.programs.exact_certificate import optimal_from
     from ...solvers.leximin.exact import bases
 
-    words = "a solver gave no basis"
+    reason = "a solver gave no basis"
     try:
         for columns, rows in bases(program, None):
             proof, _ = optimal_from(program, columns, rows)
             if proof.holds:
                 return Optimum(proof.objective, "proved in rationals from a basis")
-            words = proof.message
-    except SolverError as error:  # python-flint is not here
-        words = str(error)
-    return Optimum(None, f"not proved in rationals: {words}")
+            reason = proof.message
+    except SolverError as error:  # python-flint is not installed
+        reason = str(error)
+    return Optimum(None, f"not proved in rationals: {reason}")
 
 
 def names() -> list[str]:
@@ -178,19 +179,19 @@ def names() -> list[str]:
 
 
 def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> Entry:
-    """Make an entry: the same numbers for the same name, parameters and seed, whatever else the process does.
+    """Generate an entry: the same numbers for the same name, parameters and seed, in every process.
 
     Parameters
     ----------
     name : str
         See :func:`names` and :func:`table`.
     size : {"small", "medium", "large"}
-        Gives the parameters that are not named.
+        Of the parameters that are not set here.
     seed : int
-        Of what is drawn at random, at least 0.
+        Of the random numbers, at least 0.
     **parameters
-        Sizes of one's own, such as ``users=20``; of entries made from data that fairlp does not
-        ship, ``data``, the folder that has it.
+        Other sizes, such as ``users=20``; of entries from data that fairlp does not ship, ``data``,
+        the folder that has it.
 
     Returns
     -------
@@ -199,11 +200,11 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
     Raises
     ------
     UnknownNameError
-        For a name, size or parameter that there is not; the nearest are named.
+        For a name, size or parameter that does not exist; the message has the nearest names.
     InstanceError
         For a seed or value that cannot be.
     FileFormatError
-        Where data is needed and not there; what is missing is named.
+        For data that is missing; the message names the files.
 
     Examples
     --------
@@ -217,19 +218,19 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
     row = find(name)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InstanceError(f"seed is {seed!r}; expected a whole number of at least 0")
-    chosen_parameters = row.parameters(size, parameters)
-    made = row.make(np.random.default_rng(seed), **chosen_parameters)
-    made = replace(made, instance=made.instance.replace(name=row.name))
+    parameters = row.parameters(size, parameters)
+    benchmark = row.make(np.random.default_rng(seed), **parameters)
+    benchmark = replace(benchmark, instance=benchmark.instance.replace(name=row.name))
     return Entry(
         row.name,
         row.family,
         size.lower(),
         int(seed),
-        chosen_parameters,
+        parameters,
         row.why,
         row.mechanism,
-        made.options,
-        made,
+        benchmark.options,
+        benchmark,
     )
 
 
@@ -239,60 +240,56 @@ def chosen(
     seed: int,
     data: Mapping[str, str] | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """Return entries by name or as they are (by default all), and why others of all cannot be made here.
+    """Return entries by name or as they are (by default all), and the reasons why others are missing.
 
-    ``data`` gives the folders of entries that need one, by name; one that is asked for by name must
-    have its own.
+    ``data`` has the folders of entries that need one, by name; an entry that is named must have its
+    own.
     """
     if isinstance(entries, str | Entry):
-        raise UnknownNameError(
-            f"entries is {entries!r}; expected a list, such as "
-            f"[{str(getattr(entries, 'name', entries))!r}]"
-        )
+        name = entries.name if isinstance(entries, Entry) else entries
+        raise UnknownNameError(f"entries is {entries!r}; expected a list, such as [{name!r}]")
     folders = {find(name).name: str(folder) for name, folder in (data or {}).items()}
     for name in folders:
         if not REGISTRY[name].files:
-            needy = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
-            raise InstanceError(f"{name!r} is generated and needs no data; {needy} do")
-    wanted = (
-        ordered()
-        if entries is None
-        else [one if isinstance(one, Entry) else find(one).name for one in entries]
-    )
-    found = {}
+            names_with_files = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
+            raise InstanceError(f"{name!r} is generated and needs no data; {names_with_files} do")
+
+    chosen_entries: dict[str, Entry] = {}
     missing = {}
-    for one in wanted:
-        name = one.name if isinstance(one, Entry) else one
-        if name in found:
+    for entry in ordered() if entries is None else entries:
+        name = entry.name if isinstance(entry, Entry) else find(entry).name
+        if name in chosen_entries:
             raise InstanceError(f"entry {name!r} is there twice; expected each name once")
-        given = {"data": folders[name]} if name in folders else {}
+        parameters = {"data": folders[name]} if name in folders else {}
         try:
-            found[name] = one if isinstance(one, Entry) else load(one, size, seed, **given)
+            chosen_entries[name] = (
+                entry if isinstance(entry, Entry) else load(name, size, seed, **parameters)
+            )
         except FileFormatError as error:
-            if entries is not None or given:
+            if entries is not None or parameters:
                 raise
             missing[name] = str(error)
-    return list(found.values()), missing
+    return list(chosen_entries.values()), missing
 
 
 def table(
     size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Return all entries of a size: what each is, how large, why it is hard, and what is known of its optimum.
+    """Return all entries of a size: description, dimensions, difficulty, and the optimum where it is known.
 
     Parameters
     ----------
     size : {"small", "medium", "large"}
     seed : int
     data : mapping of str to str, optional
-        Folders of entries that are made from data, by name; without them, their sizes are missing.
+        Folders of entries from data, by name; without them, the dimensions are missing.
 
     Returns
     -------
     DataFrame
         Indexed by name; ``known optimum`` is the value where there is a closed form, else missing:
-        ``load(name).optimum`` proves it in rationals where the program is small. ``known by`` says
-        which.
+        ``load(name).optimum`` proves it in rationals where the program is small. ``known by`` is
+        the source of the value.
     """
     entries, missing = chosen(None, size, seed, data)
     rows = {entry.name: _row(entry) for entry in entries}
@@ -309,8 +306,9 @@ def table(
 
 
 def dimensions(entry: Entry) -> dict[str, int]:
-    """Return how many users, servers and resources an entry has, and how many variables and rows its program."""
-    instance, program = entry.instance, entry.program()
+    """Return the numbers of users, servers and resources of an entry, and of variables and rows of its program."""
+    instance = entry.instance
+    program = entry.program()
     return {
         "users": len(instance.users),
         "servers": len(instance.servers),
@@ -321,7 +319,9 @@ def dimensions(entry: Entry) -> dict[str, int]:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    known = entry.known
+    """Return the row of an entry in the table."""
+    optimum = entry.known
+    value = None if optimum is None else optimum.value
     return {
         "family": entry.family,
         "size": entry.size,
@@ -329,13 +329,12 @@ def _row(entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         **dimensions(entry),
         "why hard": entry.why,
-        "known optimum": np.nan if known is None or known.value is None else float(known.value),
-        "known by": known.words.partition(":")[0] if known else "rationals, when asked for",
+        "known optimum": np.nan if value is None else float(value),
+        "known by": optimum.words.partition(":")[0] if optimum else "rationals, when asked for",
     }
 
 
-# The library as files: a program a file, and an index that says what each is and what its optimum
-# is.
+# The library as files: a program a file, and an index of the programs and their optima.
 
 #: Kinds of compression of the files.
 SUFFIXES = (".mps", ".mps.gz")
@@ -354,21 +353,21 @@ def write_all(
     """Write programs of the library as MPS, with labels, and an index of them: ``index.csv`` and ``index.json``.
 
     Logarithms and powers have no place in MPS: those programs become ``.nl`` (AMPL's format) where
-    Pyomo is installed, and have no file otherwise. Entries whose data is not there are left out.
-    The index says both.
+    Pyomo is installed, and have no file otherwise. Entries whose data is missing are left out. The
+    index notes both.
 
     Parameters
     ----------
     folder : str or Path
-        Made where it is not there; files of the same names are replaced.
+        May be new; files of the same names are replaced.
     entries : iterable of (str or Entry), optional
-        Names, or what :func:`load` gave; by default all.
+        Names, or entries of :func:`load`; by default all.
     size : {"small", "medium", "large"}
-        Of entries that are named, as is the seed.
+        Of entries by name, as is the seed.
     seed : int
     suffix : {".mps", ".mps.gz"}
     data : mapping of str to str, optional
-        Folders of entries that are made from data, by name.
+        Folders of entries from data, by name.
     progress : bool, optional
         Show a bar; None: in a terminal only.
 
@@ -376,39 +375,42 @@ def write_all(
     -------
     DataFrame
         The index: file, mechanism, kind, sense, size, seed, parameters, users, servers, resources,
-        variables, rows, nonzeros, optimum, exact (as a fraction, where it is one), known (how it is
-        known), why, version.
+        variables, rows, nonzeros, optimum, exact (as a fraction, where it is one), known (the
+        derivation of the optimum), why (it is hard), version.
 
     Raises
     ------
     FileFormatError
         For a folder that is a file.
     """
-    kind = named(suffix, SUFFIXES, "suffix")
-    found, missing = chosen(entries, size, seed, data)
-    place = home(folder)
-    if place.exists() and not place.is_dir():
-        raise FileFormatError(f"cannot write to {str(place)!r}: it is a file; expected a folder")
-    place.mkdir(parents=True, exist_ok=True)
+    suffix = named(suffix, SUFFIXES, "suffix")
+    chosen_entries, missing = chosen(entries, size, seed, data)
+    target = home(folder)
+    if target.exists() and not target.is_dir():
+        raise FileFormatError(f"cannot write to {str(target)!r}: it is a file; expected a folder")
+    target.mkdir(parents=True, exist_ok=True)
     rows = []
-    with progress_bar("library", len(found), 0, progress) as done:
-        for entry in found:
-            rows.append(_written(entry, place, kind))
-            done()
-    rows += [{"name": name, "note": f"left out: {why}"} for name, why in missing.items()]
+    with progress_bar("library", len(chosen_entries), 0, progress) as advance:
+        for entry in chosen_entries:
+            rows.append(_index_row(entry, target, suffix))
+            advance()
+    rows += [{"name": name, "note": f"left out: {reason}"} for name, reason in missing.items()]
     index = pd.DataFrame(rows).set_index("name")
-    plain = [{key: value for key, value in row.items() if value is not None} for row in rows]
-    document = {"library": "fairlp", "version": __version__, "entries": plain}
+    entries_in_json = [
+        {key: value for key, value in row.items() if value is not None} for row in rows
+    ]
+    document = {"library": "fairlp", "version": __version__, "entries": entries_in_json}
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(place / "index.json", f"{text}\n")
-    write_text(place / "index.csv", index.to_csv(lineterminator="\n"))
+    write_text(target / "index.json", f"{text}\n")
+    write_text(target / "index.csv", index.to_csv(lineterminator="\n"))
     return index
 
 
-def _written(entry: Entry, folder: Path, suffix: str) -> dict[str, Any]:
-    """Write a program, and return its line of the index."""
-    program, optimum = entry.program(), entry.optimum
-    file, note = _file(entry, folder, suffix)
+def _index_row(entry: Entry, folder: Path, suffix: str) -> dict[str, Any]:
+    """Write the program of an entry, and return its row of the index."""
+    program = entry.program()
+    optimum = entry.optimum
+    file, note = _write_program(entry, folder, suffix)
     return {
         "name": entry.name,
         "file": file,
@@ -432,7 +434,7 @@ def _written(entry: Entry, folder: Path, suffix: str) -> dict[str, Any]:
     }
 
 
-def _file(entry: Entry, folder: Path, suffix: str) -> tuple[str | None, str | None]:
+def _write_program(entry: Entry, folder: Path, suffix: str) -> tuple[str | None, str | None]:
     """Write the file of an entry, and return its name, or why there is none."""
     if entry.kind != "concave":
         written = entry.write_mps(folder / f"{entry.name}{suffix}")

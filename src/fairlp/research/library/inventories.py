@@ -11,7 +11,7 @@ from ... import examples
 from ...errors import FileFormatError
 from ...models.files.whole_files import home
 from ...models.instances.instance import Instance
-from .registry import Made, generator
+from .registry import Benchmark, generator
 
 _ALIBABA = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
 _PAI = ("pai2020_machine_spec.csv",)
@@ -24,9 +24,9 @@ _PAI = ("pai2020_machine_spec.csv",)
     "ten kinds of servers, from 1 to 6,732 of each: capacities of very different sizes",
     users=(60, 500, 5000),
 )
-def google_cluster(rng: np.random.Generator, *, users: int) -> Made:
+def google_cluster(rng: np.random.Generator, *, users: int) -> Benchmark:
     """Google's 12,583 servers of 2011 in ten rows; random users."""
-    return Made(examples.google_cluster(users, int(rng.integers(2**32))))
+    return Benchmark(examples.google_cluster(users, int(rng.integers(2**32))))
 
 
 @generator(
@@ -38,7 +38,7 @@ def google_cluster(rng: np.random.Generator, *, users: int) -> Made:
     files=_ALIBABA,
     users=(60, 200, 457),
 )
-def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Made:
+def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Benchmark:
     """Alibaba's GPU cluster of 2023, equal servers in one row; so many of its classes of tasks, at random."""
     from ...models.files.traces import read_alibaba_gpu
     from ...models.instances.merging import merge_servers
@@ -46,7 +46,7 @@ def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Made:
     folder = _folder("alibaba-gpu", data, _ALIBABA)
     whole = merge_servers(read_alibaba_gpu(*(folder / name for name in _ALIBABA)))[0]
     chosen = np.sort(rng.permutation(len(whole.users))[:users])
-    return Made(whole.select_users(chosen))
+    return Benchmark(whole.select_users(chosen))
 
 
 @generator(
@@ -57,7 +57,7 @@ def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Made:
     files=_PAI,
     users=(40, 400, 4000),
 )
-def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Made:
+def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Benchmark:
     """Alibaba's PAI machines of 2020, equal ones in one row; users with random demands."""
     from ...models.files.traces import read_pai2020
 
@@ -68,7 +68,7 @@ def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Made:
         [rng.integers(1, 33, users), rng.integers(1, 129, users), rng.integers(0, 3, users)]
     )
     demands[rng.random(users) < 0.5, 2] = 0
-    return Made(
+    return Benchmark(
         Instance.from_arrays(
             demands.astype(float),
             np.array([list(row) for row in table.index], dtype=float),

@@ -1,4 +1,4 @@
-"""Entries with logarithms and powers, planted so that the optimum is a closed form, and what is chosen among them."""
+"""Entries with logarithms and powers, planted so that the optimum is a closed form."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from ... import examples
 from ...errors import InstanceError
 from ...formulations.alpha_fair import reference
 from ...models.instances.instance import Instance
-from .registry import Made, Optimum, generator
+from .registry import Benchmark, Optimum, generator
 
 
 def _circle(users: int, width: int) -> Instance:
     """Return users around a circle, each asking for all of the next ``width`` resources, entitled alike."""
     if width > users:
         raise InstanceError(f"width is {width}; expected at most the number of users, {users}")
-    wanted = (np.arange(users)[None, :] - np.arange(users)[:, None]) % users < width
-    return examples.requests(wanted.astype(float), np.full(users, 1 / users))
+    distance = (np.arange(users)[None, :] - np.arange(users)[:, None]) % users
+    requests = (distance < width).astype(float)
+    return examples.requests(requests, np.full(users, 1 / users))
 
 
 @generator(
@@ -31,13 +32,11 @@ def _circle(users: int, width: int) -> Instance:
     users=(16, 120, 600),
     width=(9, 77, 301),
 )
-def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
-    """The circle of Dolev et al., §5.5 (4 users of width 3), at any size; by symmetry everybody gets 1/width."""
+def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Benchmark:
+    """The circle of Dolev et al., §5.5 (4 users of width 3), at any size; by symmetry each user gets 1/width."""
     granted = (Fraction(1, width),) * users
-    words = (
-        "closed form: 1/width of everybody's request, by symmetry (levels: the granted fractions)"
-    )
-    return Made(_circle(users, width), Optimum(-log(width), words, granted))
+    words = "closed form: 1/width of each request, by symmetry (levels: the granted fractions)"
+    return Benchmark(_circle(users, width), Optimum(-log(width), words, granted))
 
 
 @generator(
@@ -49,37 +48,38 @@ def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
     users=(16, 40, 120),
     width=(9, 23, 77),
 )
-def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Made:
-    """The same circle: the fair allocation that uses most; that of equal fractions uses all there is."""
-    known = Optimum(Fraction(1), "closed form: equal fractions use all of every resource")
-    return Made(_circle(users, width), known, {"criterion": "utilization"})
+def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Benchmark:
+    """The same circle: the fair allocation of largest utilisation, equal fractions, uses everything."""
+    optimum = Optimum(Fraction(1), "closed form: equal fractions use all of every resource")
+    return Benchmark(_circle(users, width), optimum, {"criterion": "utilization"})
 
 
 def _market(
     rng: np.random.Generator, users: int, servers: int
 ) -> tuple[Instance, np.ndarray, np.ndarray]:
-    """Return a market of server time whose equilibrium is planted, the time shares, and the tasks by user.
+    """Return a market of server time with a planted equilibrium, the time shares, and the tasks by user.
 
-    Prices p, time shares y (users at one server, some at two neighbours) and what a unit of money
-    brings, β, are drawn. Rates β[n]·p[i] where n runs, less elsewhere, and budgets Σ p[i]·y[n,i]
-    make y what everybody buys.
+    Prices p, time shares y (users at one server, some at two neighbours) and the tasks for a unit
+    of money, β, are drawn. With rates β[n]·p[i] where n runs, lower rates elsewhere, and budgets Σ
+    p[i]·y[n,i], users buy y.
     """
     if users < servers:
         raise InstanceError(f"{users} users; expected at least as many as servers, {servers}")
-    price, worth = rng.lognormal(0, 1, servers), rng.lognormal(2, 1, users)
-    there = np.zeros((users, servers), dtype=bool)
-    there[np.arange(users), np.arange(users) % servers] = True
-    there[np.arange(servers - 1), np.arange(1, servers)] = (
-        True  # neighbours share a user: all levels hang together
-    )
-    share = np.where(there, rng.uniform(0.2, 1, there.shape), 0.0)
+    price = rng.lognormal(0, 1, servers)
+    tasks_per_money = rng.lognormal(2, 1, users)
+    runs = np.zeros((users, servers), dtype=bool)
+    runs[np.arange(users), np.arange(users) % servers] = True
+    # Neighbours share a user, so that all levels depend on each other.
+    runs[np.arange(servers - 1), np.arange(1, servers)] = True
+    share = np.where(runs, rng.uniform(0.2, 1, runs.shape), 0.0)
     share /= share.sum(axis=0)
-    rates = worth[:, None] * price * np.where(there, 1.0, rng.uniform(0.3, 0.95, there.shape))
+    rate_factors = np.where(runs, 1.0, rng.uniform(0.3, 0.95, runs.shape))
+    rates = tasks_per_money[:, None] * price * rate_factors
     budget = share @ price
     instance = Instance.from_arrays(
         np.ones((users, 1)), np.ones((servers, 1)), rates=rates, weights=budget, resources=["time"]
     )
-    return instance, share, worth * budget
+    return instance, share, tasks_per_money * budget
 
 
 @generator(
@@ -90,14 +90,14 @@ def _market(
     users=(20, 150, 1500),
     servers=(8, 40, 200),
 )
-def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Made:
+def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
     """PS-DSF under time division as the program of its market; totals are unique, and planted."""
     instance, share, tasks = _market(rng, users, servers)
     value = fsum(instance.user_weights * np.log(tasks))
-    known = Optimum(
+    optimum = Optimum(
         value, "closed form: the planted equilibrium of the market (a sum of logarithms)"
     )
-    return Made(instance, known, more={"share": share, "tasks": tasks})
+    return Benchmark(instance, optimum, planted={"share": share, "tasks": tasks})
 
 
 @generator(
@@ -109,11 +109,11 @@ def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     users=(6, 20, 80),
     servers=(3, 8, 20),
 )
-def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Made:
+def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
     """Theorem 2 of Khamse-Ashari et al. with binaries; all time of every server is used, so the optimum is K."""
     instance, share, tasks = _market(rng, users, servers)
-    known = Optimum(Fraction(servers), "closed form: all time of every server is used")
-    return Made(instance, known, {"theorem": True}, more={"share": share, "tasks": tasks})
+    optimum = Optimum(Fraction(servers), "closed form: all time of every server is used")
+    return Benchmark(instance, optimum, {"theorem": True}, planted={"share": share, "tasks": tasks})
 
 
 @generator(
@@ -125,17 +125,17 @@ def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Ma
     users=(6, 20, 80),
     servers=(3, 8, 20),
 )
-def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Made:
+def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
     """Theorem 1 of Khamse-Ashari et al. with binaries.
 
     Of a single resource, to divide it is to divide time, and totals are unique.
     """
     instance, share, tasks = _market(rng, users, servers)
     value = fsum(tasks / instance.gamma().sum(axis=1))
-    known = Optimum(
+    optimum = Optimum(
         value, "closed form: the planted equilibrium, the only fixed point of one resource"
     )
-    return Made(instance, known, more={"share": share, "tasks": tasks})
+    return Benchmark(instance, optimum, planted={"share": share, "tasks": tasks})
 
 
 @generator(
@@ -147,15 +147,15 @@ def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Ma
     servers=(10, 60, 300),
     alpha=(2.0, 2.0, 2.0),
 )
-def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: float) -> Made:
+def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: float) -> Benchmark:
     """Shares g and prices p are planted: weights g·(p·d̂)^(1/α) make them the optimum.
 
     Users come in threes with the same demands on other resources and the same share, so that all of
     every resource is used; servers are of one form, so that they are one pool.
     """
-    each = rng.uniform(0.05, 1, (triples, 3))
-    each[:, 0] = 1.0
-    needs = np.concatenate([np.roll(each, turn, axis=1) for turn in range(3)])
+    needs_of_triple = rng.uniform(0.05, 1, (triples, 3))
+    needs_of_triple[:, 0] = 1.0
+    needs = np.concatenate([np.roll(needs_of_triple, turn, axis=1) for turn in range(3)])
     share = np.tile(rng.lognormal(0, 1, triples), 3)
     share /= (share[:, None] * needs).sum(axis=0).max()
     price = rng.lognormal(0, 1, 3)
@@ -166,7 +166,7 @@ def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: f
     instance = Instance.from_arrays(demands, capacities, weights=weights)
     level = share / (weights * reference(instance))
     utility = np.log(level) if alpha == 1 else level ** (1 - alpha) / (1 - alpha)
-    known = Optimum(
+    optimum = Optimum(
         fsum(weights * utility), "closed form: planted shares and prices (a sum of powers)"
     )
-    return Made(instance, known, {"alpha": alpha}, more={"shares": share})
+    return Benchmark(instance, optimum, {"alpha": alpha}, planted={"shares": share})

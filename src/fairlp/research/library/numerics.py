@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...models.instances.instance import Instance
-from .registry import Made, Optimum, generator
+from .registry import Benchmark, Optimum, generator
 
-# The shapes that real clusters have, drawn at random: demands, capacities, and what is special
-# about them.
+# Random demands and capacities with the shapes of real clusters.
 
-#: A random generator, users, servers → an instance.
+#: Random generator, number of users, number of servers → an instance.
 Shape = Callable[[np.random.Generator, int, int], Instance]
 
 
@@ -35,17 +34,17 @@ def uniform(rng: np.random.Generator, users: int, servers: int) -> tuple[np.ndar
     return rng.uniform(0.1, 1, (users, 3)), rng.uniform(1, 10, (servers, 3))
 
 
-def made(demands: np.ndarray, capacities: np.ndarray, **more: Any) -> Instance:
-    """Return an instance; whoever demands nothing demands one unit of the first resource."""
+def instance_of(demands: np.ndarray, capacities: np.ndarray, **options: Any) -> Instance:
+    """Return an instance; users without demands get a demand of one unit of the first resource."""
     demands[~demands.any(axis=1), 0] = 1
-    return Instance.from_arrays(demands, capacities, **more)
+    return Instance.from_arrays(demands, capacities, **options)
 
 
 def zeros(rng: np.random.Generator, users: int, servers: int) -> Instance:
     """Return an instance where a fifth of the demands are zero."""
     demands, capacities = lognormal(rng, users, servers)
     demands[rng.random(demands.shape) < 0.2] = 0
-    return made(demands, capacities)
+    return instance_of(demands, capacities)
 
 
 def gpus(rng: np.random.Generator, users: int, servers: int) -> Instance:
@@ -53,28 +52,32 @@ def gpus(rng: np.random.Generator, users: int, servers: int) -> Instance:
     demands, capacities = lognormal(rng, users, servers)
     demands[rng.random(users) > 0.3, 2] = 0
     capacities[1:][rng.random(servers - 1) > 0.4, 2] = 0
-    return made(demands, capacities)
+    return instance_of(demands, capacities)
 
 
 def two_of_five(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance where everybody demands two of five resources."""
+    """Return an instance where each user demands two of five resources."""
     demands, capacities = lognormal(rng, users, servers, 5)
-    return made(np.where(rng.random(demands.shape).argsort(axis=1) < 2, demands, 0.0), capacities)
+    is_demanded = rng.random(demands.shape).argsort(axis=1) < 2
+    return instance_of(np.where(is_demanded, demands, 0.0), capacities)
 
 
 def few_pairs(rng: np.random.Generator, users: int, servers: int) -> Instance:
     """Return an instance where a tenth of the pairs are eligible, at random."""
     eligible = rng.random((users, servers)) < 0.1
     eligible[np.arange(users), rng.integers(servers, size=users)] = True
-    return made(*lognormal(rng, users, servers), eligible=eligible)
+    return instance_of(*lognormal(rng, users, servers), eligible=eligible)
 
 
 def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = False) -> Instance:
     """Return an instance of ten separate blocks of servers, or of ten that hang together in a chain."""
-    many = min(10, users, servers)
-    of, at = np.arange(users) * many // users, np.arange(servers) * many // servers
-    eligible = (of[:, None] == at) | (chained & (of[:, None] + 1 == at))
-    return made(*lognormal(rng, users, servers), eligible=eligible)
+    n_blocks = min(10, users, servers)
+    block_of_user = (np.arange(users) * n_blocks // users)[:, None]
+    block_of_server = np.arange(servers) * n_blocks // servers
+    eligible = block_of_user == block_of_server
+    if chained:
+        eligible |= block_of_user + 1 == block_of_server
+    return instance_of(*lognormal(rng, users, servers), eligible=eligible)
 
 
 def windows(rng: np.random.Generator, users: int, servers: int) -> Instance:
@@ -82,50 +85,56 @@ def windows(rng: np.random.Generator, users: int, servers: int) -> Instance:
     demands, capacities = lognormal(rng, users, servers)
     demands[rng.random(demands.shape) < 0.3] = 0
     width = max(servers * 12 // 100, 1)
-    apart = (np.arange(servers) - rng.integers(servers, size=users)[:, None]) % servers
-    return made(demands, capacities, eligible=apart < width)
+    first_server = rng.integers(servers, size=users)[:, None]
+    distance = (np.arange(servers) - first_server) % servers
+    return instance_of(demands, capacities, eligible=distance < width)
 
 
 def racks(rng: np.random.Generator, users: int, servers: int) -> Instance:
     """Return an instance of five zones of ten racks each, where half of the users may run in one of them only."""
     rack = np.arange(servers) * min(50, servers) // servers
-    zone, where = rack * 5 // (rack[-1] + 1), rng.integers(servers, size=users)
-    in_rack, in_zone = rack == rack[where][:, None], zone == zone[where][:, None]
+    zone = rack * 5 // (rack[-1] + 1)
+    home_server = rng.integers(servers, size=users)
+    in_rack = rack == rack[home_server][:, None]
+    in_zone = zone == zone[home_server][:, None]
     kind = rng.random(users)[:, None]
-    return made(
-        *lognormal(rng, users, servers),
-        eligible=np.where(kind < 0.25, in_rack, in_zone | (kind > 0.5)),
-    )
+    demands, capacities = lognormal(rng, users, servers)
+    eligible = np.where(kind < 0.25, in_rack, in_zone | (kind > 0.5))
+    return instance_of(demands, capacities, eligible=eligible)
 
 
 def weights(rng: np.random.Generator, users: int, servers: int) -> Instance:
     """Return an instance with log-normal weights, σ = 4."""
     demands, capacities = lognormal(rng, users, servers)
-    return made(demands, capacities, weights=rng.lognormal(0, 4, users))
+    return instance_of(demands, capacities, weights=rng.lognormal(0, 4, users))
 
 
 def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.ndarray) -> Instance:
-    """Return an instance where half of the users have task limits, at 0.2 to 3 times an even part."""
-    alone = made(demands, capacities).gamma().sum(axis=1)
-    limits = alone / len(demands) * rng.uniform(0.2, 3, len(demands))
-    return made(
-        demands, capacities, task_limits=np.where(rng.random(len(demands)) < 0.5, limits, np.inf)
-    )
+    """Return an instance where half of the users have task limits, at 0.2 to 3 times an equal share."""
+    n_users = len(demands)
+    tasks_alone = instance_of(demands, capacities).gamma().sum(axis=1)
+    limits = tasks_alone / n_users * rng.uniform(0.2, 3, n_users)
+    task_limits = np.where(rng.random(n_users) < 0.5, limits, np.inf)
+    return instance_of(demands, capacities, task_limits=task_limits)
 
 
 def scattered(
-    rng: np.random.Generator, users: int, servers: int, part: float = 1.0, count: int = 1
+    rng: np.random.Generator, users: int, servers: int, fraction: float = 1.0, count: int = 1
 ) -> Instance:
-    """Return log-normal demands and servers of three resources, so many of each; users run on a part of them."""
-    demands, capacities = rng.lognormal(0, 1, (users, 3)), rng.lognormal(5, 1, (servers, 3))
-    eligible = rng.random((users, servers)) < part
+    """Return log-normal demands and servers of three resources; users may run on a fraction of the servers.
+
+    ``count`` is the number of equal servers of each row.
+    """
+    demands = rng.lognormal(0, 1, (users, 3))
+    capacities = rng.lognormal(5, 1, (servers, 3))
+    eligible = rng.random((users, servers)) < fraction
     eligible[np.arange(users), rng.integers(0, servers, users)] = True
     return Instance.from_arrays(
         demands, capacities, counts=np.full(servers, count), eligible=eligible
     )
 
 
-#: name → (what is special, generator, why it is hard for a solver)
+#: name → (description, generator, reason why it is hard for a solver)
 SHAPES: dict[str, tuple[str, Shape, str]] = {
     "zeros": (
         "a fifth of the demands zero",
@@ -170,7 +179,7 @@ SHAPES: dict[str, tuple[str, Shape, str]] = {
     ),
     "dominating": (
         "one user of weight 10,000",
-        lambda rng, n, k: made(
+        lambda rng, n, k: instance_of(
             *lognormal(rng, n, k), weights=np.where(np.arange(n) == 0, 1e4, 1.0)
         ),
         "one row is 10,000 times as steep as the others",
@@ -183,27 +192,29 @@ SHAPES: dict[str, tuple[str, Shape, str]] = {
     ),
     "heavy-tails": (
         "demands Pareto 1.1",
-        lambda rng, n, k: made(rng.pareto(1.1, (n, 3)) + 1, rng.lognormal(size=(k, 3))),
+        lambda rng, n, k: instance_of(rng.pareto(1.1, (n, 3)) + 1, rng.lognormal(size=(k, 3))),
         "coefficients of many sizes in every row",
     ),
     "spread": (
         "demands log-normal, σ = 4",
-        lambda rng, n, k: made(rng.lognormal(0, 4, (n, 3)), rng.lognormal(size=(k, 3))),
+        lambda rng, n, k: instance_of(rng.lognormal(0, 4, (n, 3)), rng.lognormal(size=(k, 3))),
         "coefficients over many orders of magnitude: few tasks of some users use up a server",
     ),
     "integers": (
         "whole demands of 1 to 4 on servers of 8 to 64",
-        lambda rng, n, k: made(rng.integers(1, 5, (n, 3)), 2 ** rng.integers(3, 7, (k, 3))),
+        lambda rng, n, k: instance_of(rng.integers(1, 5, (n, 3)), 2 ** rng.integers(3, 7, (k, 3))),
         "ties everywhere: many optimal vertices",
     ),
     "jitter": (
         "demands that are equal but for a millionth",
-        lambda rng, n, k: made(1 + 2.0**-20 * rng.random((n, 3)), rng.lognormal(size=(k, 3))),
+        lambda rng, n, k: instance_of(
+            1 + 2.0**-20 * rng.random((n, 3)), rng.lognormal(size=(k, 3))
+        ),
         "data so alike that differences are near the tolerances of solvers",
     ),
     "twenty": (
         "twenty resources",
-        lambda rng, n, k: made(*lognormal(rng, n, k, 20)),
+        lambda rng, n, k: instance_of(*lognormal(rng, n, k, 20)),
         "twenty rows a server, of which few are tight",
     ),
     "limits": (
@@ -218,20 +229,21 @@ SHAPES: dict[str, tuple[str, Shape, str]] = {
     ),
     "log-normal": (
         "all demand all, log-normal",
-        lambda rng, n, k: made(*lognormal(rng, n, k)),
+        lambda rng, n, k: instance_of(*lognormal(rng, n, k)),
         "dense: every user meets every server, and the optimum uses few of the pairs",
     ),
     "uniform": (
         "all demand all, uniform",
-        lambda rng, n, k: made(*uniform(rng, n, k)),
+        lambda rng, n, k: instance_of(*uniform(rng, n, k)),
         "dense, with data so alike that many vertices are nearly optimal",
     ),
 }
 
 
 def shaped(kind: str, users: int, servers: int | None = None, seed: int = 0) -> Instance:
-    """Return an instance of a shape; log-normal with three resources where the shape says nothing else."""
-    return SHAPES[kind][1](np.random.default_rng(seed), users, servers or users)
+    """Return an instance of a shape; log-normal with three resources where the shape has no other."""
+    _, generate, _ = SHAPES[kind]
+    return generate(np.random.default_rng(seed), users, servers or users)
 
 
 @generator(
@@ -243,20 +255,19 @@ def shaped(kind: str, users: int, servers: int | None = None, seed: int = 0) -> 
     triples=(12, 50, 170),
     doublings=(4, 7, 9),
 )
-def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Made:
-    """3·triples users who demand (1, ½, ¼) in turn on 2^doublings equal servers; shuffled, and the answer is not.
+def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Benchmark:
+    """3·triples users with demands (1, ½, ¼) in turn, shuffled, on 2^doublings equal servers.
 
-    All three resources are asked for alike, 7/4 of the level by each three users: level
-    4/(7·triples).
+    Each three users demand 7/4 of the level of every resource, so the level is 4/(7·triples).
     """
     servers = 2**doublings
     demands = np.tile([[1.0, 0.5, 0.25], [0.25, 1.0, 0.5], [0.5, 0.25, 1.0]], (triples, 1))
     rng.shuffle(demands)
     level = Fraction(4, 7 * triples)
-    known = Optimum(
+    optimum = Optimum(
         level, "closed form: 4/7 of a third of 1/users, for all", (level,) * len(demands)
     )
-    return Made(Instance.from_arrays(demands, np.full((servers, 3), 8.0)), known)
+    return Benchmark(Instance.from_arrays(demands, np.full((servers, 3), 8.0)), optimum)
 
 
 @generator(
@@ -267,11 +278,11 @@ def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Made:
     "user",
     users=(24, 100, 400),
 )
-def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
-    """User k may run on servers 1 to k, server k has k units (the last what makes the sum a power of two).
+def many_rounds(rng: np.random.Generator, *, users: int) -> Benchmark:
+    """User k may run on servers 1 to k, server k has k units (the last makes the sum a power of two).
 
-    The first k users have the first k servers only, which grow; so everybody's level is its own
-    server's part.
+    The first k users may run on the first k servers only, and servers grow with k; so the level of
+    user k is the k-th server's fraction of the pool.
     """
     sizes = list(range(1, users + 1))
     total = 1 << (sum(sizes) - 1).bit_length()
@@ -279,19 +290,20 @@ def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     levels = tuple(Fraction(size, total) for size in sizes)
     capacities = np.outer(np.array(sizes, dtype=float), [1.0, 2.0])
     eligible = np.tril(np.ones((users, users), dtype=bool))
-    order = rng.permutation(users)  # of users and of rows of servers: nobody sees the triangle
-    places = rng.permutation(users)
+    # Users and servers are shuffled, so that no solver sees the triangle.
+    user_order = rng.permutation(users)
+    server_order = rng.permutation(users)
     instance = Instance.from_arrays(
         np.tile([1.0, 1.0], (users, 1)),
-        capacities[places],
-        eligible=eligible[np.ix_(order, places)],
+        capacities[server_order],
+        eligible=eligible[np.ix_(user_order, server_order)],
     )
-    known = Optimum(
+    optimum = Optimum(
         min(levels),
         "closed form: the smallest server's part; of user k the k-th's",
-        tuple(levels[k] for k in order),
+        tuple(levels[k] for k in user_order),
     )
-    return Made(instance, known)
+    return Benchmark(instance, optimum)
 
 
 @generator(
@@ -303,7 +315,7 @@ def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     users=(12, 60, 400),
     servers=(42, 42, 48),
 )
-def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Made:
+def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
     """Servers of sizes 1, 1, 2, 4, …, all of one form; demands in 64ths times powers of two, one of them dominant.
 
     Servers of one form are one pool: the level is 1 over the largest sum of normalised demands.
@@ -316,20 +328,20 @@ def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     demands = sixtyfourths / 64 * units * scale[:, None]
     capacities = sizes[:, None] * units
     level = Fraction(64, int(sixtyfourths.sum(axis=0).max()))
-    known = Optimum(
+    optimum = Optimum(
         level,
         "closed form: one pool; 1 over the largest sum of normalised demands",
         (level,) * users,
     )
-    return Made(Instance.from_arrays(demands, rng.permutation(capacities)), known)
+    return Benchmark(Instance.from_arrays(demands, rng.permutation(capacities)), optimum)
 
 
 # Entries drawn at random: the shapes of real clusters, and chains of users in which errors grow.
 
 
-def _drawn(shape: Shape, rng: np.random.Generator, *, users: int, servers: int) -> Made:
-    """An instance of a shape."""
-    return Made(shape(rng, users, servers))
+def _drawn(shape: Shape, rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
+    """Return a benchmark of a shape."""
+    return Benchmark(shape(rng, users, servers))
 
 
 for _name, (_, _shape, _why) in SHAPES.items():
@@ -348,9 +360,9 @@ for _name, (_, _shape, _why) in SHAPES.items():
     users=(30, 100, 300),
     near=(2.0, 2.0, 2.0),
 )
-def growing_errors(rng: np.random.Generator, *, users: int, near: float) -> Made:
+def growing_errors(rng: np.random.Generator, *, users: int, near: float) -> Benchmark:
     """As many servers as users; each user may run on about ``near`` of them."""
-    return Made(scattered(rng, users, users, min(near / users, 1.0)))
+    return Benchmark(scattered(rng, users, users, min(near / users, 1.0)))
 
 
 # Entries with queues: trees of weights, guarantees and caps.
@@ -369,31 +381,29 @@ def growing_errors(rng: np.random.Generator, *, users: int, near: float) -> Made
 )
 def queue_tree(
     rng: np.random.Generator, *, branches: int, depth: int, leaves: int, servers: int
-) -> Made:
-    """Every queue has so many below it, those at the bottom so many users; every third a cap, every fourth a promise.
+) -> Benchmark:
+    """Every queue has as many below it, and leaves as many users; every third has a cap, every fourth a guarantee.
 
-    What is promised at the bottom is, all together, at most an eighth of each server's part of the
-    pool.
+    Guarantees of the leaves sum to at most an eighth of the pool.
     """
-    paths = [""]
-    below: list[str] = []
+    leaf_paths = [""]
+    paths: list[str] = []
     for _ in range(depth):
-        paths = [f"{path}/q{k}".lstrip("/") for path in paths for k in range(branches)]
-        below += paths
-    demands = rng.integers(1, 9, (len(paths) * leaves, 3)).astype(float)
+        leaf_paths = [f"{path}/q{k}".lstrip("/") for path in leaf_paths for k in range(branches)]
+        paths += leaf_paths
+    demands = rng.integers(1, 9, (len(leaf_paths) * leaves, 3)).astype(float)
     demands[rng.random(demands.shape) < 0.2] = 0
     capacities = rng.integers(40, 200, (servers, 3)).astype(float) * max(len(demands) // servers, 1)
     pool = capacities.sum(axis=0)
     queues: dict[str, dict[str, object]] = {
-        path: {"weight": float(rng.integers(1, 5))} for path in below
+        path: {"weight": float(rng.integers(1, 5))} for path in paths
     }
     resources = ("resource1", "resource2", "resource3")
-    for path in below[2::3]:
-        part = rng.uniform(0.5, 1.2) / branches ** (path.count("/") + 1)
-        queues[path]["cap"] = dict(zip(resources, np.ceil(part * pool), strict=True))
-    for path in paths[::4]:
-        queues[path]["guarantee"] = dict(
-            zip(resources, np.floor(pool / (8 * len(paths))), strict=True)
-        )
-    queue = [path for path in paths for _ in range(leaves)]
-    return Made(made(demands, capacities, queue=queue, queues=queues))
+    for path in paths[2::3]:
+        fraction = rng.uniform(0.5, 1.2) / branches ** (path.count("/") + 1)
+        queues[path]["cap"] = dict(zip(resources, np.ceil(fraction * pool), strict=True))
+    guarantee = np.floor(pool / (8 * len(leaf_paths)))
+    for path in leaf_paths[::4]:
+        queues[path]["guarantee"] = dict(zip(resources, guarantee, strict=True))
+    queue = [path for path in leaf_paths for _ in range(leaves)]
+    return Benchmark(instance_of(demands, capacities, queue=queue, queues=queues))

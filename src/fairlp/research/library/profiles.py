@@ -2,8 +2,8 @@
 
 Of times t[p,s] of problems p and solvers s, infinite where s did not solve p, the ratios are t[p,s]
 / min_s t[p,s], and the profile of s is the fraction of all problems whose ratio is at most τ: at τ
-= 1 how often it is the fastest (ties count for all), far right how many it solves. A problem that
-nobody solves counts for nobody, and stays in the fraction.
+= 1 the fraction where it is the fastest (ties count for all), far right the fraction that it
+solves. A problem without a solution counts for no solver, and stays in the fraction.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import pandas as pd
 
 from ...errors import InstanceError
 
-#: Times below this many seconds count as this: what clocks and the rest of the machine add is no
-#: solver's merit.
+#: Times below this many seconds count as this, since clocks and other processes add as much.
 LEAST_SECONDS = 0.001
 #: Factors of the table of a profile.
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
@@ -25,7 +24,7 @@ FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
 
 @dataclass(frozen=True)
 class Profile:
-    """How much slower than the fastest each solver was on each problem.
+    """Ratios of each solver's time to the fastest time, by problem.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class Profile:
         return (self.ratios <= factor).mean()
 
     def table(self, factors: Sequence[float] = FACTORS) -> pd.DataFrame:
-        """Return solvers × factors, and the fraction solved at all, the best in front.
+        """Return solvers × factors, and the fraction solved at all, with the best solver first.
 
         Parameters
         ----------
@@ -70,15 +69,15 @@ class Profile:
         Returns
         -------
         DataFrame
-            Columns ``within <factor>``, ``solved`` (fractions) and ``problems`` (how many were
-            solved).
+            Columns ``within <factor>``, ``solved`` (fractions) and ``problems`` (the number of
+            solved problems).
         """
         columns = {f"within {factor:g}": self.within(factor) for factor in factors}
         finite = np.isfinite(self.ratios)
         solved = finite.mean() if len(self.ratios) else self.within(1.0)
         frame = pd.DataFrame({**columns, "solved": solved, "problems": finite.sum()})
-        by = ["solved", *list(columns)[::-1]]
-        return frame.sort_values(by, ascending=False, kind="stable").rename_axis("solver")
+        order = ["solved", *list(columns)[::-1]]
+        return frame.sort_values(order, ascending=False, kind="stable").rename_axis("solver")
 
     def __repr__(self) -> str:
         return f"<Profile of {self.ratios.shape[1]} solvers on {self.ratios.shape[0]} problems>"
@@ -92,7 +91,7 @@ def profile(times: pd.DataFrame, least: float = LEAST_SECONDS) -> Profile:
     times : DataFrame
         Seconds, problems × solvers; infinite or missing where a solver did not solve a problem.
     least : float
-        Shorter times count as so many seconds.
+        Shorter times count as this many seconds.
 
     Returns
     -------
@@ -110,13 +109,13 @@ def profile(times: pd.DataFrame, least: float = LEAST_SECONDS) -> Profile:
     >>> profile(times).within(2).to_dict()
     {'a': 0.5, 'b': 1.0}
     """
-    table = times.astype(float).fillna(np.inf)
-    if (table < 0).any(axis=None):
+    times = times.astype(float).fillna(np.inf)
+    if (times < 0).any(axis=None):
         raise InstanceError(
             "a time is below 0; expected seconds, infinite where a problem was not solved"
         )
     if not least > 0:
         raise InstanceError(f"least is {least}; expected seconds above 0")
-    table = table.clip(lower=least)
-    best = table.min(axis=1)
-    return Profile(table.div(best.where(np.isfinite(best), 1.0), axis=0))
+    times = times.clip(lower=least)
+    fastest = times.min(axis=1)
+    return Profile(times.div(fastest.where(np.isfinite(fastest), 1.0), axis=0))

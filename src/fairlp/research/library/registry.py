@@ -1,4 +1,4 @@
-"""The registry: what each generator is called, why what it makes is hard, its sizes, and which model it is for."""
+"""The registry of generators: name, difficulty, sizes and model of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = ("small", "medium", "large")
 
 @dataclass(frozen=True)
 class Optimum:
-    """What is known of the optimum of an entry's program.
+    """The optimum of an entry's program, as far as it is known.
 
     Attributes
     ----------
@@ -28,10 +28,10 @@ class Optimum:
         A Fraction is exact; a float is a closed form with logarithms or powers, right to rounding;
         None is unknown.
     words : str
-        How it is known, or why it is not.
+        The derivation of the value, or the reason why there is none.
     levels : tuple of Fraction or None
         Where there is a closed form: of a max-min mechanism the levels of the whole leximin by
-        user, of others what their words say.
+        user, of others as the words say.
     """
 
     value: Fraction | float | None
@@ -48,21 +48,22 @@ class Optimum:
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a generator gives: an instance, what it knows of the optimum, options of the model, or a model of its own.
+class Benchmark:
+    """The output of a generator: an instance, its optimum, options of the model or another model.
 
-    ``more`` is what the optimum was made of, for whoever checks it.
+    ``planted`` holds the allocation and the prices that a planted optimum was built from, for
+    checks.
     """
 
     instance: Instance
     optimum: Optimum | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     model: Callable[[Instance], Model] | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
+    planted: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: What makes an instance, from random numbers and parameters.
-Make = Callable[..., Made]
+#: Random generator and parameters → a benchmark.
+Make = Callable[..., Benchmark]
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,11 @@ class Generator:
     ----------
     name, family, why : str
     mechanism : str
-        Whose model it is meant for.
+        The mechanism whose model is solved.
     sizes : mapping
         Size → parameters.
     make : callable
-        ``(rng, **parameters)`` → :class:`Made`.
+        ``(rng, **parameters)`` → :class:`Benchmark`.
     files : tuple of str
         Files that the parameter ``data``, a folder, must have; none where everything is generated.
     """
@@ -90,24 +91,24 @@ class Generator:
     make: Make
     files: tuple[str, ...] = ()
 
-    def parameters(self, size: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of a size, those that were given put in their places.
+    def parameters(self, size: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a size, with some of them changed.
 
         Raises
         ------
         UnknownNameError
-            For a size or parameter that there is not.
+            For a size or parameter that does not exist.
         InstanceError
-            For a value of another kind than the default's, or one that is not positive.
+            For a value of another type than the default's, or one that is not positive.
         """
-        known = dict(self.sizes[named(size, SIZES, "size")])
-        for name, value in given.items():
-            require_known(name, known, f"{self.name!r} has no parameter {name!r}")
-            known[name] = _checked(self.name, name, value, known[name])
-        return known
+        parameters = dict(self.sizes[named(size, SIZES, "size")])
+        for name, value in changes.items():
+            require_known(name, parameters, f"{self.name!r} has no parameter {name!r}")
+            parameters[name] = _checked(self.name, name, value, parameters[name])
+        return parameters
 
 
-#: Families, from easy to hard to prove anything about.
+#: Families, from those with easy proofs to those with hard ones.
 FAMILIES = (
     "shapes",
     "inventories",
@@ -132,9 +133,9 @@ def generator(
     files: tuple[str, ...] = (),
     **parameters: tuple[Any, Any, Any],
 ) -> Callable[[Make], Make]:
-    """Return what registers a function ``(rng, **parameters)`` under a name, with each parameter at each size.
+    """Return a decorator that registers ``(rng, **parameters)``, with a value of each parameter by size.
 
-    What is made from ``files`` has besides the parameter ``data``, the folder that has them.
+    A generator that reads ``files`` has a further parameter ``data``, the folder of the files.
     """
     if files:
         parameters["data"] = ("", "", "")
@@ -142,11 +143,10 @@ def generator(
     def registered(make: Make) -> Make:
         if name in REGISTRY:
             raise ValueError(f"{name!r} is there already")
-        wanted = list(inspect.signature(make).parameters)[1:]
-        if set(parameters) != set(wanted) or any(
-            len(values) != len(SIZES) for values in parameters.values()
-        ):
-            raise ValueError(f"{name!r}: expected {', '.join(wanted)}, each {', '.join(SIZES)}")
+        names = list(inspect.signature(make).parameters)[1:]
+        has_all_sizes = all(len(values) == len(SIZES) for values in parameters.values())
+        if set(parameters) != set(names) or not has_all_sizes:
+            raise ValueError(f"{name!r}: expected {', '.join(names)}, each {', '.join(SIZES)}")
         sizes = {
             size: {parameter: values[k] for parameter, values in parameters.items()}
             for k, size in enumerate(SIZES)
@@ -168,17 +168,15 @@ def find(name: str) -> Generator:
 
 
 def _checked(entry: str, name: str, value: Any, default: Any) -> Any:
-    """Return a parameter as its default's kind: a positive whole number, a positive number, or a path."""
+    """Return a parameter with the type of its default: a positive whole number, a positive number, or a path."""
+    if isinstance(default, str):
+        return str(value)
     if isinstance(default, int):
-        expected, fine = (
-            "a whole number of at least 1",
-            isinstance(value, int | np.integer) and bool(value >= 1),
-        )
-    elif isinstance(default, float):
-        number = isinstance(value, int | float | np.number)
-        expected, fine = "a finite number above 0", number and bool(0 < value < np.inf)
+        expected = "a whole number of at least 1"
+        valid = isinstance(value, int | np.integer) and bool(value >= 1)
     else:
-        expected, fine = "a path", True
-    if not fine or isinstance(value, bool):
+        expected = "a finite number above 0"
+        valid = isinstance(value, int | float | np.number) and bool(0 < value < np.inf)
+    if not valid or isinstance(value, bool):
         raise InstanceError(f"{entry!r}: {name} is {value!r}; expected {expected}")
-    return str(value) if isinstance(default, str) else type(default)(value)
+    return type(default)(value)

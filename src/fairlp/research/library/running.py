@@ -1,11 +1,10 @@
-"""Solvers on the library: every answer judged by its certificate and by what is known of the optimum."""
+"""Solvers on the library: each answer judged by its certificate and by the known optimum."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,22 +17,19 @@ from ...errors import FileFormatError, InstanceError, UnknownNameError
 from ...models.files.whole_files import home, write_text
 from ...models.programs import backends
 from ...models.programs.backends import AnySolver
-from ...progress import progress_bar
 from ...tolerances import VERIFIED
+from ..running import run_calls
 from .entry import Entry, chosen
-from .processes import SolverProcess
+from .process import require_portable, solve_apart
 from .profiles import Profile, profile
 
 #: Seconds that a solver has for a program.
 TIME_LIMIT = 60.0
-#: After a program of more nonzeros, a process is ended: what it holds is not there beside the next
-#: solver's.
-MOST_KEPT = 200_000
 
 
 @dataclass(frozen=True)
 class SolverResult:
-    """What a solver made of an entry.
+    """The answer of a solver to an entry, and the verdict on it.
 
     Attributes
     ----------
@@ -43,7 +39,7 @@ class SolverResult:
     verdict : str
         ``certified``: primal and dual prove each other. ``known optimum``: without duals (integers,
         or a solver that gives none), the point is feasible and has the known optimum. Otherwise
-        what is wrong.
+        the fault.
     status : str
         The solver's own word, or ``time limit``, ``out of memory``, ``died``, ``unable``,
         ``failed``.
@@ -72,18 +68,18 @@ class SolverResult:
 
 @dataclass(frozen=True)
 class Results:
-    """What solvers made of entries.
+    """The answers of solvers to entries.
 
     Attributes
     ----------
     rows : tuple of SolverResult
     solvers : tuple of str
     left_out : mapping
-        Entries whose data is not here → why.
+        Entries whose data is missing → the reason.
     settings : mapping
-        Size, seed, time limit and the rest of what was asked.
+        Size, seed, time limit and repetitions.
     complete : bool
-        False where it was interrupted; the rows are those that were done.
+        False where the run was interrupted; the rows are those of finished solves.
     """
 
     rows: tuple[SolverResult, ...]
@@ -119,15 +115,12 @@ class Results:
         -------
         DataFrame
         """
-        own = [row for row in self.rows if kind in (None, row.kind)]
-        wide = pd.DataFrame(
-            np.nan,
-            index=pd.Index(dict.fromkeys(row.entry for row in own), name="entry"),
-            columns=list(self.solvers),
-        )
-        for row in own:
-            wide.loc[row.entry, row.solver] = row.seconds
-        return wide.dropna()
+        rows = [row for row in self.rows if kind in (None, row.kind)]
+        entries = pd.Index(dict.fromkeys(row.entry for row in rows), name="entry")
+        times = pd.DataFrame(np.nan, index=entries, columns=list(self.solvers))
+        for row in rows:
+            times.loc[row.entry, row.solver] = row.seconds
+        return times.dropna()
 
     def profile(self, kind: str | None = None) -> Profile:
         """Return the performance profile, of one kind of program (``LP``, ``MILP``, ``concave``) or of all.
@@ -161,7 +154,7 @@ class Results:
         dict
         """
         rows = [{key: _plain(value) for key, value in asdict(row).items()} for row in self.rows]
-        ratios = self.profile().table()
+        profile_table = self.profile().table()
         return {
             "version": __version__,
             "settings": dict(self.settings),
@@ -170,8 +163,8 @@ class Results:
             "left_out": dict(self.left_out),
             "results": rows,
             "profile": [
-                {"solver": name, **{k: _plain(v) for k, v in row.items()}}
-                for name, row in ratios.iterrows()
+                {"solver": name, **{key: _plain(value) for key, value in row.items()}}
+                for name, row in profile_table.iterrows()
             ],
         }
 
@@ -205,10 +198,10 @@ class Results:
 
     def __repr__(self) -> str:
         accepted = sum(row.accepted for row in self.rows)
-        partly = "" if self.complete else ", interrupted"
+        interrupted = "" if self.complete else ", interrupted"
         return (
             f"<Results of {len(self.solvers)} solvers: {accepted} of {len(self.rows)} answers "
-            f"accepted{partly}>"
+            f"accepted{interrupted}>"
         )
 
 
@@ -223,26 +216,28 @@ def run(
     repeat: int = 1,
     progress: bool | None = False,
 ) -> Results:
-    """Solve entries by solvers, each in a process of its own, and accept only what is proved.
+    """Solve entries by solvers, each solve in a process of its own, and accept only proved answers.
 
-    A process that takes too long or more memory than it may is ended, and another begun for the
-    next entry. Ctrl-C ends all, and gives what was done.
+    A process that takes longer or more memory than its limits ends, without harm to other solves.
+    One solve runs at a time, unless ``joblib.parallel_config`` says otherwise. Ctrl-C ends all, and
+    returns the finished solves.
 
     Parameters
     ----------
     solvers : sequence of str, Backend or class
-        See :func:`fairlp.solvers`; one that is not here is refused before anything begins.
+        See :func:`fairlp.solvers`; a solver that is not available is refused before the first
+        solve.
     entries : iterable of (str or Entry), optional
-        Names, or what :func:`load` gave; by default all but those whose data is not here.
+        Names, or entries of :func:`load`; by default all but those whose data is missing.
     size : {"small", "medium", "large"}
-        Of entries that are named, as is the seed.
+        Of entries by name, as is the seed.
     seed : int
     time_limit : float
         Seconds for each program, by the clock.
     memory : float, optional
-        GiB for each process; by default half of what the machine has.
+        GiB for each process; by default half of the machine's memory.
     repeat : int
-        Solve so often, and take the least time.
+        Number of solves, of which the shortest time counts.
     progress : bool, optional
         Show a bar; None: in a terminal only.
 
@@ -255,101 +250,90 @@ def run(
     InstanceError
         For a time limit, number of repeats or memory that cannot be.
     """
-    own = _carried(solvers)
+    names = _carried(solvers)
     if not time_limit > 0 or not np.isfinite(time_limit):
         raise InstanceError(f"time_limit is {time_limit}; expected seconds above 0")
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
         raise InstanceError(f"repeat is {repeat!r}; expected a whole number of at least 1")
-    most = _half_of_memory() if memory is None else memory
-    if most is not None and not most > 0:
+    limit = _half_of_memory() if memory is None else memory
+    if limit is not None and not limit > 0:
         raise InstanceError(f"memory is {memory}; expected GiB above 0")
-    found, missing = chosen(entries, size, seed)
-    settings = {"size": size, "seed": seed, "time_limit": time_limit, "repeat": repeat}
-    rows = []
+    chosen_entries, missing = chosen(entries, size, seed)
+
+    pairs = [(entry, name) for entry in chosen_entries for name in names]
+    calls = [(entry, name, time_limit, limit, repeat) for entry, name in pairs]
+    rows = {}
     complete = True
     try:
-        with (
-            ExitStack() as ends,
-            progress_bar("library", len(found) * len(own), 0, progress) as done,
-        ):
-            ready = {name: SolverProcess(name, most) for name in own}
-            for process in ready.values():
-                ends.callback(process.end)
-            for entry in found:
-                asked = {
-                    "name": entry.name,
-                    "size": entry.size,
-                    "seed": entry.seed,
-                    "repeat": repeat,
-                }
-                asked["parameters"] = dict(entry.parameters)
-                for name, process in ready.items():
-                    rows.append(judged(entry, str(name), process.ask(asked, time_limit)))
-                    if entry.program().A.nnz > MOST_KEPT:
-                        process.end()
-                    done()
+        for position, answer in run_calls("library", solve_apart, calls, progress=progress):
+            entry, name = pairs[position]
+            rows[position] = judged(entry, str(name), answer)
     except KeyboardInterrupt:
         complete = False
-    return Results(tuple(rows), tuple(map(str, own)), missing, settings, complete)
+    ordered_rows = tuple(rows[position] for position in sorted(rows))
+    settings = {"size": size, "seed": seed, "time_limit": time_limit, "repeat": repeat}
+    return Results(ordered_rows, tuple(map(str, names)), missing, settings, complete)
 
 
-def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> SolverResult:
-    """Return the verdict on what a process told of a solver's answer to an entry."""
-    numbers = ("objective", "primal_residual", "dual_residual", "gap")
-    seen = {key: told[key] for key in numbers if told.get(key) is not None}
-    status = told["status"]
-    found = SolverResult(
+def judged(entry: Entry, solver: str, answer: Mapping[str, Any]) -> SolverResult:
+    """Return the verdict on the answer of a solver to an entry."""
+    names = ("objective", "primal_residual", "dual_residual", "gap")
+    numbers = {name: answer[name] for name in names if answer.get(name) is not None}
+    status = answer["status"]
+    result = SolverResult(
         entry.name,
         entry.kind,
         solver,
-        False,
-        status,
-        status,
-        message=told.get("message", ""),
-        **seen,
+        accepted=False,
+        verdict=status,
+        status=status,
+        message=answer.get("message", ""),
+        **numbers,
     )
-    if status != "optimal" or "objective" not in told:
-        return found
-    if not told["feasible"]:
-        return replace(found, verdict="not feasible")
-    needed = told["gap"] is None  # without duals, what is known of the optimum must do
-    known = entry.optimum if needed else entry.known
-    apart = float("nan")
-    if known is not None and known.value is not None:
-        optimum = float(known.value)
-        size = max(abs(optimum), told["terms"])
-        apart = abs(told["objective"] - optimum) / size if size > 0 else 0.0
-        if not apart <= VERIFIED:
-            words = f"{told['objective']:.12g} is not the optimum, {optimum:.12g}"
-            return replace(found, verdict="not the optimum", message=words)
-    if told["optimal"]:
-        return replace(found, accepted=True, verdict="certified", seconds=told["seconds"])
-    if needed and apart <= VERIFIED:
-        return replace(
-            found, accepted=True, verdict="known optimum", seconds=told["seconds"], gap=apart
-        )
-    return replace(found, verdict="not proved")
+    if status != "optimal" or "objective" not in answer:
+        return result
+    if not answer["feasible"]:
+        return replace(result, verdict="not feasible")
+
+    without_duals = answer["gap"] is None
+    optimum = entry.optimum if without_duals else entry.known
+    distance = float("nan")
+    if optimum is not None and optimum.value is not None:
+        value = float(optimum.value)
+        scale = max(abs(value), answer["terms"])
+        distance = abs(answer["objective"] - value) / scale if scale > 0 else 0.0
+        if not distance <= VERIFIED:
+            message = f"{answer['objective']:.12g} is not the optimum, {value:.12g}"
+            return replace(result, verdict="not the optimum", message=message)
+
+    accepted = replace(result, accepted=True, seconds=answer["seconds"])
+    if answer["optimal"]:
+        return replace(accepted, verdict="certified")
+    if without_duals and distance <= VERIFIED:
+        return replace(accepted, verdict="known optimum", gap=distance)
+    return replace(result, verdict="not proved")
 
 
 def _carried(solvers: Sequence[AnySolver]) -> list[str]:
-    """Return the names of solvers as they travel; raise for one that is not here."""
+    """Return the names of solvers as they travel to other processes, each once."""
     if isinstance(solvers, str):
         raise UnknownNameError(
             f"solvers is the text {solvers!r}; expected a list of names, such as [{solvers!r}]"
         )
-    own = []
+    names: list[str] = []
     for solver in solvers:
         backends.backend(solver)
         name = backends.carried(backends.spelt(solver))
-        if name not in own:
-            own.append(name)
-    if not own:
+        require_portable(name)
+        if name not in names:
+            names.append(name)
+    if not names:
         raise UnknownNameError("no solver was named; expected one or more of fairlp.solvers()")
-    return own
+    return names
 
 
 def _half_of_memory() -> float | None:
-    """Return half of the machine's memory in GiB, where the system says what it has."""
+    """Return half of the machine's memory in GiB, where the system tells its size."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**31
     except (AttributeError, OSError, ValueError):
@@ -357,6 +341,7 @@ def _half_of_memory() -> float | None:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold: None for a number that is not finite."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value

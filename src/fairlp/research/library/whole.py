@@ -9,7 +9,7 @@ import numpy as np
 from ...formulations import normalisers, region
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from .registry import Made, Optimum, generator
+from .registry import Benchmark, Optimum, generator
 
 
 @generator(
@@ -22,40 +22,40 @@ from .registry import Made, Optimum, generator
     resources=(3, 6, 12),
     tasks=(6, 8, 10),
 )
-def whole_pool(rng: np.random.Generator, *, users: int, resources: int, tasks: int) -> Made:
+def whole_pool(rng: np.random.Generator, *, users: int, resources: int, tasks: int) -> Benchmark:
     """One pool as large as random whole tasks (1 to ``tasks`` a user) of random whole demands need."""
     demands = rng.integers(20, 100, (users, resources))
     planted = rng.integers(1, tasks + 1, users)
     capacity = planted @ demands
     level, counts = best_whole_level(demands.tolist(), capacity.tolist())
-    known = Optimum(level, "exact: raised task by task in rationals")
+    optimum = Optimum(level, "exact: raised task by task in rationals")
     instance = Instance.from_arrays(
         demands.astype(float), [capacity.astype(float)], servers=["pool"]
     )
-    return Made(instance, known, more={"planted": planted, "tasks": counts})
+    return Benchmark(instance, optimum, planted={"planted": planted, "tasks": counts})
 
 
 def best_whole_level(demands: list[list[int]], capacity: list[int]) -> tuple[Fraction, list[int]]:
-    """Return the largest smallest dominant share with whole tasks on one pool, and the fewest tasks that have it.
+    """Return the largest smallest dominant share with whole tasks on one pool, and the fewest tasks for it.
 
-    For a smallest share above a level, everybody at it needs one more task; nobody else does. So
-    raising all at the lowest share, as long as that fits, visits every level in turn with the
-    fewest tasks for it.
+    For a smallest share above a level, each user at the level needs one more task, and no other
+    user does. So raising all users at the lowest share, while they fit, visits every level in turn
+    with the fewest tasks.
     """
     shares = [max(Fraction(d, c) for d, c in zip(row, capacity, strict=True)) for row in demands]
     tasks = [0] * len(demands)
     while True:
         level = min(count * share for count, share in zip(tasks, shares, strict=True))
-        more = [
+        raised_tasks = [
             count + (count * share == level) for count, share in zip(tasks, shares, strict=True)
         ]
-        used = [
-            sum(count * row[r] for count, row in zip(more, demands, strict=True))
+        usage = [
+            sum(count * row[r] for count, row in zip(raised_tasks, demands, strict=True))
             for r in range(len(capacity))
         ]
-        if any(use > most for use, most in zip(used, capacity, strict=True)):
+        if any(amount > limit for amount, limit in zip(usage, capacity, strict=True)):
             return level, tasks
-        tasks = more
+        tasks = raised_tasks
 
 
 @generator(
@@ -69,35 +69,36 @@ def best_whole_level(demands: list[list[int]], capacity: list[int]) -> tuple[Fra
     servers=(3, 8, 30),
     tasks=(3, 4, 6),
 )
-def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: int) -> Made:
+def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: int) -> Benchmark:
     """DRFH with whole tasks: 0 to ``tasks`` of each user on each server are planted; weights make their level 1.
 
-    Everybody demands every resource and all is used, so nobody can have more while all others have
-    as much.
+    Each user demands every resource and all capacity is used, so no user can have more while the
+    others have as much.
     """
     demands = rng.integers(20, 100, (users, 2)).astype(float)
     planted = rng.integers(0, tasks + 1, (users, servers))
     planted[np.arange(users), np.arange(users) % servers] += 1
     planted[np.arange(servers) % users, np.arange(servers)] += 1  # no server is empty
     capacities = planted.T @ demands
-    alone = (capacities.sum(axis=0) / demands).min(axis=1)
-    instance = Instance.from_arrays(demands, capacities, weights=planted.sum(axis=1) / alone)
-    known = Optimum(
+    tasks_alone = (capacities.sum(axis=0) / demands).min(axis=1)
+    instance = Instance.from_arrays(demands, capacities, weights=planted.sum(axis=1) / tasks_alone)
+    optimum = Optimum(
         Fraction(1),
         "closed form: planted, and all of every resource is used (to the rounding of weights)",
     )
-    return Made(instance, known, model=whole_tasks_on_servers, more={"planted": planted})
+    return Benchmark(instance, optimum, model=whole_tasks_on_servers, planted={"planted": planted})
 
 
 def whole_tasks_on_servers(instance: Instance) -> Model:
     """Return DRFH with whole tasks on servers: maximise the smallest weighted global dominant share, x integer."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("whole-task DRFH", "DRFH (Wang, Li and Liang) with whole tasks", (n, i, r))
-    d, c = region.demands(model, instance), region.capacities(model, instance)
+    d = region.demands(model, instance)
+    c = region.capacities(model, instance)
     tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     level = model.parameter("w", n, tasks_per_level, "tasks of n at level 1")
-    most = np.floor(instance.gamma())
-    x = model.variable("x", n, i, upper=most, integer=True, doc="whole tasks of n on i")
+    largest = np.floor(instance.gamma())
+    x = model.variable("x", n, i, upper=largest, integer=True, doc="whole tasks of n on i")
     t = model.variable("t", doc="smallest weighted global dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
     fairness = model.constraint("fairness", x.sum(i) >= level * t)

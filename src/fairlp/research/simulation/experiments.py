@@ -16,6 +16,9 @@ Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing
 Heterogeneous Servers, INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I.
 Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share Fairness, ICC 2017, doi
 10.48550/arXiv.1611.00404.
+
+Simulations of one experiment are independent: they run where ``joblib.parallel_config`` says, and a
+``folder`` keeps those that are finished.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +34,11 @@ import pandas as pd
 
 from ...errors import require_known
 from ...examples import load
+from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
+from ...mechanisms.table import OWN
 from ...models.instances.instance import Instance
+from ..running import run_calls, sources_of_mechanism
 from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult
@@ -95,7 +102,7 @@ class Comparison:
         return pd.DataFrame({"submitted": first.users["submitted"], **ratios})
 
     def summary(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
-        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, and what was completed when.
+        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, completed tasks and times.
 
         Parameters
         ----------
@@ -107,24 +114,25 @@ class Comparison:
         DataFrame
         """
         times = self.completion()
-        everywhere = times[times.notna().all(axis="columns")]
+        times_of_common_jobs = times[times.notna().all(axis="columns")]
         rows = {}
         for policy, result in self.results.items():
-            used = result.utilization.loc[start:stop].mean()
+            utilization = result.utilization.loc[start:stop].mean()
+            tasks = result.users["completed"].sum() / result.users["submitted"].sum()
+            jobs = result.jobs["finish"].notna().sum() / len(result.jobs)
             rows[policy] = {
-                **{f"{resource} used": value for resource, value in used.items()},
-                "tasks completed": result.users["completed"].sum()
-                / result.users["submitted"].sum(),
-                "jobs completed": result.jobs["finish"].notna().sum() / len(result.jobs),
+                **{f"{resource} used": value for resource, value in utilization.items()},
+                "tasks completed": tasks,
+                "jobs completed": jobs,
                 "completion of all [s]": result.jobs["completion"].mean(),
-                "completion of those that end everywhere [s]": everywhere[policy].mean(),
+                "completion of those that end everywhere [s]": times_of_common_jobs[policy].mean(),
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
     def reductions(
         self, policy: str = "best-fit", against: str = "slots", sizes: Sequence[int] = SIZES
     ) -> pd.DataFrame:
-        """Return by class of jobs how much sooner they end under a policy than under another.
+        """Return the reduction of completion times under a policy against another, by class of jobs.
 
         Parameters
         ----------
@@ -138,10 +146,11 @@ class Comparison:
             By number of tasks: ``jobs`` that end under both policies, and the mean of their
             ``reduction`` 1 − time/time against (negative: later).
         """
-        sooner = 1 - self._of(policy).jobs["completion"] / self._of(against).jobs["completion"]
+        jobs = self._of(policy).jobs
+        reductions = 1 - jobs["completion"] / self._of(against).jobs["completion"]
         names = [*(f"{low + 1}–{high}" for low, high in pairwise([0, *sizes])), f">{sizes[-1]}"]
-        classes = pd.cut(self._of(policy).jobs["tasks"], [0, *sizes, np.inf], labels=names)
-        groups = sooner.groupby(classes, observed=False)
+        classes = pd.cut(jobs["tasks"], [0, *sizes, np.inf], labels=names)
+        groups = reductions.groupby(classes, observed=False)
         return pd.DataFrame({"jobs": groups.count(), "reduction": groups.mean()}).rename_axis(
             "tasks of the job"
         )
@@ -153,7 +162,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """Users on clouds of their own, and together on all servers.
+    """Users on dedicated clouds, and together on all servers.
 
     Attributes
     ----------
@@ -168,14 +177,14 @@ class Sharing:
     users: pd.DataFrame
 
     def figures(self) -> pd.Series[float]:
-        """Return how many users, as fractions, the shared cloud is better, equal or worse for, and by how much.
+        """Return the fractions of users for whom the shared cloud is better, equal or worse, and the gains.
 
         Returns
         -------
         Series
         """
         gain = (self.users["shared"] - self.users["dedicated"]).dropna()
-        ended = self.users[["shared time", "dedicated time"]].dropna()
+        times = self.users[["shared time", "dedicated time"]].dropna()
         return pd.Series(
             {
                 "more tasks shared": (gain > 0).mean(),
@@ -183,16 +192,65 @@ class Sharing:
                 "fewer tasks shared": (gain < 0).mean(),
                 "largest loss of ratio": max(0.0, -gain.min()),
                 "mean gain of ratio": gain.mean(),
-                "jobs sooner shared": (ended["shared time"] <= ended["dedicated time"]).mean(),
+                "jobs sooner shared": (times["shared time"] <= times["dedicated time"]).mean(),
             }
         )
+
+
+#: Cluster, workload, policy and options of a simulation.
+_Call = tuple[Instance, Workload, str, Mapping[str, Any]]
+
+
+def _simulate(
+    key: str,
+    cluster: Instance,
+    workload: Workload,
+    policy: str | Mechanism,
+    options: Mapping[str, Any],
+) -> SimulationResult:
+    """Return the result of a simulation; ``key`` stands for its arguments where results are kept."""
+    return simulate(cluster, workload, policy, progress=False, **options)
+
+
+def _simulate_all(
+    calls: Sequence[_Call], folder: str | Path | None, progress: bool | None
+) -> list[SimulationResult]:
+    """Return the results of simulations in the order of the calls."""
+    results = run_calls(
+        "simulations",
+        _simulate,
+        [("" if folder is None else _key(call), *_portable(call)) for call in calls],
+        folder=folder,
+        ignore=["cluster", "workload", "policy", "options"],
+        progress=progress,
+    )
+    results_by_position = dict(results)
+    return [results_by_position[position] for position in range(len(calls))]
+
+
+def _key(call: _Call) -> str:
+    """Return the key of a simulation. Copies of its arguments in other processes would have other hashes."""
+    import joblib
+
+    policy = call[2]
+    sources = sources_of_mechanism(OWN[policy]) if policy in OWN else []
+    return str(joblib.hash((*call, sources)))
+
+
+def _portable(call: _Call) -> tuple[Instance, Workload, str | Mechanism, Mapping[str, Any]]:
+    """Return the arguments of a simulation with a user's mechanism as an object, for other processes."""
+    cluster, workload, policy, options = call
+    return cluster, workload, OWN.get(policy, policy), options
 
 
 def compare_policies(
     cluster: Instance,
     workload: Workload,
     policies: Sequence[str] = ("best-fit", "first-fit", "slots"),
-    **how: Any,
+    *,
+    folder: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Comparison:
     """Run a workload under several policies (Wang et al., Figs. 5 to 7).
 
@@ -201,7 +259,11 @@ def compare_policies(
     cluster : Instance
     workload : Workload
     policies : sequence of str
-    **how
+    folder : str or Path, optional
+        Where finished simulations are kept; only a folder that you trust.
+    progress : bool, optional
+        A progress bar of simulations; by default in a terminal or notebook only.
+    **options
         As for :func:`simulate`.
 
     Returns
@@ -211,19 +273,23 @@ def compare_policies(
     Examples
     --------
     >>> from fairlp.research.simulation.generators import google_sample, synthetic
-    >>> found = compare_policies(google_sample(5, seed=1), synthetic(60, 5, hours=0.5, seed=1), until=1800)
-    >>> found.summary()["tasks completed"].round(3).to_dict()
+    >>> comparison = compare_policies(google_sample(5, seed=1), synthetic(60, 5, hours=0.5, seed=1), until=1800)
+    >>> comparison.summary()["tasks completed"].round(3).to_dict()
     {'best-fit': 0.262, 'first-fit': 0.255, 'slots': 0.255}
     """
-    return Comparison(
-        cluster,
-        workload,
-        {policy: simulate(cluster, workload, policy, **how) for policy in policies},
-    )
+    calls = [(cluster, workload, policy, options) for policy in policies]
+    results = _simulate_all(calls, folder, progress)
+    return Comparison(cluster, workload, dict(zip(policies, results, strict=True)))
 
 
 def slot_sizes(
-    cluster: Instance, workload: Workload, sizes: Sequence[int] = SLOT_SIZES, **how: Any
+    cluster: Instance,
+    workload: Workload,
+    sizes: Sequence[int] = SLOT_SIZES,
+    *,
+    folder: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
     """Run a workload under Slots with several sizes (Wang et al., Table II).
 
@@ -233,7 +299,11 @@ def slot_sizes(
     workload : Workload
     sizes : sequence of int
         Slots of the largest server.
-    **how
+    folder : str or Path, optional
+        Where finished simulations are kept; only a folder that you trust.
+    progress : bool, optional
+        A progress bar of simulations; by default in a terminal or notebook only.
+    **options
         As for :func:`simulate`.
 
     Returns
@@ -242,12 +312,16 @@ def slot_sizes(
         By number of slots: the mean fraction of each resource in use, ``overall`` (their mean), and
         the fraction of ``tasks`` completed.
     """
+    calls = [(cluster, workload, "slots", {**options, "slots": slots}) for slots in sizes]
     rows = {}
-    for slots in sizes:
-        result = simulate(cluster, workload, "slots", slots=slots, **how)
-        used = result.mean_utilization()
-        done = result.users["completed"].sum() / result.users["submitted"].sum()
-        rows[slots] = {**used.to_dict(), "overall": used.mean(), "tasks": done}
+    for slots, result in zip(sizes, _simulate_all(calls, folder, progress), strict=True):
+        utilization = result.mean_utilization()
+        fraction = result.users["completed"].sum() / result.users["submitted"].sum()
+        rows[slots] = {
+            **utilization.to_dict(),
+            "overall": utilization.mean(),
+            "tasks": fraction,
+        }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("slots")
 
 
@@ -283,7 +357,14 @@ def joining_users(
 
 
 def dedicated_clouds(
-    cluster: Instance, workload: Workload, policy: str = "best-fit", *, seed: int = 0, **how: Any
+    cluster: Instance,
+    workload: Workload,
+    policy: str = "best-fit",
+    *,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Sharing:
     """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
 
@@ -294,24 +375,34 @@ def dedicated_clouds(
     workload : Workload
     policy : str
     seed : int
-        Of who gets which servers.
-    **how
+        Of the parts of the servers.
+    folder : str or Path, optional
+        Where finished simulations are kept; only a folder that you trust.
+    progress : bool, optional
+        A progress bar of simulations; by default in a terminal or notebook only.
+    **options
         As for :func:`simulate`.
 
     Returns
     -------
     Sharing
     """
-    together = simulate(cluster, workload, policy, **how)
+    users = workload.users
+    clouds = divide(cluster, len(users), seed)
+    calls = [(cluster, workload, policy, options)]
+    calls += [
+        (cloud, workload.only(user), policy, options)
+        for user, cloud in zip(users, clouds, strict=True)
+    ]
+    together, *alone = _simulate_all(calls, folder, progress)
     rows = {}
-    for user, own in zip(workload.users, divide(cluster, len(workload.users), seed), strict=True):
-        alone = simulate(own, workload.only(user), policy, **how)
+    for user, dedicated in zip(users, alone, strict=True):
         times = pd.DataFrame(
-            {"alone": alone.jobs["completion"], "shared": together.jobs["completion"]}
+            {"alone": dedicated.jobs["completion"], "shared": together.jobs["completion"]}
         ).dropna()
         rows[user] = {
             "submitted": together.users["submitted"][user],
-            "dedicated": alone.users["ratio"][user],
+            "dedicated": dedicated.users["ratio"][user],
             "shared": together.users["ratio"][user],
             "dedicated time": times["alone"].mean(),
             "shared time": times["shared"].mean(),

@@ -1,7 +1,7 @@
 """Monte Carlo experiments as data: instances from a generator, mechanisms, statistics, runs and a seed.
 
-The same study gives the same numbers on any number of workers, on this machine or a Dask cluster,
-and one that was killed goes on where it was. See ``docs/studies.md``.
+The same study gives the same numbers on any number of workers, on this machine or a Dask cluster.
+With a folder, a study that was stopped goes on. See ``docs/studies.md``.
 
 >>> from fairlp import study
 >>> experiment = study.Study(
@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..running import StudyNotAvailableError
 from .definition import Study
-from .functions import StudyNotAvailableError
 from .result import Result
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The parts of a study: from what was given to plain data, each name and argument checked before anything runs."""
+"""The fields of a study, each checked and made plain data before anything runs."""
 
 from __future__ import annotations
 
@@ -11,34 +11,24 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.own import OwnMechanism, located
 from ...models.programs.backends import find_backend
 from . import functions
-from .functions import Named, Plain, plain, shown, words
+from .functions import Named, Plain, plain, point_text, words
 from .statistics import REGISTRY as STATISTICS
 
-#: Columns of a result that a parameter may not be called.
+#: Columns of a result, which no parameter may be called.
 RESERVED = ("point", "run", "key", "error")
 #: Arguments of any statistic that are labels of mechanisms.
-_LABELS = ("of", "from")
+_LABEL_ARGUMENTS = ("of", "from")
 
 
 def points_of(grid: Any) -> tuple[dict[str, Any], ...]:
-    """Return the points of a grid: the product of its lists, or the points that are listed."""
+    """Return the points of a grid: the product of its lists, or the points of a list."""
     if not isinstance(grid, dict | list) or not grid:
         raise StudyError(
             "the grid is empty; expected parameter → list of values, or a list of points "
             "([{}] for a generator without parameters)"
         )
-    if isinstance(grid, dict):
-        for name, values in grid.items():
-            if not isinstance(values, list) or not values:
-                raise StudyError(
-                    f"grid.{name} is {values!r}; expected a list of values, such as [{values!r}]"
-                )
-        points = [
-            dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
-        ]
-    else:
-        points = grid
-    seen: dict[tuple[int, ...], int] = {}
+    points = _product(grid) if isinstance(grid, dict) else grid
+    positions: dict[tuple[int, ...], int] = {}
     for k, point in enumerate(points):
         if not isinstance(point, dict):
             raise StudyError(
@@ -47,32 +37,47 @@ def points_of(grid: Any) -> tuple[dict[str, Any], ...]:
         for name in point:
             if not name.isidentifier() or name in RESERVED:
                 raise StudyError(f"point {k}: a parameter cannot be called {name!r}")
-        first = seen.setdefault(words(point), k)
+        first = positions.setdefault(words(point), k)
         if first != k:
-            raise StudyError(f"points {first} and {k} of the grid are the same ({shown(point)})")
+            raise StudyError(
+                f"points {first} and {k} of the grid are the same ({point_text(point)})"
+            )
     return tuple(points)
 
 
-def whole(value: Any, name: str, least: int) -> int:
-    """Return a whole number of at least ``least``."""
+def _product(grid: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every combination of the values of each parameter; the last varies fastest."""
+    for name, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise StudyError(
+                f"grid.{name} is {values!r}; expected a list of values, such as [{values!r}]"
+            )
+    combinations = itertools.product(*grid.values())
+    return [dict(zip(grid, values, strict=True)) for values in combinations]
+
+
+def whole(value: Any, name: str, minimum: int) -> int:
+    """Return a whole number of at least ``minimum``."""
     value = plain(value, name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise StudyError(f"{name} is {value!r}; expected a whole number of at least {least}")
+    if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
+        raise StudyError(f"{name} is {value!r}; expected a whole number of at least {minimum}")
     return value
 
 
-def named(given: Named, registry: functions.Registry, kind: str) -> Named:
-    """Return a function by its name where it has one, checked to be there."""
-    found = functions.find(given, registry, kind)
-    return given if isinstance(given, str) else functions.name_of(found, registry) or found
+def named(function: Named, registry: functions.Registry, kind: str) -> Named:
+    """Return the name of a function that exists; a function in no module is returned as it is."""
+    existing = functions.find(function, registry, kind)
+    if isinstance(function, str):
+        return function
+    return functions.name_of(existing, registry) or existing
 
 
-def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
-    """Return label → arguments of ``allocate``; names that do not exist are errors."""
-    if isinstance(given, str | Mechanism):
-        given = [given]
-    _refuse_objects(given)
-    table = plain(_by_name(given), "mechanisms")
+def mechanisms_of(mechanisms: Any) -> dict[str, dict[str, Any]]:
+    """Return label → arguments of ``allocate``; an unknown mechanism, method or solver is an error."""
+    if isinstance(mechanisms, str | Mechanism):
+        mechanisms = [mechanisms]
+    _refuse_solver_objects(mechanisms)
+    table = plain(_mechanism_names(mechanisms), "mechanisms")
     if isinstance(table, list):
         if not all(isinstance(name, str) for name in table):
             raise StudyError(
@@ -83,88 +88,95 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
         raise StudyError(
             "there are no mechanisms; expected names, or label → arguments of allocate"
         )
-    found = {}
-    for label, arguments in table.items():
-        how = {"mechanism": arguments} if isinstance(arguments, str) else arguments
-        if not isinstance(how, dict) or not isinstance(how.get("mechanism"), str):
-            raise StudyError(
-                f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}"
-            )
-        located(how["mechanism"]).method_name(how.get("method", "auto"))
-        if "solver" in how:
-            find_backend(how["solver"])
-        found[label] = how
-    return found
+    return {label: _arguments_of_allocate(label, value) for label, value in table.items()}
 
 
-def _refuse_objects(given: Any) -> None:
-    """Raise for solvers that are no names: a study is data, and a file of it must say which solver it was."""
-    for label, how in given.items() if isinstance(given, Mapping) else ():
-        solver = how.get("solver", "") if isinstance(how, Mapping) else ""
+def _arguments_of_allocate(label: str, value: Any) -> dict[str, Any]:
+    """Return the arguments of ``allocate`` for one label."""
+    arguments = {"mechanism": value} if isinstance(value, str) else value
+    if not isinstance(arguments, dict) or not isinstance(arguments.get("mechanism"), str):
+        raise StudyError(
+            f"mechanisms.{label} is {value!r}; expected a name, or {{'mechanism': name, …}}"
+        )
+    located(arguments["mechanism"]).method_name(arguments.get("method", "auto"))
+    if "solver" in arguments:
+        find_backend(arguments["solver"])
+    return arguments
+
+
+def _refuse_solver_objects(mechanisms: Any) -> None:
+    """Raise an error for a solver that is no name: a study is data, and its file must name the solver."""
+    for label, arguments in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
+        solver = arguments.get("solver", "") if isinstance(arguments, Mapping) else ""
         if not isinstance(solver, str):
             raise StudyError(
                 f"mechanisms.{label}.solver is {solver!r}; a study names its solvers: "
                 "fairlp.register_solver('its-name', …) here, or, for files of studies as well, an "
-                "entry point of your "
-                "package in the group fairlp.solvers"
+                "entry point of your package in the group fairlp.solvers"
             )
 
 
-def _by_name(given: Any) -> Any:
-    """Return the same with mechanisms of one's own by what another process finds them by, or their name."""
-    if isinstance(given, OwnMechanism):
-        located(given)
-        return given.reference or given.name
-    if isinstance(given, Mechanism):
-        return given.name
-    if isinstance(given, list | tuple):
-        return [_by_name(one) for one in given]
-    if isinstance(given, Mapping):
+def _mechanism_names(mechanisms: Any) -> Any:
+    """Return the same with the name of each mechanism object; another process finds it by this name."""
+    if isinstance(mechanisms, OwnMechanism):
+        located(mechanisms)
+        return mechanisms.reference or mechanisms.name
+    if isinstance(mechanisms, Mechanism):
+        return mechanisms.name
+    if isinstance(mechanisms, list | tuple):
+        return [_mechanism_names(mechanism) for mechanism in mechanisms]
+    if isinstance(mechanisms, Mapping):
         return {
-            label: {**how, "mechanism": _by_name(how.get("mechanism"))}
-            if isinstance(how, Mapping)
-            else _by_name(how)
-            for label, how in given.items()
+            label: {**value, "mechanism": _mechanism_names(value.get("mechanism"))}
+            if isinstance(value, Mapping)
+            else _mechanism_names(value)
+            for label, value in mechanisms.items()
         }
-    return given
+    return mechanisms
 
 
-def statistics_of(given: Any, labels: Plain) -> tuple[dict[str, Any], ...]:
+def statistics_of(statistics: Any, labels: Plain) -> tuple[dict[str, Any], ...]:
     """Return statistics as mappings of name, label and arguments; ``labels`` are those of the mechanisms."""
-    if isinstance(given, str | Mapping) or callable(given):
-        given = [given]
-    if not isinstance(given, list | tuple):
-        raise StudyError(f"statistics are {given!r}; expected a list")
-    found = {}
-    for k, entry in enumerate(given):
-        how = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
-        if "name" not in how:
+    if isinstance(statistics, str | Mapping) or callable(statistics):
+        statistics = [statistics]
+    if not isinstance(statistics, list | tuple):
+        raise StudyError(f"statistics are {statistics!r}; expected a list")
+    entries: dict[str, dict[str, Any]] = {}
+    for k, statistic in enumerate(statistics):
+        entry = _statistic_entry(k, statistic, labels)
+        if entry["label"] in entries:
             raise StudyError(
-                f"statistics[{k}] is {entry!r}; expected a name, or {{'name': name, …}}"
+                f"two statistics have the label {entry['label']!r}; give one of them another: "
+                "label: …"
             )
-        name = named(how.pop("name"), STATISTICS, "statistic")
-        label = how.pop("label", functions.short_name(name))
-        if not isinstance(label, str) or not label:
-            raise StudyError(f"the label of statistics[{k}] is {label!r}; expected text")
-        if label in found:
-            raise StudyError(
-                f"two statistics have the label {label!r}; give one of them another: label: …"
-            )
-        arguments = plain(how, f"statistics.{label}")
-        function = functions.find(name, STATISTICS, "statistic")
-        functions.check_arguments(function, 2, arguments, f"statistic {label!r}")
-        for argument in _LABELS:
-            for wanted in _listed(arguments.get(argument)):
-                if not isinstance(wanted, str) or wanted not in labels:
-                    raise UnknownNameError(
-                        f"statistic {label!r}: no mechanism of the study has the label {wanted!r}; "
-                        f"{nearest(wanted, labels)}"
-                    )
-        found[label] = {"name": name, "label": label, **arguments}
-    if not found:
+        entries[entry["label"]] = entry
+    if not entries:
         raise StudyError("there are no statistics; expected at least one, such as 'summary'")
-    return tuple(found.values())
+    return tuple(entries.values())
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+def _statistic_entry(k: int, statistic: Any, labels: Plain) -> dict[str, Any]:
+    """Return name, label and arguments of one statistic."""
+    arguments = dict(statistic) if isinstance(statistic, Mapping) else {"name": statistic}
+    if "name" not in arguments:
+        raise StudyError(
+            f"statistics[{k}] is {statistic!r}; expected a name, or {{'name': name, …}}"
+        )
+    name = named(arguments.pop("name"), STATISTICS, "statistic")
+    label = arguments.pop("label", functions.short_name(name))
+    if not isinstance(label, str) or not label:
+        raise StudyError(f"the label of statistics[{k}] is {label!r}; expected text")
+    arguments = plain(arguments, f"statistics.{label}")
+    function = functions.find(name, STATISTICS, "statistic")
+    functions.check_arguments(function, 2, arguments, f"statistic {label!r}")
+
+    for argument in _LABEL_ARGUMENTS:
+        value = arguments.get(argument)
+        mechanisms = value if isinstance(value, list) else [] if value is None else [value]
+        for mechanism in mechanisms:
+            if not isinstance(mechanism, str) or mechanism not in labels:
+                raise UnknownNameError(
+                    f"statistic {label!r}: no mechanism of the study has the label {mechanism!r}; "
+                    f"{nearest(mechanism, labels)}"
+                )
+    return {"name": name, "label": label, **arguments}

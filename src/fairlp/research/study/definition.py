@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +14,10 @@ from ...errors import FileFormatError, StudyError, UnknownNameError, require_kno
 from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
+from ..running import source_of, sources_of_mechanism
 from . import functions
 from .checks import mechanisms_of, named, points_of, statistics_of, whole
-from .functions import Named, Plain, key_of, plain, shown
+from .functions import Named, Plain, key_of, plain, point_text
 from .generators import REGISTRY as GENERATORS
 from .statistics import REGISTRY as STATISTICS
 
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
     from ...mechanisms.allocation import Allocation
     from ...models.instances.instance import Instance
     from .result import Result
-    from .work import Work
+    from .runs import Work
 
-#: What a study may hold, in the order of a file.
-_PARTS = ("name", "generator", "grid", "mechanisms", "statistics", "runs", "seed")
+#: Fields of a study, in the order of a file.
+_FIELDS = ("name", "generator", "grid", "mechanisms", "statistics", "runs", "seed")
+#: Fields without a default.
+_NEEDED = _FIELDS[:4]
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,11 @@ class Study:
     ----------
     name : str
     generator : str or callable
-        What makes the instances: a name of :func:`fairlp.study.generators`, ``module:function``, or
-        a function ``(rng, **parameters) -> Instance`` that draws from ``rng`` only.
+        A name of :func:`fairlp.study.generators`, ``module:function``, or a function ``(rng,
+        **parameters) -> Instance`` that draws from ``rng`` only.
     grid : mapping of lists, or list of mappings
         The points: every combination of the values of each parameter (the last varies fastest), or
-        each point given.
+        the points of the list.
     mechanisms : mapping or list of str
         Label → a mechanism's name, or the arguments of :func:`fairlp.allocate` (``{"mechanism":
         "drf", "method": "lp"}``). A list of names labels each by its name.
@@ -49,20 +53,20 @@ class Study:
         Names of :func:`fairlp.study.statistics`, ``module:function``, or functions ``(instance,
         allocations, **arguments) -> mapping of numbers``; with arguments as ``{"name": …, "label":
         …, argument: …}``. Columns of the result are ``label.key``; the label is the function's name
-        where none is given. Arguments ``of`` and ``from`` are labels of mechanisms.
+        unless there is another. Arguments ``of`` and ``from`` are labels of mechanisms.
     runs : int
         Runs of each point.
     seed : int
         Run r of a point draws from ``SeedSequence(seed, spawn_key=(*words of the point, r))``:
-        nothing else matters, not the other points, not the number of runs, not the mechanisms.
+        other points, the number of runs and the mechanisms do not matter.
 
     Raises
     ------
     UnknownNameError
-        For a generator, mechanism, statistic, parameter or label that does not exist; the nearest
-        names are given.
+        For a generator, mechanism, statistic, parameter or label that does not exist; the message
+        has the nearest names.
     StudyError
-        For anything else that cannot be run; the message says what and where.
+        For any other field that cannot be run; the message names it.
 
     Examples
     --------
@@ -92,52 +96,54 @@ class Study:
     points: tuple[dict[str, Any], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        def keep(part: str, value: Any) -> None:
-            object.__setattr__(self, part, value)
-
         if not isinstance(self.name, str) or not self.name.strip():
             raise StudyError(f"the name of a study is text, not {self.name!r}")
-        keep("runs", whole(self.runs, "runs", 1))
-        keep("seed", whole(self.seed, "seed", 0))
-        keep("generator", named(self.generator, GENERATORS, "generator"))
-        keep("grid", plain(self.grid, "grid"))
-        keep("points", points_of(self.grid))
-        labelled = mechanisms_of(self.mechanisms)
-        keep("mechanisms", labelled)
-        keep("statistics", statistics_of(self.statistics, labelled))
+        self._set("runs", whole(self.runs, "runs", 1))
+        self._set("seed", whole(self.seed, "seed", 0))
+        self._set("generator", named(self.generator, GENERATORS, "generator"))
+        self._set("grid", plain(self.grid, "grid"))
+        self._set("points", points_of(self.grid))
+        self._set("mechanisms", mechanisms_of(self.mechanisms))
+        self._set("statistics", statistics_of(self.statistics, self._arguments))
         generator = functions.find(self.generator, GENERATORS, "generator")
+        name = functions.short_name(self.generator)
         for k, point in enumerate(self.points):
-            what = f"point {k} ({shown(point)}): generator {functions.short_name(self.generator)!r}"
-            functions.check_arguments(generator, 1, point, what)
+            description = f"point {k} ({point_text(point)}): generator {name!r}"
+            functions.check_arguments(generator, 1, point, description)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     def run(
         self,
-        path: str | Path | None = None,
         *,
+        folder: str | Path | None = None,
         workers: int | None = None,
-        backend: str = "loky",
+        backend: str | None = None,
         progress: bool | None = None,
         on_error: Literal["raise", "record"] = "raise",
     ) -> Result:
-        """Do the runs that are not done yet, and return all of them.
+        """Do all runs, apart from those that a folder has already.
 
         Parameters
         ----------
-        path : str or Path, optional
-            A ``.parquet`` file. Each finished run is kept in ``path.journal`` beside it until the
-            file is written, so that a study that was killed goes on where it was; a complete file
-            is returned as it is; a file or journal of another study is an error.
+        folder : str or Path, optional
+            Where joblib keeps each finished run, so that a study that was stopped goes on. Runs are
+            found again by generator, point, mechanisms, statistics, seed, the source of your own
+            functions, and the version of fairlp; so studies may share a folder. Values in it are
+            pickles: use only a folder that you trust.
         workers : int, optional
-            Processes or threads (default 1; -1 for all cores). On a Dask cluster its own number
-            counts.
-        backend : str
-            A back end of joblib: ``loky`` (processes), ``threading``, ``sequential``,
-            ``multiprocessing``, or ``dask`` after ``dask.distributed.Client(...)``.
+            Processes or threads, -1 for all cores; by default as ``joblib.parallel_config`` says,
+            or 1.
+        backend : str, optional
+            A back end of joblib: ``loky`` (processes), ``threading``, ``sequential``, or ``dask``
+            after ``dask.distributed.Client(...)``; by default as ``joblib.parallel_config`` says,
+            or ``loky``.
         progress : bool, optional
             A progress bar on standard error; by default in a terminal or notebook only.
         on_error : {"raise", "record"}
-            What a run that fails does: end the study (what was finished stays in the journal), or
-            leave its message in the column ``error``.
+            A run that fails ends the study (a folder keeps the finished runs), or leaves its
+            message in the column ``error``. A folder does not keep it: the next study tries again.
 
         Returns
         -------
@@ -146,15 +152,20 @@ class Study:
         Raises
         ------
         StudyError
-            When a run fails (the point and run are named), when the file is of another study, or
-            the back end fails.
+            When a run fails (point, run and seed are named), when a function cannot be recognised
+            in a folder, or when the back end fails.
         UnknownNameError
             For a back end that does not exist.
         """
-        from .engine import run
+        from .runs import run_study
 
-        return run(
-            self, path, workers=workers, backend=backend, progress=progress, on_error=on_error
+        return run_study(
+            self,
+            folder=folder,
+            workers=workers,
+            backend=backend,
+            progress=progress,
+            on_error=on_error,
         )
 
     def instance(self, point: int = 0, run: int = 0) -> Instance:
@@ -181,7 +192,7 @@ class Study:
         return self.work.instance(self.points[point], run)
 
     def allocations(self, point: int = 0, run: int = 0) -> dict[str, Allocation]:
-        """Return what each mechanism gives in one run, by label.
+        """Return the allocation of each mechanism in one run, by label.
 
         Parameters
         ----------
@@ -196,22 +207,46 @@ class Study:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """What stands for each point in seeds and files, 32 hexadecimal digits."""
+        """The key of each point in seeds and results, 32 hexadecimal digits."""
         return tuple(key_of(point) for point in self.points)
 
     @cached_property
     def work(self) -> Work:
-        """What a worker needs to do any run of any point."""
-        from .work import Work
+        """The data that a worker needs for any run of any point."""
+        from .runs import Work
 
-        found = []
+        statistics = []
         for entry in self._entries:
             arguments = dict(entry)
-            name, label = arguments.pop("name"), arguments.pop("label")
-            found.append((label, functions.find(name, STATISTICS, "statistic"), arguments))
+            name = arguments.pop("name")
+            label = arguments.pop("label")
+            statistics.append((label, functions.find(name, STATISTICS, "statistic"), arguments))
         generator = functions.find(self.generator, GENERATORS, "generator")
-        mechanisms = {label: self._ready(how) for label, how in self._labelled.items()}
-        return Work(generator, mechanisms, tuple(found), self.seed)
+        mechanisms = {label: _portable(options) for label, options in self._arguments.items()}
+        return Work(generator, mechanisms, tuple(statistics), self.seed)
+
+    @cached_property
+    def key(self) -> str:
+        """The key under which a folder keeps runs: of all that their numbers depend on, apart from point and run.
+
+        Raises
+        ------
+        StudyError
+            For a function of yours that its source does not describe.
+        """
+        definition = self.definition()
+        document = [definition[name] for name in ("generator", "mechanisms", "statistics", "seed")]
+        functions_of_user = [] if self.generator in GENERATORS else [self.work.generator]
+        functions_of_user += [
+            function
+            for entry, (_, function, _) in zip(self._entries, self.work.statistics, strict=True)
+            if entry["name"] not in STATISTICS
+        ]
+        sources = [source_of(function) for function in functions_of_user]
+        for options in self._arguments.values():
+            sources += sources_of_mechanism(located(options["mechanism"]))
+        # The order within the text matters, since columns have it.
+        return hashlib.sha256(json.dumps([document, sources]).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study as plain data; :meth:`from_dict` gives it back.
@@ -219,101 +254,63 @@ class Study:
         Returns
         -------
         dict
-            What JSON can hold.
+            Values that JSON can hold.
 
         Raises
         ------
         StudyError
             When a function is in no module, as a lambda or one of a notebook; it is named.
         """
-        found = self.definition(recognised=False)
-        used = (how["mechanism"] for how in found["mechanisms"].values())
-        for part in (found["generator"], *used, *(entry["name"] for entry in found["statistics"])):
-            if isinstance(part, dict):
+        definition = self.definition()
+        mechanisms = [options["mechanism"] for options in definition["mechanisms"].values()]
+        statistics = [entry["name"] for entry in definition["statistics"]]
+        for name in (definition["generator"], *mechanisms, *statistics):
+            if isinstance(name, dict):
                 raise StudyError(
-                    f"function {part['function']!r} is in no module that can be imported, so study "
-                    f"{self.name!r} "
-                    "cannot be written; put it into a .py file"
+                    f"function {name['function']!r} is in no module that can be imported, so study "
+                    f"{self.name!r} cannot be written; put it into a .py file"
                 )
-        return {
-            "fairlp_study": 1,
-            **found,
-            "statistics": [_brief(entry) for entry in found["statistics"]],
-        }
+        brief = [_without_default_label(entry) for entry in definition["statistics"]]
+        return {"fairlp_study": 1, **definition, "statistics": brief}
 
-    def definition(self, *, recognised: bool = True) -> dict[str, Any]:
-        """Return what makes this study itself, as plain data; functions in no module by name, and code if wanted.
-
-        Parameters
-        ----------
-        recognised : bool
-            Tell functions by their code too, so that an edited one is another.
+    def definition(self) -> dict[str, Any]:
+        """Return the study as plain data, with ``{"function": name}`` for functions in no module.
 
         Returns
         -------
         dict
         """
-
-        def name(function: Named) -> Any:
-            if isinstance(function, str):
-                return function
-            return (
-                functions.fingerprint(function)
-                if recognised
-                else {"function": functions.short_name(function)}
-            )
-
-        statistics = [{**entry, "name": name(entry["name"])} for entry in self._entries]
-        found = {part: getattr(self, part) for part in _PARTS}
-        found["mechanisms"] = {
-            label: self._recognised(how, recognised) for label, how in self._labelled.items()
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        statistics = [{**entry, "name": _plain_name(entry["name"])} for entry in self._entries]
+        mechanisms = {label: _plain_options(value) for label, value in self._arguments.items()}
+        return {
+            **fields,
+            "generator": _plain_name(self.generator),
+            "mechanisms": mechanisms,
+            "statistics": statistics,
         }
-        return {**found, "generator": name(self.generator), "statistics": statistics}
 
     @property
-    def _labelled(self) -> dict[str, dict[str, Any]]:
-        """Label → arguments of ``allocate``, as which the mechanisms are kept."""
+    def _arguments(self) -> dict[str, dict[str, Any]]:
+        """Label → arguments of ``allocate``: the form of the mechanisms after ``__post_init__``."""
         return cast("dict[str, dict[str, Any]]", self.mechanisms)
 
-    @staticmethod
-    def _ready(how: Plain) -> dict[str, Any]:
-        """Return the arguments of ``allocate``, with what is one's own as itself, so that it travels."""
-        ready, row = dict(how), located(how["mechanism"])
-        if isinstance(row, OwnMechanism):
-            ready["mechanism"] = row
-        if "solver" in how:
-            ready["solver"] = carried(how["solver"])
-        return ready
-
-    @staticmethod
-    def _recognised(how: Plain, recognised: bool) -> dict[str, Any]:
-        """Return arguments as they are written, with what a mechanism of one's own is recognised by, if wanted."""
-        row = located(how["mechanism"])
-        if not isinstance(row, OwnMechanism):
-            return dict(how)
-        if recognised:
-            faster = {
-                name: functions.fingerprint(function)["code"]
-                for name, function in row.faster.items()
-            }
-            return {
-                **how,
-                **functions.fingerprint(row.function),
-                **({"methods": faster} if faster else {}),
-            }
-        return dict(how) if row.reference else {**how, "mechanism": {"function": row.name}}
+    @property
+    def _entries(self) -> tuple[dict[str, Any], ...]:
+        """Name, label and arguments of each statistic: their form after ``__post_init__``."""
+        return cast("tuple[dict[str, Any], ...]", self.statistics)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, allow_code: bool = False) -> Study:
-        """Return the study of plain data, as :meth:`to_dict` gives it or as one writes it by hand.
+        """Return the study of plain data, of :meth:`to_dict` or written by hand.
 
         Parameters
         ----------
         document : mapping
         allow_code : bool
-            Take functions of modules (``module:function``), which import the module and run, and
+            Accept functions of modules (``module:function``), which import the module and run, and
             options by a solver's own names (``extra``) and log files, which write files. Only for
-            data that you trust: without it nothing but fairlp runs.
+            data that you trust: without it only fairlp runs.
 
         Returns
         -------
@@ -322,29 +319,29 @@ class Study:
         Raises
         ------
         StudyError
-            For what is no study, or needs ``allow_code``.
+            For data that is no study, or needs ``allow_code``.
         UnknownNameError
             For a key that a study does not have.
         """
         if not isinstance(document, Mapping):
             raise StudyError(
                 f"a study is a mapping, not {type(document).__name__}; its keys: "
-                f"{', '.join(_PARTS)}"
+                f"{', '.join(_FIELDS)}"
             )
-        given = dict(document)
-        version = given.pop("fairlp_study", 1)
+        fields = dict(document)
+        version = fields.pop("fairlp_study", 1)
         if version != 1:
             raise StudyError(f"fairlp_study is {version!r}; this fairlp reads studies of version 1")
-        for key in given:
-            require_known(key, _PARTS, f"a study has no {key!r}")
+        for name in fields:
+            require_known(name, _FIELDS, f"a study has no {name!r}")
         if not allow_code:
-            functions.refuse_code(given)
-        missing = [part for part in _PARTS[:4] if part not in given]
+            functions.refuse_code(fields)
+        missing = [name for name in _NEEDED if name not in fields]
         if missing:
             raise StudyError(
                 f"the study has no {missing[0]!r}; expected name, generator, grid and mechanisms"
             )
-        return cls(**given)
+        return cls(**fields)
 
     @classmethod
     def read(cls, path: str | Path, *, allow_code: bool = False) -> Study:
@@ -393,28 +390,46 @@ class Study:
         """
         from ...models.files.instances import yaml_text
 
-        target, document = home(path), self.to_dict()
-        kind = target.suffix.lower()
-        if kind not in (".json", ".yaml", ".yml"):
+        target = home(path)
+        document = self.to_dict()
+        suffix = target.suffix.lower()
+        if suffix not in (".json", ".yaml", ".yml"):
             raise FileFormatError(
                 f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml"
             )
         require_folder(target)
-        text = (
-            json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-            if kind == ".json"
-            else yaml_text(document)
-        )
-        return write_text(target, text)
-
-    @property
-    def _entries(self) -> tuple[dict[str, Any], ...]:
-        return cast("tuple[dict[str, Any], ...]", self.statistics)
+        if suffix == ".json":
+            return write_text(target, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        return write_text(target, yaml_text(document))
 
 
-def _brief(entry: dict[str, Any]) -> str | dict[str, Any]:
-    """Return a statistic as one would write it: without the label that it has by itself."""
+def _portable(options: Plain) -> dict[str, Any]:
+    """Return arguments of ``allocate`` for other processes: your own mechanisms and solvers as objects."""
+    portable = dict(options)
+    mechanism = located(options["mechanism"])
+    if isinstance(mechanism, OwnMechanism):
+        portable["mechanism"] = mechanism
+    if "solver" in options:
+        portable["solver"] = carried(options["solver"])
+    return portable
+
+
+def _plain_name(function: Named) -> str | dict[str, str]:
+    """Return the name of a function as plain data."""
+    return function if isinstance(function, str) else {"function": functions.short_name(function)}
+
+
+def _plain_options(options: Plain) -> dict[str, Any]:
+    """Return arguments of ``allocate`` as plain data."""
+    mechanism = located(options["mechanism"])
+    if isinstance(mechanism, OwnMechanism) and not mechanism.reference:
+        return {**options, "mechanism": {"function": mechanism.name}}
+    return dict(options)
+
+
+def _without_default_label(entry: dict[str, Any]) -> str | dict[str, Any]:
+    """Return a statistic as people write it: without a label that is the name of its function."""
     if entry["label"] != functions.short_name(entry["name"]):
         return entry
-    brief = {key: value for key, value in entry.items() if key != "label"}
+    brief = {name: value for name, value in entry.items() if name != "label"}
     return brief if len(brief) > 1 else str(entry["name"])

@@ -1,4 +1,4 @@
-"""Names of functions: registered ones, ``module:function``, and functions that are in no module."""
+"""Functions of studies and plain data: names and arguments, each checked before anything runs."""
 
 from __future__ import annotations
 
@@ -9,48 +9,29 @@ import json
 import keyword
 from collections.abc import Callable, Mapping
 from functools import reduce
-from types import CodeType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, StudyError, UnknownNameError, nearest
+from ...errors import StudyError, UnknownNameError, nearest
 from ...mechanisms.own import load_function
 
-# The packages that running studies needs beyond fairlp's own, with the remedy where one is missing.
-
-_REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
-#: What generates instances, or makes statistics of allocations.
+#: A generator of instances, or a statistic of allocations.
 Function = Callable[..., Any]
-#: A function, or what one is called.
+#: A function, or its name.
 Named = str | Function
 #: Plain data by name: a point of a grid, arguments, a whole study.
 Plain = Mapping[str, Any]
+#: Registered name → function.
+Registry = Mapping[str, Function]
 
 
-class StudyNotAvailableError(FairlpError, ImportError):
-    """A package that studies need is not installed; the message says how to install it."""
+# Plain data: the values that a study may hold, and their one form as text.
 
 
-def need(name: str) -> Any:
-    """Return a module of an optional package."""
-    top = name.partition(".")[0]
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        remedy = _REMEDIES.get(top, 'pip install "fairlp[study]"')
-        raise StudyNotAvailableError(
-            f"studies need {top}, which cannot be imported ({error}): {remedy}"
-        ) from None
-
-
-# Plain data: what a study may hold, and the one way that it is written where something is computed
-# from it.
-
-
-def plain(value: Any, where: str) -> Any:
-    """Return a value as None, bool, int, float, str, list or dict; an error says where something else stands.
+def plain(value: Any, path: str) -> Any:
+    """Return a value as None, bool, int, float, str, list or dict; the error names the path of another value.
 
     >>> plain({"users": np.arange(2), "demands": (1, np.float64(0.5))}, "grid")
     {'users': [0, 1], 'demands': [1, 0.5]}
@@ -62,23 +43,23 @@ def plain(value: Any, where: str) -> Any:
     if isinstance(value, float):
         if not abs(value) < float("inf"):
             raise StudyError(
-                f"{where} is {value}; a study holds finite numbers (leave it out for no limit)"
+                f"{path} is {value}; a study holds finite numbers (leave it out for no limit)"
             )
         return value
     if isinstance(value, list | tuple | range):
-        return [plain(part, f"{where}[{k}]") for k, part in enumerate(value)]
+        return [plain(item, f"{path}[{k}]") for k, item in enumerate(value)]
     if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise StudyError(f"{where} has the key {key!r}; expected text")
-        return {key: plain(part, f"{where}.{key}") for key, part in value.items()}
+        for name in value:
+            if not isinstance(name, str):
+                raise StudyError(f"{path} has the key {name!r}; expected text")
+        return {name: plain(item, f"{path}.{name}") for name, item in value.items()}
     raise StudyError(
-        f"{where} is {type(value).__name__}; expected a number, text, a list or a mapping of these"
+        f"{path} is {type(value).__name__}; expected a number, text, a list or a mapping of these"
     )
 
 
 def words(point: Plain) -> tuple[int, ...]:
-    """Return four 32-bit words that stand for a point: the same in every process, whatever the order of parameters.
+    """Return four 32-bit words for a point: the same in every process, in any order of its parameters.
 
     >>> words({"users": 10, "resources": 2}) == words({"resources": 2, "users": 10})
     True
@@ -93,76 +74,35 @@ def key_of(point: Plain) -> str:
     return "".join(f"{word:08x}" for word in words(point))
 
 
-def shown(point: Plain) -> str:
-    """Return a point as people read it.
+def point_text(point: Plain) -> str:
+    """Return a point as text for messages.
 
-    >>> shown({"users": 10, "demands": [1, 20]})
+    >>> point_text({"users": 10, "demands": [1, 20]})
     'users=10, demands=[1, 20]'
     """
     return ", ".join(f"{name}={value}" for name, value in point.items())
 
 
-#: registered name → function
-Registry = Mapping[str, Function]
+# Functions: found by name, and named.
 
 
-def find(given: Named, registry: Registry, kind: str) -> Function:
-    """Return the function that is meant: a function itself, a registered name, or ``module:function``."""
-    if callable(given):
-        return given
-    if not isinstance(given, str):
+def find(function: Named, registry: Registry, kind: str) -> Function:
+    """Return the function of a registered name or of ``module:function``; a function is returned as it is."""
+    if callable(function):
+        return function
+    if not isinstance(function, str):
         raise StudyError(
-            f"a {kind} is a name, 'module:function' or a function, not {type(given).__name__}"
+            f"a {kind} is a name, 'module:function' or a function, not {type(function).__name__}"
         )
-    if given in registry:
-        return registry[given]
-    if ":" not in given:
+    if function in registry:
+        return registry[function]
+    if ":" not in function:
         raise UnknownNameError(
-            f"no {kind} is called {given!r}; {nearest(given, registry)} (your own is "
+            f"no {kind} is called {function!r}; {nearest(function, registry)} (your own is "
             "'module:function')"
         )
-    function: Function = load_function(given, kind)
-    return function
-
-
-#: Options of :func:`fairlp.allocate` by which files are written, and what they are.
-_WRITING = {
-    "extra": "options by the solver's own names (extra), which may write files",
-    "log_file": "a log_file, which would be written",
-}
-
-
-def refuse_code(document: Plain) -> None:
-    """Raise when plain data of a study would run what is not fairlp's, or write files.
-
-    Names are looked at where a study has them, whatever else is wrong with it: that is told later.
-    """
-    given = document.get("statistics")
-    entries = given if isinstance(given, list | tuple) else [given]
-    names = [
-        document.get("generator"),
-        *(e.get("name") if isinstance(e, Mapping) else e for e in entries),
-    ]
-    mechanisms = document.get("mechanisms")
-    listed = mechanisms if isinstance(mechanisms, list | tuple) else [mechanisms]
-    names += mechanisms.values() if isinstance(mechanisms, Mapping) else listed
-    names = [name.get("mechanism") if isinstance(name, Mapping) else name for name in names]
-    for name in names:
-        if isinstance(name, str) and ":" in name:
-            raise StudyError(
-                f"{name!r} is a function of a module, which would be run; if you trust the study "
-                "and "
-                f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study "
-                "--allow-code"
-            )
-    for label, how in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
-        for option, words in _WRITING.items():
-            if isinstance(how, Mapping) and option in how:
-                raise StudyError(
-                    f"mechanisms.{label} has {words}; if you trust the study, allow it: "
-                    "allow_code=True, or fairlp "
-                    "study --allow-code"
-                )
+    loaded: Function = load_function(function, kind)
+    return loaded
 
 
 def name_of(function: Function, registry: Registry) -> str | None:
@@ -170,40 +110,67 @@ def name_of(function: Function, registry: Registry) -> str | None:
     for name, registered in registry.items():
         if registered is function:
             return name
-    module, path = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    module = getattr(function, "__module__", None)
+    path = getattr(function, "__qualname__", "")
     if not module or module == "__main__" or not path or "<" in path:
         return None
     try:
-        there: Any = reduce(getattr, path.split("."), importlib.import_module(module))
+        importable: Any = reduce(getattr, path.split("."), importlib.import_module(module))
     except (ImportError, AttributeError):
         return None
-    return f"{module}:{path}" if there is function else None
+    return f"{module}:{path}" if importable is function else None
 
 
-def short_name(given: Named) -> str:
-    """Return the last part of a function's name, for columns and messages."""
-    name = given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
+def short_name(function: Named) -> str:
+    """Return the last component of a function's name, for columns and messages."""
+    default = type(function).__name__
+    name = function if isinstance(function, str) else getattr(function, "__name__", default)
     return name.rpartition(":")[2].rpartition(".")[2]
 
 
-def fingerprint(function: Function) -> dict[str, str]:
-    """Return by what a function that is in no module is recognised when a study goes on: its name and code.
+#: Options of :func:`fairlp.allocate` by which files are written, and their description.
+_WRITING_OPTIONS = {
+    "extra": "options by the solver's own names (extra), which may write files",
+    "log_file": "a log_file, which would be written",
+}
 
-    What it refers to elsewhere (other functions, modules) is not part of it.
+
+def refuse_code(document: Plain) -> None:
+    """Raise an error where plain data of a study would run code beyond fairlp's, or write files.
+
+    Names are looked for wherever a study can hold them; other errors of the study are found later.
     """
-    code = getattr(function, "__code__", None)
-    if code is None:
-        raise StudyError(
-            f"{function!r} cannot be recognised again when the study goes on; write a function "
-            "(def), or run without "
-            "a path"
-        )
-    digest = hashlib.sha256(repr((_code(code), _bound(function))).encode()).hexdigest()
-    return {"function": short_name(function), "code": digest[:32]}
+    statistics = _as_list(document.get("statistics"))
+    mechanisms = document.get("mechanisms")
+    rules = mechanisms.values() if isinstance(mechanisms, Mapping) else _as_list(mechanisms)
+    names = [document.get("generator")]
+    names += [entry.get("name") if isinstance(entry, Mapping) else entry for entry in statistics]
+    names += [rule.get("mechanism") if isinstance(rule, Mapping) else rule for rule in rules]
+    for name in names:
+        if isinstance(name, str) and ":" in name:
+            raise StudyError(
+                f"{name!r} is a function of a module, which would be run; if you trust the study "
+                f"and {name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study "
+                "--allow-code"
+            )
+    for label, arguments in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
+        for option, description in _WRITING_OPTIONS.items():
+            if isinstance(arguments, Mapping) and option in arguments:
+                raise StudyError(
+                    f"mechanisms.{label} has {description}; if you trust the study, allow it: "
+                    "allow_code=True, or fairlp study --allow-code"
+                )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+# Arguments of functions.
 
 
 def keywords(arguments: Plain) -> dict[str, Any]:
-    """Return arguments as a function takes them: one named by a Python keyword, such as ``from``, ends in ``_``.
+    """Return keyword arguments: a name that is a keyword of Python, such as ``from``, gets a final ``_``.
 
     >>> keywords({"of": "fast", "from": "exact"})
     {'of': 'fast', 'from_': 'exact'}
@@ -213,74 +180,52 @@ def keywords(arguments: Plain) -> dict[str, Any]:
     }
 
 
-def check_arguments(function: Function, given: int, arguments: Plain, what: str) -> None:
-    """Raise when a function does not take ``given`` positional arguments and these named ones."""
+def check_arguments(
+    function: Function, positional: int, arguments: Plain, description: str
+) -> None:
+    """Raise an error where a function does not take so many positional arguments and these named ones."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions have none; the first run will tell
+    except (TypeError, ValueError):  # some built-in functions have none; the first run shows it
         return
-    free = list(signature.parameters.values())[given:]
-    named = [
-        p.name.removesuffix("_")
-        for p in free
-        if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+    parameters = list(signature.parameters.values())[positional:]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    names = [
+        parameter.name.removesuffix("_")
+        for parameter in parameters
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     for name in arguments:
-        if name not in named and not any(p.kind is p.VAR_KEYWORD for p in free):
-            raise UnknownNameError(f"{what} has no parameter {name!r}; {nearest(name, named)}")
+        if name not in names and not takes_any:
+            raise UnknownNameError(
+                f"{description} has no parameter {name!r}; {nearest(name, names)}"
+            )
     try:
-        signature.bind(*[None] * given, **keywords(arguments))
+        signature.bind(*[None] * positional, **keywords(arguments))
     except TypeError as error:
-        said = str(error).replace("_'", "'")
-        raise StudyError(f"{what}: {said}; its parameters: {', '.join(named)}") from None
+        message = str(error).replace("_'", "'")
+        raise StudyError(f"{description}: {message}; its parameters: {', '.join(names)}") from None
 
 
 def listing(registry: Registry, kind: str) -> pd.DataFrame:
     """Return a registry as a table: parameters with their defaults, and the first line of documentation."""
     rows = {}
     for name, function in registry.items():
-        named = [
-            p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
-        ]
-        shown = [
-            p.name.removesuffix("_")
-            + ("" if p.default is p.empty else f"={plain(p.default, p.name)}")
-            for p in named
+        parameters = [
+            _parameter_text(parameter)
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is parameter.KEYWORD_ONLY
         ]
         rows[name] = {
             "about": (inspect.getdoc(function) or "").splitlines()[0],
-            "parameters": ", ".join(shown),
+            "parameters": ", ".join(parameters),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(kind)
 
 
-def _code(code: CodeType) -> tuple[Any, ...]:
-    """Return what code does, apart from where it stands; sets are sorted, for their order changes with each start."""
-    constants = [
-        _code(c)
-        if isinstance(c, CodeType)
-        else sorted(map(repr, c))
-        if isinstance(c, frozenset)
-        else repr(c)
-        for c in code.co_consts
-    ]
-    return (
-        code.co_code,
-        code.co_names,
-        code.co_varnames,
-        code.co_freevars,
-        tuple(map(repr, constants)),
-    )
-
-
-def _bound(function: Function) -> list[str]:
-    """Return the defaults and the variables from around a function, where they are plain data."""
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    named = getattr(function, "__kwdefaults__", None) or {}
-    found = []
-    for value in (*cells, *(getattr(function, "__defaults__", None) or ()), *named.values()):
-        try:
-            found.append(repr(plain(value, "")))
-        except StudyError:
-            found.append(type(value).__name__)
-    return found
+def _parameter_text(parameter: inspect.Parameter) -> str:
+    """Return a parameter with its default, if it has one."""
+    name = parameter.name.removesuffix("_")
+    if parameter.default is parameter.empty:
+        return name
+    return f"{name}={plain(parameter.default, parameter.name)}"

@@ -47,9 +47,11 @@ def uniform_integers(
     -------
     Instance
     """
-    wanted = _integers(rng, demands, (users, resources), "demands", least=1)
-    there = _integers(rng, reserves, (1, resources), "reserves")
-    return _made("uniform-integers", rng, wanted, there, weights, task_limits, servers=["pool"])
+    amounts = _integers(rng, demands, (users, resources), "demands", minimum=1)
+    capacities = _integers(rng, reserves, (1, resources), "reserves")
+    return _instance(
+        "uniform-integers", rng, amounts, capacities, weights, task_limits, servers=["pool"]
+    )
 
 
 def zero_demands(
@@ -63,7 +65,7 @@ def zero_demands(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """The same, where each demand is 0 with a probability; every user keeps one, drawn evenly, at least.
+    """``uniform-integers`` with demands of 0 at a probability; each user keeps one demand, drawn evenly.
 
     Parameters
     ----------
@@ -80,12 +82,14 @@ def zero_demands(
     -------
     Instance
     """
-    wanted = _integers(rng, demands, (users, resources), "demands", least=1)
-    there = _integers(rng, reserves, (1, resources), "reserves")
-    absent = rng.random((users, resources)) < _probability(zeros, "zeros")
-    absent[np.arange(users), rng.integers(0, resources, users)] = False
-    wanted[absent] = 0
-    return _made("zero-demands", rng, wanted, there, weights, task_limits, servers=["pool"])
+    amounts = _integers(rng, demands, (users, resources), "demands", minimum=1)
+    capacities = _integers(rng, reserves, (1, resources), "reserves")
+    is_zero = rng.random((users, resources)) < _probability(zeros, "zeros")
+    is_zero[np.arange(users), rng.integers(0, resources, users)] = False
+    amounts[is_zero] = 0
+    return _instance(
+        "zero-demands", rng, amounts, capacities, weights, task_limits, servers=["pool"]
+    )
 
 
 def log_normal(
@@ -122,13 +126,13 @@ def log_normal(
     -------
     Instance
     """
-    wanted = rng.lognormal(0.0, demand_sigma, (users, resources))
-    there = size * rng.lognormal(0.0, server_sigma, (servers, resources))
-    allowed = None
+    demands = rng.lognormal(0.0, demand_sigma, (users, resources))
+    capacities = size * rng.lognormal(0.0, server_sigma, (servers, resources))
+    mask = None
     if _probability(eligible, "eligible") < 1:
-        allowed = rng.random((users, servers)) < eligible
-        allowed[np.arange(users), rng.integers(0, servers, users)] = True
-    return _made("log-normal", rng, wanted, there, weights, task_limits, eligible=allowed)
+        mask = rng.random((users, servers)) < eligible
+        mask[np.arange(users), rng.integers(0, servers, users)] = True
+    return _instance("log-normal", rng, demands, capacities, weights, task_limits, eligible=mask)
 
 
 def google_cluster(
@@ -154,34 +158,34 @@ def google_cluster(
     -------
     Instance
     """
-    made = examples.google_cluster(users, int(rng.integers(2**32)), one_by_one)
-    return made.replace(**_of_users(rng, users, weights, task_limits))
+    instance = examples.google_cluster(users, int(rng.integers(2**32)), one_by_one)
+    return instance.replace(**_weights_and_limits(rng, users, weights, task_limits))
 
 
-def _made(
+def _instance(
     name: str,
     rng: np.random.Generator,
     demands: np.ndarray,
     capacities: np.ndarray,
     weights: Interval | None,
     task_limits: Interval | None,
-    **more: Any,
+    **options: Any,
 ) -> Instance:
-    return Instance.from_arrays(
-        demands, capacities, name=name, **_of_users(rng, len(demands), weights, task_limits), **more
-    )
+    """Return an instance with random weights and task limits, where there are intervals for them."""
+    options |= _weights_and_limits(rng, len(demands), weights, task_limits)
+    return Instance.from_arrays(demands, capacities, name=name, **options)
 
 
-def _of_users(
+def _weights_and_limits(
     rng: np.random.Generator, users: int, weights: Interval | None, task_limits: Interval | None
-) -> dict[str, Any]:
-    """Return the weights and task limits that are asked for."""
-    found = {}
+) -> dict[str, np.ndarray]:
+    """Return random weights and task limits, where there are intervals for them."""
+    options = {}
     if weights is not None:
-        found["weights"] = _integers(rng, weights, users, "weights", least=1)
+        options["weights"] = _integers(rng, weights, users, "weights", minimum=1)
     if task_limits is not None:
-        found["task_limits"] = _integers(rng, task_limits, users, "task_limits")
-    return found
+        options["task_limits"] = _integers(rng, task_limits, users, "task_limits")
+    return options
 
 
 def _integers(
@@ -189,22 +193,23 @@ def _integers(
     interval: Interval,
     shape: int | tuple[int, int],
     name: str,
-    least: int = 0,
+    minimum: int = 0,
 ) -> np.ndarray:
     """Return whole numbers from an interval as floats."""
     if (
         len(interval) != 2
         or any(end != int(end) for end in interval)
-        or not least <= interval[0] <= interval[1]
+        or not minimum <= interval[0] <= interval[1]
     ):
         raise InstanceError(
             f"{name} are drawn from {interval!r}; expected whole numbers [low, high], low at least "
-            f"{least}"
+            f"{minimum}"
         )
     return rng.integers(int(interval[0]), int(interval[1]), shape, endpoint=True).astype(float)
 
 
 def _probability(value: float, name: str) -> float:
+    """Return a probability, checked."""
     if not 0 <= value <= 1:
         raise InstanceError(f"{name} is {value!r}; expected a probability, from 0 to 1")
     return value
@@ -218,7 +223,7 @@ REGISTRY: dict[str, Callable[..., Instance]] = {
 
 
 def table() -> pd.DataFrame:
-    """Return the generators that ship with fairlp: what they make, and their parameters with defaults.
+    """Return the generators of fairlp: their descriptions, and their parameters with defaults.
 
     Returns
     -------

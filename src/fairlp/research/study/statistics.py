@@ -1,6 +1,6 @@
 """Statistics of a run: functions ``(instance, allocations, **arguments) -> mapping of numbers``, by name.
 
-``allocations`` holds what each mechanism gave by its label. Shares are dominant shares of the whole
+``allocations`` holds the allocation of each mechanism by its label. Shares are dominant shares of the whole
 cluster, the same yardstick for all mechanisms.
 """
 
@@ -39,25 +39,25 @@ def summary(
     -------
     dict of str to float
     """
-    found = {}
+    numbers = {}
     for label in _labels(allocations, of):
         allocation = allocations[label]
         shares = _shares(instance, allocation)
-        found[f"{label}.tasks"] = allocation.totals.sum()
-        found[f"{label}.smallest_share"] = shares.min()
-        found[f"{label}.median_share"] = np.median(shares)
-        found[f"{label}.largest_share"] = shares.max()
-        for resource, used in allocation.pool_utilization.items():
-            found[f"{label}.used_{resource}"] = used
-    return found
+        numbers[f"{label}.tasks"] = allocation.totals.sum()
+        numbers[f"{label}.smallest_share"] = shares.min()
+        numbers[f"{label}.median_share"] = np.median(shares)
+        numbers[f"{label}.largest_share"] = shares.max()
+        for resource, fraction in allocation.pool_utilization.items():
+            numbers[f"{label}.used_{resource}"] = fraction
+    return numbers
 
 
 def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: str) -> Numbers:
-    """How many users have 1, 2 or more tasks fewer (or more) than by another mechanism, and the largest difference.
+    """Number of users with 1, 2 or more tasks fewer (or more) than by another mechanism; largest difference.
 
     The columns of Metin, Precomputed DRF, Tables 1 and 2: ``under_1``, ``under_2``, ``under_more``
-    (users), ``under_max`` (tasks), ``under`` (users), and the same for ``over``. Part of a task
-    counts as a whole one.
+    (users), ``under_max`` (tasks), ``under`` (users), and the same for ``over``. A fraction of a
+    task counts as a whole one.
 
     Parameters
     ----------
@@ -65,30 +65,31 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
     allocations : mapping of str to Allocation
         By label.
     of, from_ : str
-        Labels: whose deviation, and from whom.
+        Labels of the mechanism that deviates, and of the mechanism that it deviates from.
 
     Returns
     -------
     dict of str to float
     """
-    found, reference = (allocations[label].totals.to_numpy(dtype=float) for label in (of, from_))
-    short = reference - found
-    noise = AGREEMENT * np.maximum(abs(reference), abs(found))
+    totals = allocations[of].totals.to_numpy(dtype=float)
+    reference = allocations[from_].totals.to_numpy(dtype=float)
+    shortfall = reference - totals
+    noise = AGREEMENT * np.maximum(abs(reference), abs(totals))
     numbers: Numbers = {}
-    for name, missing in (("under", short), ("over", -short)):
-        whole = np.ceil(missing - noise)
-        numbers[f"{name}_1"] = int((whole == 1).sum())
-        numbers[f"{name}_2"] = int((whole == 2).sum())
-        numbers[f"{name}_more"] = int((whole > 2).sum())
-        numbers[f"{name}_max"] = missing[whole > 0].max(initial=0.0)
-        numbers[name] = int((whole > 0).sum())
+    for name, difference in (("under", shortfall), ("over", -shortfall)):
+        whole_tasks = np.ceil(difference - noise)
+        numbers[f"{name}_1"] = int((whole_tasks == 1).sum())
+        numbers[f"{name}_2"] = int((whole_tasks == 2).sum())
+        numbers[f"{name}_more"] = int((whole_tasks > 2).sum())
+        numbers[f"{name}_max"] = difference[whole_tasks > 0].max(initial=0.0)
+        numbers[name] = int((whole_tasks > 0).sum())
     return numbers
 
 
 def jain(
     instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
 ) -> Numbers:
-    """Jain's index of the dominant shares by weight, (Σx)² / (N·Σx²): 1 where all are equal, 1/N where one has all.
+    """Jain's index of dominant shares by weight, (Σx)² / (N·Σx²): 1 for equal shares, 1/N for one user.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def jain(
 
 
 def jains_index(levels: np.ndarray) -> float:
-    """Return Jain's index, (Σx)² / (N·Σx²): 1 where all are equal, 1/N where one has everything.
+    """Return Jain's index, (Σx)² / (N·Σx²): 1 for equal levels, 1/N where one user has everything.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def jains_index(levels: np.ndarray) -> float:
     Returns
     -------
     float
-        1 where nobody has anything, since all are equal then.
+        1 where all levels are 0, since all are equal.
 
     Examples
     --------
@@ -127,14 +128,15 @@ def jains_index(levels: np.ndarray) -> float:
     """
     if not levels.any():
         return 1.0
-    parts = levels / levels.max()  # squares of very large and very small numbers are beyond floats
-    return float(parts.sum() ** 2 / (len(parts) * (parts**2).sum()))
+    # Squares of very large and very small numbers are beyond floats.
+    scaled = levels / levels.max()
+    return float(scaled.sum() ** 2 / (len(scaled) * (scaled**2).sum()))
 
 
 def seconds(
     instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
 ) -> Numbers:
-    """How long each mechanism took. The one statistic that differs between two runs of the same study.
+    """Seconds that each mechanism took: the only statistic that differs between runs of the same study.
 
     Parameters
     ----------
@@ -152,10 +154,14 @@ def seconds(
 
 
 def _labels(allocations: Allocations, of: str | Sequence[str] | None) -> list[str]:
-    return list(allocations) if of is None else [of] if isinstance(of, str) else list(of)
+    """Return the labels of an argument ``of``; all by default."""
+    if of is None:
+        return list(allocations)
+    return [of] if isinstance(of, str) else list(of)
 
 
 def _shares(instance: Instance, allocation: Allocation) -> np.ndarray:
+    """Return the dominant share of each user in the whole cluster."""
     return np.asarray(
         allocation.totals.to_numpy(dtype=float) * (instance.demands / instance.pool).max(axis=1)
     )
@@ -168,7 +174,7 @@ REGISTRY: dict[str, Callable[..., Numbers]] = {
 
 
 def table() -> pd.DataFrame:
-    """Return the statistics that ship with fairlp: what they tell, and their arguments with defaults.
+    """Return the statistics of fairlp: their descriptions, and their arguments with defaults.
 
     Returns
     -------

@@ -1,0 +1,260 @@
+"""Independent calls through joblib: its configuration says where they run, its Memory keeps what is finished.
+
+Studies, the library of benchmark instances, the ledger and the experiments of simulations run here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from threading import Event
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from .._version import __version__
+from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.own import OwnMechanism
+from ..models.files.whole_files import home, require_folder
+from ..progress import progress_bar
+
+#: Package → how to install it, for packages that are no part of ``fairlp[study]``.
+_REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
+
+
+class StudyNotAvailableError(FairlpError, ImportError):
+    """A package that studies need is not installed; the message says how to install it."""
+
+
+class Failure(NamedTuple):
+    """An error of a call: its type and message, and the traceback of the process that ran the call."""
+
+    message: str
+    trace: str
+
+
+def need(name: str) -> Any:
+    """Return a module of an optional package; the error says how to install the package."""
+    package = name.partition(".")[0]
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        remedy = _REMEDIES.get(package, 'pip install "fairlp[study]"')
+        raise StudyNotAvailableError(
+            f"studies need {package}, which cannot be imported ({error}): {remedy}"
+        ) from None
+
+
+@contextmanager
+def run_on(workers: int | None = None, backend: str | None = None) -> Iterator[None]:
+    """Run calls on so many workers of a joblib back end; what is None stays as the caller configured it.
+
+    Raises
+    ------
+    UnknownNameError
+        For a back end that joblib does not have.
+    StudyError
+        For a number of workers that cannot be, and for Dask without a client.
+    """
+    import joblib
+
+    options: dict[str, Any] = {}
+    if workers is not None:
+        if not isinstance(workers, int) or workers == 0:
+            raise StudyError(
+                f"workers is {workers!r}; expected a whole number, or -1 for all cores"
+            )
+        options["n_jobs"] = workers
+    if backend is not None:
+        backends = dict.fromkeys([*joblib.parallel.BACKENDS, *joblib.parallel.EXTERNAL_BACKENDS])
+        require_known(backend, backends, f"no back end of joblib is called {backend!r}")
+        if backend == "dask":
+            _require_client()
+        options["backend"] = backend
+    with joblib.parallel_config(**options):
+        yield
+
+
+def run_calls(
+    name: str,
+    function: Callable[..., Any],
+    calls: Iterable[Sequence[Any]],
+    *,
+    folder: str | Path | None = None,
+    ignore: Sequence[str] = (),
+    progress: bool | None = None,
+    failures: bool = False,
+) -> Generator[tuple[int, Any], None, None]:
+    """Yield the position and the value of each call, as the calls end.
+
+    Close the generator to stop early: calls that have not begun are left out.
+
+    Parameters
+    ----------
+    name : str
+        The name on the progress bar.
+    function : callable
+        A function of a module.
+    calls : iterable of sequences
+        The arguments of each call.
+    folder : str or Path, optional
+        Where joblib keeps values, by the arguments, the code of the function and the version of
+        fairlp. The folder is made where it is not there; values in it are loaded, not computed.
+    ignore : sequence of str
+        Parameters that do not tell one call from another.
+    progress : bool, optional
+        A progress bar on standard error; by default in a terminal or notebook only.
+    failures : bool
+        Yield a :class:`Failure` for a call that raises an error, and go on.
+
+    Yields
+    ------
+    tuple of int and value
+    """
+    import joblib
+
+    arguments_of_calls = [tuple(arguments) for arguments in calls]
+    if not arguments_of_calls:
+        return
+    if folder is not None:
+        # Values of another version of fairlp may differ, and have a folder of their own.
+        memory = joblib.Memory(folder_of_values(folder) / f"fairlp-{__version__}", verbose=0)
+        memorized = memory.cache(function, ignore=list(ignore))
+        # This writes the code of the function to the folder before several workers compare it.
+        memorized.check_call_in_cache(*arguments_of_calls[0])
+        function = memorized
+
+    stopped = Event()
+    process = os.getpid()
+
+    def tasks() -> Iterator[Any]:
+        for position, arguments in enumerate(arguments_of_calls):
+            if stopped.is_set():
+                return
+            yield joblib.delayed(_call)(
+                function, position, arguments, failures, __version__, process
+            )
+
+    with (
+        progress_bar(name, len(arguments_of_calls), 0, progress) as advance,
+        _one_thread_without_warnings(),
+    ):
+        results = joblib.Parallel(return_as="generator_unordered")(tasks())
+        try:
+            for result in results:
+                advance()
+                yield result
+        except GeneratorExit:
+            # The caller needs no more: the calls under way end, and a folder keeps them.
+            stopped.set()
+            with suppress(Exception):
+                deque(results, maxlen=0)
+            raise
+
+
+def _call(
+    function: Callable[..., Any],
+    position: int,
+    arguments: tuple[Any, ...],
+    failures: bool,
+    version: str,
+    process: int,
+) -> tuple[int, Any]:
+    """Do one call in a worker; the process that began it has set threads and warnings for its own threads."""
+    try:
+        if version != __version__:
+            raise StudyError(
+                f"this worker has fairlp {__version__}, and the calls come from fairlp {version}"
+            )
+        if os.getpid() == process:
+            return position, function(*arguments)
+        with _one_thread_without_warnings():
+            return position, function(*arguments)
+    except Exception as error:
+        if not failures:
+            raise
+        return position, Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+@contextmanager
+def _one_thread_without_warnings() -> Iterator[None]:
+    """Let BLAS use one thread, since sums of several threads differ in the last digit; silence repeated warnings."""
+    with warnings.catch_warnings(action="ignore", category=FairlpWarning), _blas().limit(limits=1):
+        yield
+
+
+@cache
+def _blas() -> Any:
+    """Return the controller of the BLAS libraries of this process."""
+    import scipy.linalg  # noqa: F401  (the controller sees libraries that are loaded)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def folder_of_values(folder: str | Path) -> Path:
+    """Return the path of a folder for finished values, which may be a new one; a file is an error."""
+    target = home(folder)
+    if target.exists() and not target.is_dir():
+        raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
+    require_folder(target)
+    return target.absolute()  # a worker may have another current folder
+
+
+def send_by_value(module: ModuleType) -> None:
+    """Let functions of a module go to workers as they are, since workers cannot import it by its name."""
+    from cloudpickle import register_pickle_by_value
+
+    if module.__name__ in sys.modules:
+        register_pickle_by_value(module)
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Return the source of a user's function, by which a folder keeps its values.
+
+    The functions that it calls are no part of its source.
+
+    Raises
+    ------
+    StudyError
+        For a function whose source does not say what it computes: a lambda, a function that uses
+        variables of an enclosing function, a partial or another object.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    if isinstance(function, FunctionType) and name != "<lambda>" and function.__closure__ is None:
+        try:
+            return inspect.getsource(function)
+        except (OSError, TypeError):
+            pass
+    raise StudyError(
+        f"runs with {name!r} cannot be kept in a folder, since its source does not say all that it "
+        "computes; write it with def, in a module, script or notebook, without variables of an "
+        "enclosing function, or run without a folder"
+    )
+
+
+def sources_of_mechanism(mechanism: Mechanism) -> list[str]:
+    """Return the sources of a user's mechanism; there are none of fairlp's, which its version tells."""
+    if not isinstance(mechanism, OwnMechanism):
+        return []
+    return [source_of(function) for function in (mechanism.function, *mechanism.faster.values())]
+
+
+def _require_client() -> None:
+    """Raise an error where no Dask cluster is connected."""
+    try:
+        need("distributed").get_client()
+    except ValueError:
+        raise StudyError(
+            "the back end 'dask' needs a cluster: first from dask.distributed import Client; "
+            "client = Client('tcp://scheduler:8786') (or Client() for a cluster on this machine)"
+        ) from None

@@ -1,0 +1,351 @@
+"""`fairlp study`, `reproduce` and `library`: runs, files, workers, and the messages of mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+
+import pandas as pd
+import pytest
+
+import fairlp
+from cli_runner import error_line, fairlp_in_a_shell, run
+from fairlp import study
+from fairlp.cli import ExitCode
+from fairlp.cli.studies import complete_entry
+from fairlp.models.programs import backends
+from fairlp.research.library import running
+from study_functions import make
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# study
+
+
+def test_a_study_is_run_and_its_file_shown(here):
+    run("example", "study")
+    shown = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
+    assert shown.stderr == "wrote study.parquet\n"
+    assert "users=20, resources=2, demands=[1, 10]" in shown.stdout
+    assert "deviation.under_1" in shown.stdout
+    records = json.loads(run("study", "study.parquet", "--json").stdout)
+    summary = study.Result.read("study.parquet").summary()
+    assert [row["mean"] for row in records] == summary["mean"].tolist()
+    runs = run("study", "study.parquet", "--table", "runs", "--csv").stdout.splitlines()
+    columns = "point,users,resources,demands,reserves,run,key,jain.reference"
+    assert len(runs) == 7 and runs[0].startswith(columns)
+    assert "jain.asset" in run("study", "study.parquet", "--table", "runs").stdout
+    assert run("study", "study.parquet", "-o", "x.csv").stdout == ""
+
+
+def test_functions_that_a_study_may_name_are_listed():
+    listed = json.loads(run("study", "--list", "--json").stdout)
+    assert [row["name"] for row in listed] == [*study.generators().index, *study.statistics().index]
+    assert listed[-1]["kind"] == "statistic" and "uniform-integers" in run("study", "--list").stdout
+
+
+def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced(here):
+    run("example", "study")
+    run("study", "study.yaml", "--runs", 3)
+    content = (here / "study.parquet").read_bytes()
+    again = run("study", "study.yaml", "--runs", 3, "--json")
+    assert "wrote" not in again.stderr
+    assert again.stdout == run("study", "study.parquet", "--json").stdout
+    fewer = run("study", "study.yaml", "--runs", 2, code=ExitCode.INPUT)
+    assert "'study.parquet' holds a study that differs in runs" in error_line(fewer)
+    text = (here / "study.yaml").read_text(encoding="utf-8")
+    (here / "other.yaml").write_text(re.sub(r"seed: \d+", "seed: 99", text), encoding="utf-8")
+    other = run(
+        "study", "other.yaml", "--runs", 3, "--results", "study.parquet", code=ExitCode.INPUT
+    )
+    assert "differs in seed; choose another --results, or delete it" in error_line(other)
+    assert (here / "study.parquet").read_bytes() == content
+    assert run("study", "study.yaml", "--runs", 4).stderr == "wrote study.parquet\n"
+    assert study.Result.read("study.parquet").definition["runs"] == 4
+
+
+def test_a_file_of_another_fairlp_is_not_replaced(here, monkeypatch):
+    run("example", "study")
+    run("study", "study.yaml", "--runs", 1)
+    monkeypatch.setattr(fairlp._version, "__version__", "0.0.1")
+    refused = run("study", "study.yaml", "--runs", 1, code=ExitCode.INPUT)
+    assert "differs in fairlp (" in error_line(refused)
+
+
+def test_a_folder_keeps_runs(here, monkeypatch):
+    make().write("small.yaml")
+    monkeypatch.setenv("FAIRLP_TEST_LOG", str(here / "log"))
+    words = ["study", "small.yaml", "--allow-code", "--folder", "runs"]
+    run(*words)
+    run(*words, "--results", "again.parquet", "--backend", "threading", "--workers", 2)
+    assert len((here / "log").read_bytes().splitlines()) == 12
+    assert (here / "small.parquet").read_bytes() == (here / "again.parquet").read_bytes()
+
+
+def test_functions_may_be_in_a_file_beside_the_study(here):
+    (here / "sub").mkdir()
+    (here / "sub" / "beside_the_study.py").write_text(
+        "def size(instance, allocations):\n    return {'users': len(instance.users)}\n",
+        encoding="utf-8",
+    )
+    document = make(
+        statistics=["jain"], generator="uniform-integers", grid={"users": [2], "resources": [1]}
+    ).to_dict()
+    document["statistics"] = ["beside_the_study:size"]
+    (here / "sub" / "s.json").write_text(json.dumps(document), encoding="utf-8")
+    assert (
+        fairlp_in_a_shell("study", "sub/s.json", "--workers", "2", "--allow-code").returncode == 0
+    )
+    assert study.Result.read("s.parquet").frame["size.users"].tolist() == [2] * 6
+
+
+def test_a_module_beside_a_study_replaces_none_that_fairlp_loads(here):
+    (here / "sub").mkdir()
+    (here / "sub" / "joblib.py").write_text("open('joblib ran', 'w').close()\n", encoding="utf-8")
+    make(
+        generator="uniform-integers", grid=[{"users": 2, "resources": 2}], statistics=["jain"]
+    ).write(here / "sub" / "s.json")
+    assert fairlp_in_a_shell("study", "sub/s.json").returncode == 0
+    assert not list(here.glob("* ran"))
+
+
+def test_a_scheduler_is_a_dask_cluster(here):
+    distributed = pytest.importorskip("distributed")
+    make().write("small.yaml")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        run("study", "small.yaml", "--allow-code", "--scheduler", address, "--csv")
+    assert study.Result.read("small.parquet").frame.equals(make().run().frame)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (("studdy.yaml",), ExitCode.INPUT, "no file .*did you mean 'study.yaml'"),
+        (("study.yaml", "--backend", "lokky"), ExitCode.INPUT, "did you mean 'loky'"),
+        (("study.yaml", "--backend", "dask"), ExitCode.INPUT, "needs a cluster"),
+        (("study.yaml", "--results", "x.csv"), ExitCode.INPUT, "a .parquet file"),
+        (("study.yaml", "--results", "no/x.parquet"), ExitCode.INPUT, "no folder 'no'"),
+        (("broken.parquet",), ExitCode.INPUT, "no whole Parquet file"),
+    ],
+)
+def test_errors_are_one_line(here, arguments, code, expected):
+    run("example", "study")
+    (here / "broken.parquet").write_bytes(b"PAR1")
+    result = run("study", *arguments, code=code)
+    assert re.search(expected, error_line(result)) and result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "give a FILE, or --list"),
+        (("x.yaml", "--list"), "give a FILE, or --list"),
+        (("x.yaml", "--runs", "0"), "--runs"),
+        (("x", "--json", "--csv"), "exclude each other"),
+        (("x", "--scheduler", "a", "--backend", "loky"), "--backend dask"),
+        (("x.yaml", "-o", "x.parquet"), "--results FILE.parquet"),
+        (("x.parquet", "--runs", "3"), "has results already"),
+    ],
+)
+def test_usage(here, arguments, expected):
+    result = run("study", *arguments, code=2)
+    assert expected in " ".join(result.stderr.replace("│", " ").split()) and result.stdout == ""
+
+
+def test_recorded_errors_make_the_exit_code_1(here):
+    make(grid={"users": [3], "fail_at": [0]}).write("s.yaml")
+    assert "failed: ZeroDivisionError" in error_line(
+        run("study", "s.yaml", "--allow-code", code=ExitCode.INPUT)
+    )
+    shown = run("study", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
+    assert "6 failed" in shown.stdout and "run 0: ZeroDivisionError: a large demand" in shown.stdout
+
+
+# library
+
+
+def test_the_list_is_the_table():
+    text = run("library").stdout
+    assert "Why they are hard" in text and all(name in text for name in fairlp.library.names())
+    rows = json.loads(run("library", "--size", "medium", "--json").stdout)
+    table = fairlp.library.table("medium")
+    assert [row["name"] for row in rows] == list(table.index)
+    assert rows[0]["variables"] == table["variables"].iloc[0] and rows[-1]["known optimum"] == 1.0
+    assert [row["rows"] for row in rows if row["name"] == "pai-2020"] == [None]
+    assert [
+        row["name"] for row in json.loads(run("library", "--only", "zeros,ties", "--json").stdout)
+    ] == [
+        "zeros",
+        "ties",
+    ]
+
+
+def test_a_set_is_written(tmp_path):
+    done = run(
+        "library",
+        "--write",
+        tmp_path / "set",
+        "--only",
+        "ties,whole-pool",
+        "--only",
+        "zeros",
+        "--suffix",
+        ".mps.gz",
+    )
+    files = ["ties.mps.gz", "whole-pool.mps.gz", "zeros.mps.gz", "index.csv", "index.json"]
+    assert done.stdout.splitlines() == [f"wrote {tmp_path / 'set' / name}" for name in files]
+    index = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
+    program = fairlp.read_program(tmp_path / "set" / index.loc["zeros", "file"])
+    assert program.solve().objective == pytest.approx(index.loc["zeros", "optimum"], rel=1e-9)
+
+
+def test_what_has_no_file_is_told(tmp_path, monkeypatch):
+    notes = {"ties": "", "njc-circle": "no MPS: it has logarithms", "pai-2020": "left out: no data"}
+    index = pd.DataFrame(
+        {"file": ["ties.mps", None, None], "note": notes.values()}, index=list(notes)
+    )
+    monkeypatch.setattr(fairlp.library, "write_all", lambda *_, **__: index)
+    done = run("library", "--write", tmp_path)
+    assert done.stdout.splitlines() == [
+        f"wrote {tmp_path / 'ties.mps'}",
+        "no MPS: it has logarithms",
+        f"wrote {tmp_path / 'index.csv'}",
+        f"wrote {tmp_path / 'index.json'}",
+    ]
+    assert done.stderr.splitlines() == ["warning: left out: no data"]
+
+
+def test_names_of_entries_are_completed():
+    assert complete_entry("tie") == ["ties"]
+    assert complete_entry("ties,zer") == ["ties,zeros"]
+    assert complete_entry("") == list(fairlp.library.names()) and complete_entry("ies") == []
+
+
+#: Seconds that each planted solver takes.
+SECONDS = {"highs": 1.0, "scipy": 3.0, "glpk": 99.0}
+
+
+def planted(entry, solver, time_limit, memory, repeat):
+    """A right answer without a process, after a planted time."""
+    seconds = SECONDS[solver]
+    if seconds > time_limit:
+        return {"status": "time limit", "message": f"ended after {time_limit:g} s"}
+    value = float(entry.optimum.value)
+    return {
+        "status": "optimal",
+        "message": "optimal",
+        "seconds": seconds,
+        "objective": value,
+        "terms": value,
+        "primal_residual": 0.0,
+        "dual_residual": 0.0,
+        "gap": 0.0,
+        "feasible": True,
+        "optimal": True,
+    }
+
+
+def interrupted(entry, solver, *limits):
+    """The same, with Ctrl-C when SciPy has another entry than ``ties``."""
+    if solver == "scipy" and entry.name != "ties":
+        raise KeyboardInterrupt
+    return planted(entry, solver, *limits)
+
+
+def test_solvers_are_run_and_a_profile_drawn(monkeypatch, tmp_path):
+    monkeypatch.setattr(running, "solve_apart", planted)
+    words = [
+        "library",
+        "--solvers",
+        "highs,scipy,glpk",
+        "--only",
+        "ties,whole-pool",
+        "--time-limit",
+        10,
+    ]
+    text = run(*words, "--plot", tmp_path / "p.svg").stdout
+    assert (
+        "Performance profile, LP (1 programs)" in text
+        and "Performance profile, all 2 programs" in text
+    )
+    assert "ended after 10 s" in text and "Not accepted" in text
+    both = run("library", "--solvers", "highs,scipy", "--only", "ties", "--time-limit", 10).stdout
+    assert "Performance profile, all 1 programs" in both and "Not accepted" not in both
+    assert b"<svg" in (tmp_path / "p.svg").read_bytes()
+    run(*words, "-o", tmp_path / "r.json")
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert data["settings"]["time_limit"] == 10 and data["complete"]
+    profile = {row["solver"]: row for row in data["profile"]}
+    assert [profile[name]["within 1"] for name in data["solvers"]] == [1, 0, 0]
+    assert [profile[name]["within 5"] for name in data["solvers"]] == [1, 1, 0]
+    table = pd.read_csv(StringIO(run(*words, "--csv").stdout))
+    assert table["status"].tolist() == ["optimal", "optimal", "time limit"] * 2
+
+
+def test_ctrl_c_keeps_finished_solves(monkeypatch, tmp_path):
+    monkeypatch.setattr(running, "solve_apart", interrupted)
+    words = [
+        "library",
+        "--solvers",
+        "highs,scipy",
+        "--only",
+        "ties,zeros",
+        "-o",
+        tmp_path / "r.csv",
+    ]
+    done = run(*words, code=130)
+    assert "interrupted; 3 of 4 answers are kept" in done.output
+    table = pd.read_csv(tmp_path / "r.csv")
+    assert list(zip(table["entry"], table["solver"], strict=True)) == [
+        ("ties", "highs"), ("ties", "scipy"), ("zeros", "highs"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--size", "tiny"], 2, "tiny"),
+        (["--data", "pai-2020"], 2, "NAME=VALUE"),
+        (["--data", "ties=x"], 3, "needs no data"),
+        (["--write", "x", "--only", "tie"], 3, "did you mean 'ties'"),
+        (
+            ["--write", "x", "--only", "pai-2020", "--data", "pai-2020=nowhere"],
+            3,
+            "no folder 'nowhere'",
+        ),
+        (["--solvers", "highs", "--only", "ties,pai-2020"], 3, "pai2020_machine_spec.csv"),
+        (["--solvers", "hihgs", "--only", "ties"], 3, "did you mean 'highs'"),
+        (["--solvers", "highs", "--only", "ties", "--time-limit", "0"], 2, "time-limit"),
+        (["--solvers", "highs", "--only", "ties", "--plot", "x.abc"], 3, "abc"),
+        (["--solvers", "highs", "--only", "ties", "-o", "no/r.json"], 3, "no folder"),
+        (["--only", "tie"], 3, "did you mean 'ties'"),
+        (["--repeat", "2"], 2, "say --solvers"),
+        (["--plot", "x.svg"], 2, "say --solvers"),
+        (["--write", "x", "--json"], 2, "leave out"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(words, code, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert told in run("library", *words, code=code).output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_solver_that_is_not_here_is_refused():
+    absent = next(name for name in backends.backend_names() if backends.why_not(name))
+    done = run("library", "--solvers", f"highs,{absent}", "--only", "ties", code=4)
+    assert "is not available" in done.output
+
+
+def test_a_process_that_is_real():
+    done = run("library", "--solvers", "highs", "--only", "ties", "--json", "--no-progress")
+    (row,) = json.loads(done.stdout)["results"]
+    assert row["verdict"] == "certified" and 0 < row["seconds"] < 60
