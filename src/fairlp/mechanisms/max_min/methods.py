@@ -270,7 +270,7 @@ def by_interior_points(method: Callable[[MethodCall], Outcome]) -> Method:
         through(INTERIOR, method),
         pays=pays,
         cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
-        takes=("device", "threads", "time_limit"),
+        takes=("threads", "time_limit"),
     )
 
 
