@@ -23,7 +23,6 @@ from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mecha
 from ..validation import Check, Compared, agreement, in_floats
 from . import alpha_fairness, methods
 from . import proportional as ceei
-from .alpha_fairness import mean_level_gap
 from .complaints import check_complaints
 
 # How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, optimality by
@@ -96,7 +95,7 @@ def check_alpha_fair(check: Check) -> Compared:
     rows = {}
     for method, found in runs.items():
         row = agreement(check.instance, found, reference)
-        gap = mean_level_gap(found)
+        gap = found.certify().gap
         good = gap <= CONVEX_POINT and found.residual <= CONVEX_POINT
         rows[method] = {
             **row,
@@ -205,7 +204,7 @@ ROWS = (
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         validate=check_ceei,
-        prove=partial(in_floats, judge=alpha_fairness.judge_proportional),
+        prove=partial(in_floats, judge=ceei.judge),
     ),
     Mechanism(
         "alpha-fair",
