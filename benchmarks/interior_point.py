@@ -3,15 +3,13 @@
     python benchmarks/interior_point.py [--parts headline,grid,logs,shares] [--size 500] [--sizes
     50,200,500,1000]
         [--limit 120] [--runs 3] [--peers highs-ipm,…] [--huge] [--alibaba FOLDER] [--plot FILE]
-    python benchmarks/interior_point.py --device cuda [--device-sizes 500x500,2000x2000,900x12583]
 
 The DRFH program of n users × n servers × 3 resources, as in benchmarks/solvers.py, and proportional
 fairness. Seconds of ours are all from the compiled program to the answer; those of the others are
 the solver's own, without handing over and reading back. Only answers with a certificate of at most
 1e-8 (the largest of relative primal and dual residual and gap, computed from the program) are
 compared; of the others the error is printed. BLAS has one thread. ``shares``: the seconds of each
-part of the method, beside those of its flops at the speed of a matrix product. With --device, only
-NumPy and that device are compared, with the way of the problem there and of the point back.
+part of the method, beside those of its flops at the speed of a matrix product.
 """
 
 from __future__ import annotations
@@ -92,13 +90,11 @@ def program_of(kind: str, users: int, servers: int, mechanism: str = "drfh") -> 
     return fairlp.formulate(cluster(kind, users, servers), mechanism).compile()
 
 
-def run(
-    solver: str, program: Program, limit: float = np.inf, runs: int = 1, device: str | None = None
-) -> Run:
+def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1) -> Run:
     """Return the median of several runs (of one, if it is long)."""
     honours = getattr(backends.find_backend(solver), "honours", {"time_limit"})
     limited = limit if "time_limit" in honours and np.isfinite(limit) else None
-    options = fairlp.Options(time_limit=limited, device=device)
+    options = fairlp.Options(time_limit=limited)
     seconds: list[float] = []
     while len(seconds) < runs and (not seconds or seconds[0] < ONCE):
         begin = perf_counter()
@@ -162,51 +158,6 @@ def shares(size: int) -> None:
         ]
     )
     show(f"One solve, {size} × {size}, {steps} iterations", ["part", "s", "of all"], rows)
-
-
-def name_of(device: str) -> str:
-    """Return what the maker calls a device, and the version of its library."""
-    from fairlp.solvers.interior_point.method import home
-
-    there = home(device)
-    if there is None:
-        return "NumPy"
-    library = there.xp.__name__.rpartition(".")[2]
-    if library == "cupy":
-        import cupy
-
-        return (
-            f"{cupy.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cupy.__version__}"
-        )
-    import torch
-
-    kind = torch.device(there.device).type
-    return (
-        f"{torch.cuda.get_device_name(there.device) if kind == 'cuda' else kind}, PyTorch "
-        f"{torch.__version__}"
-    )
-
-
-def devices(device: str, sizes: list[tuple[int, int]], runs: int) -> None:
-    """NumPy and a device, by size."""
-    maker, rows = name_of(device), []  # a device that is not there ends it here
-    for users, servers in sizes:
-        program = program_of("lognormal", users, servers)
-        run(
-            OURS, program_of("lognormal", 50, 50), device=device
-        )  # not counted: it loads the library
-        here, there = (run(OURS, program, runs=runs, device=one) for one in (None, device))
-        about = [f"{one.seconds:.2f} ({one.steps}, {one.error:.0e})" for one in (here, there)]
-        ratio = f"{here.seconds / there.seconds:.1f}" if here.counts and there.counts else "—"
-        rows.append([f"{users} × {servers:,}", *about, ratio, there.how])
-    columns = [
-        "users × servers",
-        "NumPy: s (iterations, certificate)",
-        f"{device}: s",
-        "times as fast",
-        "how",
-    ]
-    show(f"DRFH, 3 resources, log-normal: NumPy beside {maker}", columns, rows)
 
 
 def available(names: tuple[str, ...]) -> list[str]:
@@ -428,8 +379,6 @@ def main() -> None:
     parser.add_argument("--huge", action="store_true")
     parser.add_argument("--alibaba", type=Path)
     parser.add_argument("--plot")
-    parser.add_argument("--device")
-    parser.add_argument("--device-sizes", default="500x500,2000x2000,900x12583")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -437,10 +386,6 @@ def main() -> None:
         child(chosen.child)
         return
     console.print(machine("fairlp", "numpy", "scipy", "highspy", "cvxpy"))
-    if chosen.device:
-        sizes = [tuple(map(int, size.split("x"))) for size in chosen.device_sizes.split(",")]
-        devices(chosen.device, sizes, chosen.runs)
-        return
     console.print(
         f"one BLAS thread; seconds, median of {chosen.runs} runs (of one beyond {ONCE:g} s)"
     )

@@ -65,7 +65,7 @@ def allocate(
         Options of the mechanism (the column ``options`` of :func:`fairlp.mechanisms`, such as
         ``rule="stop"``), and of the solver: ``time_limit``, ``threads``, ``seed``,
         ``primal_tolerance``, ``dual_tolerance``, ``method`` of the solver as part of its name,
-        ``device``, ``verbose``, ``extra``.
+        ``verbose``, ``extra``.
 
     Returns
     -------

@@ -20,9 +20,8 @@ LEAST_PROVED: Final = 1e-6
 #: PS-DSF, a number and the next whole one; also the error of a step along a trajectory.
 AGREEMENT: Final = 1e-9
 #: A gap at which an iterative method's result is accepted as optimal: of tangents, of interior
-#: points, of bounds on mean levels; what first-order methods, which gain digits slowly, and SCIP
-#: are asked for; how far errors of earlier rounds may have moved a level before rationals settle
-#: it.
+#: points; what first-order methods, which gain digits slowly, and SCIP are asked for; how far
+#: errors of earlier rounds may have moved a level before rationals settle it.
 ACCEPTED: Final = 1e-8
 #: The tightest tolerance that HiGHS accepts; the rounds of a leximin use it, so that errors do not
 #: add up.

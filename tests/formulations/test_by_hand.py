@@ -125,14 +125,6 @@ def test_given_rates_scale_what_tasks_need():
     assert solved(max_min.tsf(instance)).objective == pytest.approx(0.6)
 
 
-def test_who_is_held_back_counts_with_all_its_tasks_as_at_the_level_that_is_given():
-    """All its tasks are a share of 0.9 / 9, which is one of the level 0.4 to all others."""
-    instance = two(task_limits=[0.9, INF])
-    unit = alpha_fair.reference(instance)
-    model = alpha_fair.with_held_back(instance, 2.0, np.array([True, False]), 0.4)
-    assert model.parameters["l"].values.tolist() == pytest.approx([0.1 * unit / 0.4, unit])
-
-
 # --- audits ----------------------------------------------------------------------------------------------------------
 
 

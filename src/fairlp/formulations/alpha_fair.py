@@ -12,15 +12,11 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
 from ..models.trees.filling import floors
-from ..tolerances import NOISE
-from . import max_min, normalisers, region
+from . import max_min, normalisers
 from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
 
 #: Proportional fairness.
 DEFAULT = 1.0
-#: What keeps a user at its task limit may be worth, as a multiple of what the dearest of the others
-#: is: enough.
-_DEAREST = 1e6
 SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
 
 
@@ -47,37 +43,18 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     alpha = checked(alpha)
     if alpha == np.inf:
         return max_min.drfh(instance)
-    return _program(instance, alpha, np.full(len(instance.users), reference(instance)))
-
-
-def with_held_back(instance: Instance, alpha: float, held: np.ndarray, level: float) -> Model:
-    """Return the program with another unit for the shares of some users (bool, shape (N,)), to keep powers in floats.
-
-    With all their tasks they count as if they had ``level``, one above theirs: more is worth less
-    to them, for α > 1, and still more than to users of that level. So where all of them have all
-    their tasks at its optimum, and what these cost is no more than what they are worth to them, it
-    is one of :func:`alpha_fair`.
-    """
-    tasks_per_level = weights(instance) * normalisers.dominant(instance)
-    unit = reference(instance)
-    return _program(
-        instance,
-        alpha,
-        np.where(held, instance.task_limits / tasks_per_level * (unit / level), unit),
-    )
-
-
-def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
-    """Return the program; what s[n] is counted in are these levels."""
     n, i, r = instance.users, instance.servers, instance.resources
     able = runnable_users(instance)
     alone = normalisers.dominant(instance)
     model = Model("alpha-fairness", SOURCE, (n, i, r))
-    own = weights(instance)
-    unit = own * levels
-    phi = model.parameter("phi", n, np.where(able, own, 0.0), "weight of n (0: no term)")
+    weight = weights(instance)
+    share_at_reference = weight * reference(instance)
+    phi = model.parameter("phi", n, np.where(able, weight, 0.0), "weight of n (0: no term)")
     level = model.parameter(
-        "l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference"
+        "l",
+        n,
+        np.where(able, share_at_reference, 1.0),
+        "global dominant share of n at the level of reference",
     )
     d = model.parameter(
         "d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one"
@@ -138,41 +115,6 @@ def reference(instance: Instance) -> float:
         return level
     used = queues.below @ (instance.demands * np.where(runnable, phi * alone, 0.0)[:, None])
     return float(min(level, (queues.caps[used > 0] / used[used > 0]).min()))
-
-
-def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
-    """Return the linear program whose prices bound how far levels (shape (N,)) are from the optimum.
-
-    Maximise Σ w[n]·s[n] over all feasible s, w[n] being what one more unit of s[n] is worth at
-    these levels: the first order of the mean level. At α = ∞ it is DRFH's own, the smallest level.
-    """
-    if alpha == np.inf:
-        return max_min.drfh(instance)
-    n = instance.users
-    able = runnable_users(instance)
-    model = Model(
-        "alpha-fairness, first-order condition",
-        "optimality of a concave program",
-        (n, instance.servers),
-    )
-    phi = weights(instance)
-    unit = phi * normalisers.dominant(instance)
-    logs = np.log(np.where(able & (levels > 0), levels, 1.0))
-    free = able & (levels * unit < instance.task_limits * (1 - NOISE))
-    lowest = logs[free if free.any() else able].min()
-    with np.errstate(over="ignore"):
-        slope = np.where(able, phi * np.minimum(np.exp(-alpha * (logs - lowest)), _DEAREST), 0.0)
-    worth = model.parameter(
-        "w", n, np.where(able, slope / unit, 0.0), "what one more task of n is worth"
-    )
-    d, c = region.demands(model, instance), region.capacities(model, instance)
-    where = where_runs(model, instance, instance.runnable() & able[:, None])
-    x = model.variable("x", n, instance.servers, where=where, doc="tasks of n on i")
-    model.constraint("capacity", (d * x).sum(n) <= c)
-    task_limits(model, instance, x.sum(instance.servers), max_min.LIMIT, users=able)
-    _limits_of_queues(model, instance, x.sum(instance.servers))
-    model.maximize((worth * x.sum(instance.servers)).sum(n))
-    return model
 
 
 def checked(alpha: Any) -> float:

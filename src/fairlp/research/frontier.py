@@ -72,7 +72,7 @@ class Frontier:
         * ``price_of_fairness``: 1 − total / largest total; ``price_of_efficiency``: 1 − smallest / largest smallest;
         * ``bound``: what the price of fairness is at most by Bertsimas, Farias and Trichakis, NaN where their premise
           fails (:attr:`premise`);
-        * ``gap``: how far the mean level is from its maximum at most, relatively, as prices prove.
+        * ``gap``: how far the objective is from its maximum at most, relative to its terms, as duals prove.
         """
         rows = {
             alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()

@@ -26,6 +26,9 @@ def cluster(draw):
     model.constraint("capacity", (d * x).sum(N) + y <= c)
     model.constraint("near", (x["ann"] - x["bob"]).between(-h, h))
     model.constraint("level", 2 * x >= x.mean(N) + 0 * w - 3)
+    model.constraint("sum", y["cpu"] <= c.sum() / 2 + h)
+    model.constraint("some", d["bob", :] * x["bob"] <= 3 * (c - w["cat"]) + 20, where=[False, True])
+    model.constraint("cross", (d["cat", "cpu"] * x).sum() + (w * (x + 1)).sum() <= 40 + d.sum())
     model.maximize((w * x).sum() - y.sum() + 3 * h)
     return model
 
@@ -69,13 +72,19 @@ def test_what_is_no_parameter_of_cvxpys_is_refused():
     with pytest.raises(ModelError, match="no parameter 'e'"):
         model.to_cvxpy(parameters=["e"])
     c, w = model.parameters["c"], model.parameters["w"]
-    model.constraint("sum", model["y"]["cpu"] <= c.sum())
+    d = model.parameters["d"]
+    model.constraint("both", (d * w * model["x"]).sum() <= 90)
+    assert model.to_cvxpy(parameters=["d"]).param_dict.keys() == {"d"}
+    with pytest.raises(UnsupportedError, match="'d' cannot be one of CVXPY's"):
+        model.to_cvxpy(parameters=["d", "w"])
+    model.remove("both")
+    model.constraint("square", model["y"]["cpu"] <= c * c)
     with pytest.raises(UnsupportedError, match="'c' cannot be one of CVXPY's"):
         model.to_cvxpy(parameters=["c"])
-    model.remove("sum")
+    model.remove("square")
     model.constraint("product", model["x"] <= model.parameters["h"] * w)
     assert model.to_cvxpy(parameters=["w"]).param_dict.keys() == {"w"}
-    with pytest.raises(UnsupportedError, match="'h' cannot be one of CVXPY's"):
+    with pytest.raises(UnsupportedError, match="'w' cannot be one of CVXPY's"):
         model.to_cvxpy(parameters=["w", "h"])
     model.remove("product")
     model.constraint("inverse", model["x"] <= 1 / w)
@@ -85,3 +94,40 @@ def test_what_is_no_parameter_of_cvxpys_is_refused():
     model.maximize((w * log(model["x"])).sum())
     with pytest.raises(UnsupportedError, match="without logarithms"):
         model.to_cvxpy(parameters=["w"])
+
+
+def test_an_end_of_a_range_that_is_an_equation_now_is_refused():
+    model = Model("band", indices=(N,))
+    x = model.variable("x", N)
+    low = model.parameter("low", (), 4.0)
+    model.constraint("band", x.between(low, 4))
+    model.maximize(x.sum())
+    with pytest.raises(UnsupportedError, match="both ends are equal now"):
+        model.to_cvxpy(parameters=["low"])
+    low.set(3)
+    assert model.to_cvxpy(parameters=["low"]).solve(solver="HIGHS") == pytest.approx(12)
+
+
+def test_a_parameter_of_many_elements_needs_no_table_of_pairs_of_elements():
+    users, servers = Index("n", range(200)), Index("i", range(150))
+    draw = np.random.default_rng(0)
+    model = Model("large", indices=(users, servers))
+    d = model.parameter("d", users, draw.uniform(1, 2, 200))
+    most = model.parameter("most", servers, draw.uniform(10, 20, 150))
+    worth = model.parameter("worth", (users, servers), draw.uniform(1, 2, (200, 150)))
+    x = model.variable("x", users, servers)
+    model.constraint("capacity", (d * x).sum(users) <= most)
+    model.maximize((worth * x).sum())
+    problem = model.to_cvxpy(parameters=["d", "most", "worth"])
+    most.set(2 * most.values)
+    problem.param_dict["most"].value = most.values
+    assert problem.solve(solver="HIGHS") == pytest.approx(model.solve().objective)
+
+
+def test_a_model_without_rows_has_costs_in_parameters():
+    model = Model("free", indices=(N,))
+    x, w = model.variable("x", N, upper=2), model.parameter("w", N, [1.0, 0.0, 2.0])
+    model.maximize((w * x).sum() + w["cat"])
+    problem = model.to_cvxpy(parameters=["w"])
+    problem.param_dict["w"].value = np.array([1.0, 3.0, 4.0])
+    assert problem.solve(solver="HIGHS") == pytest.approx(20)

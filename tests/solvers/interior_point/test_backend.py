@@ -172,6 +172,11 @@ def test_a_user_that_needs_nothing_or_may_have_nothing_is_not_for_it():
     assert Structure.of(limited.replace(row_upper=high)) is None
 
 
+def test_terms_whose_weights_are_no_floats_are_not_for_it():
+    program = fairlp.formulate(fairlp.examples.ghodsi(), "alpha-fair", alpha=1e5).compile()
+    assert Structure.of(program) is None
+
+
 def test_tasks_over_capacity_by_rounding_are_brought_within():
     found = Structure.of(model().compile())
     point = method.solve(found.problem).at

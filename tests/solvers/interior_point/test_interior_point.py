@@ -405,9 +405,9 @@ def levels(given, how="interior-point"):
 def test_levels_are_right_where_nothing_on_the_way_is_found(monkeypatch, answer):
     given, right, calls = limited(), method.solve, []
 
-    def planted(problem, deadline=np.inf, threads=1, start=None, within=0.0, device=None):
+    def planted(problem, deadline=np.inf, threads=1, start=None, within=0.0):
         calls.append(within)
-        return answer() if within else right(problem, deadline, threads, start, within, device)
+        return answer() if within else right(problem, deadline, threads, start, within)
 
     monkeypatch.setattr(method, "solve", planted)
     assert levels(given) == pytest.approx(levels(given, "lp"), rel=1e-9) and any(calls)

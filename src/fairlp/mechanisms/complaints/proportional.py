@@ -17,8 +17,9 @@ from ...models.notation.model import Model
 from ...models.programs.certificate import Proof, figure
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
-from ..allocation import within_capacity
+from ..allocation import Allocation, within_capacity
 from ..mechanism import MethodCall, Tasks
+from .first_order import prove_tasks
 from .methods import market
 
 #: How often those who are entitled to something are placed anew, at most.
@@ -102,6 +103,32 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
         "elsewhere, these would leave "
         f"user {instance.users[int(who)]!r} {gain[who]:.3g} more tasks"
     )
+
+
+def judge(allocation: Allocation) -> Proof:
+    """Return whether tasks are proportionally fair, by duals of linear programs.
+
+    First those of users entitled to something, then of the others, of what the first leave.
+    """
+    instance, tasks = allocation.instance, allocation.tasks_array
+    share = entitlements(instance)
+    first = np.flatnonzero(share > 0)
+    remaining = left_by(instance, tasks, first, accepted(allocation.solver))
+    of_remaining = instance.derived(capacities=remaining)
+    last = np.flatnonzero((share == 0) & runnable_users(of_remaining))
+
+    entitled = instance.select_users(first).derived(entitlements=share[first] / share.sum())
+    proof = prove_tasks(ceei, entitled, tasks[first])
+    if not proof:
+        return proof
+    if last.size:
+        others = of_remaining.select_users(last).derived(entitlements=None)
+        proof_of_others = prove_tasks(ceei, others, tasks[last])
+        if not proof_of_others:
+            return proof_of_others
+    rest = np.flatnonzero((share == 0) & runnable_users(instance))
+    reason = elsewhere(instance, tasks, rest)[1] if rest.size else ""
+    return Proof(False, reason) if reason else proof
 
 
 def left_by(

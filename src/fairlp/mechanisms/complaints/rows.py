@@ -69,7 +69,7 @@ ROWS = (
         ),
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
-        prove=partial(in_floats, judge=alpha_fairness.judge_proportional),
+        prove=partial(in_floats, judge=ceei.judge),
         agrees_by_proof=True,
     ),
     Mechanism(

@@ -291,7 +291,7 @@ def by_interior_points(method: Callable[[MethodCall], Outcome]) -> Method:
         through(INTERIOR, method),
         pays=pays,
         cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
-        solver_options=("device", "threads", "time_limit"),
+        solver_options=("threads", "time_limit"),
     )
 
 

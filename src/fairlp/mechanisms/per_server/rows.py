@@ -224,7 +224,7 @@ def interior_point(call: MethodCall) -> Outcome:
     """Time division as a market by our own interior-point method, ended by best responses."""
     return _certified(
         call,
-        lambda small: _ended(call, small, time_market(small, call.options.get("device")).tasks),
+        lambda small: _ended(call, small, time_market(small).tasks),
     )
 
 

@@ -38,7 +38,7 @@ def limits_bind(instance: Instance) -> bool:
     return bool(((limits > 0) & (limits < instance.gamma().sum(axis=1))).any())
 
 
-def time_market(instance: Instance, device: str | None = None) -> TimeMarket:
+def time_market(instance: Instance) -> TimeMarket:
     """Return an optimum of the market by our own interior-point method.
 
     Fractions of time are the variables, and γ is what they contribute.
@@ -73,7 +73,7 @@ def time_market(instance: Instance, device: str | None = None) -> TimeMarket:
         weight=np.concatenate([weights / weights.sum(), np.zeros(len(limited))]),
         alpha=np.ones(len(users) + len(limited)),
     )
-    point = method.solve(Problem(region, rows), device=device)
+    point = method.solve(Problem(region, rows))
     assert point is not None  # there is no deadline
 
     fractions = np.where(runs, point.at.x, 0.0) * len(servers)

@@ -1166,7 +1166,7 @@ class Model(Declarations):
         ModelError
             For a parameter that there is not.
         UnsupportedError
-            For a parameter that makes the program nonlinear when one of its elements varies.
+            For a parameter that a formula is not linear in, or multiplies with another one of them.
 
         Examples
         --------

@@ -59,7 +59,6 @@ BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
     "highs-hipo": (_HIGHS, {"method": "hipo"}),
     "highs-pdlp": (_HIGHS, {"method": "pdlp"}),
     "interior-point": (_INTERIOR_POINT, {}),
-    "interior-point-vertex": (_INTERIOR_POINT, {"vertex": True}),
     "scipy": ("fairlp.solvers.backends.scipy_linprog:Scipy", {}),
     "glpk": ("fairlp.solvers.backends.glpk:Glpk", {}),
     "scip": ("fairlp.solvers.backends.scip:Scip", {}),

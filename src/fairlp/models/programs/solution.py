@@ -173,8 +173,6 @@ class Options:
         ``FEASIBILITY`` and ``FEASIBILITY`` (``ACCEPTED`` for first-order methods).
     method : str
         Algorithm of the back end ("auto" lets it choose).
-    device : str or None
-        Where to compute, "cuda" say; None: the processor.
     mip_gap : float or None
         Of programs with integers: stop when bound and objective are this near, relative to the
         objective. The status is then "gap limit", unless they are equal. None: 0.
@@ -205,7 +203,6 @@ class Options:
     primal_tolerance: float | None = None
     dual_tolerance: float | None = None
     method: str = "auto"
-    device: str | None = None
     verbose: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     mip_gap: float | None = None

@@ -22,11 +22,12 @@ from ...errors import (
     nearest,
     require_known,
 )
+from ...models.notation.derivatives import Dependence, dependence
 from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
-from ...tolerances import ACCEPTED, AGREEMENT, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
 from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
@@ -66,16 +67,12 @@ class Built:
         return duals
 
 
-#: By what part of itself an element of a parameter is moved, to see what it moves.
-_STEP = 1 / 16
-
-
 @dataclass
 class Numbers:
     """A program's entries, lower and upper sides of rows, costs and constant, one after the other, in parameters.
 
-    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) for each of CVXPY's
-    parameters.
+    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) in ``parts`` for each
+    of CVXPY's parameters.
     """
 
     rest: np.ndarray
@@ -121,86 +118,78 @@ def lower(model: Model, parameters: Sequence[str] = ()) -> Any:
 
 
 def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
-    """Return a program and its numbers in parameters, told from programs with slightly other numbers in these."""
+    """Return a program and its numbers in parameters, as the formulas have them.
+
+    The matrix has entries where elements of parameters that are 0 now may be something else.
+    """
     import cvxpy as cp
 
     for name in names:
         require_known(
             name, model.parameters, f"model {model.name!r} has no parameter {name!r}", ModelError
         )
-    before = {name: model.parameters[name].values.copy() for name in names}
-    # an element that is 0 would leave entries out
-    start = {
-        name: np.where(values, values, _STEP * (abs(values).max(initial=0) or 1))
-        for name, values in before.items()
+    program = model.compile()
+    dependences = {
+        name: dependence(model, name, [other for other in names if other != name]) for name in names
     }
-    parts, taken = [], np.zeros(0, dtype=int)
-    try:
-        for name in names:
-            model.parameters[name].set(start[name])
-        program = model.compile()
-        base = Numbers.of(program)
-        rest = base.copy()
-        for name in names:
-            at, element, slope = _slopes(model, name, start[name], base)
-            if np.isin(at, taken).any():
-                raise _not_linear(name)
-            parameter = cp.Parameter(before[name].shape, name=name, value=before[name])
-            parts.append(
-                (parameter, sp.csr_array((slope, (at, element)), (len(base), parameter.size)))
-            )
-            rest[at] -= slope * start[name].reshape(-1)[element]
-            taken = np.append(taken, at)
-    finally:
-        for name, values in before.items():
-            model.parameters[name].set(values)
-    return program, Numbers(rest, parts)
+    program = program.replace(A=_with_places(program.A, list(dependences.values())))
+    numbers = Numbers(Numbers.of(program))
+    for name, on_parameter in dependences.items():
+        values = model.parameters[name].values
+        parameter = cp.Parameter(values.shape, name=name, value=values.copy())
+        slopes = _slopes_of_numbers(program, name, on_parameter, parameter.size)
+        numbers.rest = numbers.rest - slopes @ values.reshape(-1)
+        numbers.parts.append((parameter, slopes))
+    return program, numbers
 
 
-def _slopes(
-    model: Model, name: str, start: np.ndarray, base: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which numbers depend on a parameter, on which element each, and how steeply.
-
-    Of a program for each bit of k + 1, element k is moved in those whose bit is 1: which of them
-    move a number tells k.
-    """
-    step, order = _STEP * abs(start), np.arange(1, start.size + 1).reshape(start.shape)
-
-    def moved(part: Any) -> np.ndarray:
-        model.parameters[name].set(start + step * part)
-        try:
-            program = model.compile()
-        except ModelError as error:  # ends of a range that cross
-            raise _not_linear(name) from error
-        found = Numbers.of(program)
-        if len(found) != len(base) or program.logs is not None:
-            raise _not_linear(name)
-        apart = np.zeros(len(base))
-        np.subtract(found, base, out=apart, where=np.isfinite(found) & np.isfinite(base))
-        return apart
-
-    element = np.full(len(base), -1)
-    for bit in range(start.size.bit_length()):
-        element += (moved(order >> bit & 1) != 0) << bit
-    at = np.flatnonzero(element >= 0)
-    element = element[at]
-    whole, in_part = moved(1)[at], moved(order / start.size)[at]
-    model.parameters[name].set(start)
-    if (element >= start.size).any() or not np.allclose(
-        in_part, whole * (element + 1) / start.size, rtol=AGREEMENT, atol=0
-    ):
-        raise _not_linear(name)
-    return at, element, whole / step.reshape(-1)[element]
+def _with_places(A: Any, dependences: list[Dependence]) -> sp.csc_array:
+    """Return a matrix that has an entry, 0 where there is none yet, wherever a parameter stands."""
+    places = A.tocoo()
+    rows, columns = [places.row], [places.col]
+    for dependence_on in dependences:
+        is_entry = (dependence_on.rows >= 0) & (dependence_on.columns >= 0)
+        rows.append(dependence_on.rows[is_entry])
+        columns.append(dependence_on.columns[is_entry])
+    data = np.zeros(sum(map(len, rows)))
+    data[: A.nnz] = places.data
+    coordinates = np.concatenate(rows), np.concatenate(columns)
+    matrix = sp.coo_array((data, coordinates), shape=A.shape).tocsc()  # which adds duplicates
+    matrix.sort_indices()
+    return matrix
 
 
-def _not_linear(name: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"parameter {name!r} cannot be one of CVXPY's: expected that each number of the program is "
-        "linear in one "
-        "element of one of the parameters asked for, and an objective without logarithms, powers "
-        "and squares"
+def _slopes_of_numbers(
+    program: Program, name: str, dependence_on: Dependence, size: int
+) -> sp.csr_array:
+    """Return how steeply each of a program's :class:`Numbers` grows with each element of a parameter."""
+    n_rows, entries = program.n_rows, program.A.nnz
+    is_cost, is_constant = dependence_on.rows < 0, dependence_on.columns < 0
+    entry_keys = program.A.tocoo().col * np.int64(n_rows) + program.A.indices
+    keys = dependence_on.columns * np.int64(n_rows) + dependence_on.rows
+    is_bound = is_constant & ~is_cost
+    one_sided = dependence_on.rows[is_bound & (dependence_on.lower != dependence_on.upper)]
+    if (program.row_lower[one_sided] == program.row_upper[one_sided]).any():
+        raise UnsupportedError(
+            f"parameter {name!r} cannot be one of CVXPY's: it is an end of a range of which both "
+            "ends are equal now; give them other values first"
+        )
+
+    groups = [
+        (~is_cost & ~is_constant, np.searchsorted(entry_keys, keys)),
+        (is_bound & dependence_on.lower, entries + dependence_on.rows),
+        (is_bound & dependence_on.upper, entries + n_rows + dependence_on.rows),
+        (is_cost & ~is_constant, entries + 2 * n_rows + dependence_on.columns),
+        (is_cost & is_constant, np.full(len(keys), entries + 2 * n_rows + program.n_columns)),
+    ]
+    numbers = np.concatenate([positions[group] for group, positions in groups])
+    order = np.concatenate([np.flatnonzero(group) for group, _ in groups])
+    shape = (entries + 2 * n_rows + program.n_columns + 1, size)
+    slopes = sp.csr_array(
+        (dependence_on.slopes[order], (numbers, dependence_on.elements[order])), shape
     )
+    infinite = np.isinf(Numbers.of(program))
+    return sp.csr_array(sp.diags_array(np.where(infinite, 0.0, 1.0)) @ slopes)
 
 
 def build(program: Program, numbers: Numbers | None = None) -> Built:

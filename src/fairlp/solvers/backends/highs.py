@@ -300,10 +300,6 @@ class Highs:
 
     def choose(self, program: Program, options: Options, series: bool = False) -> str:
         """Return the algorithm for a program: the one asked for, or by size (for one solve, or a series of them)."""
-        if options.device is not None:
-            raise UnsupportedError(
-                f"{self.name} cannot honour the option 'device'; it computes on the processor"
-            )
         if "auto" not in (self.method, options.method) and self.method != options.method:
             raise UnsupportedError(
                 f"{self.name} is HiGHS with method {self.method!r}, and method={options.method!r} "

@@ -353,22 +353,15 @@ _APART = 1.75
 
 
 class InteriorPoint(BaseBackend):
-    """Our own method where the program has the structure that it lives from, and HiGHS elsewhere; answers say which.
-
-    Parameters
-    ----------
-    name : str
-    vertex : bool
-        End at a vertex of the linear program: few servers a user, a basis, and the last digits.
-    """
+    """Our own method where the program has the structure that it lives from, and HiGHS elsewhere; answers say which."""
 
     capabilities = frozenset({Capability.LP, Capability.LOG, Capability.POWER, Capability.DUALS})
     package = "scipy"
     install = "pip install scipy"
-    honours = frozenset({"time_limit", "threads", "device"})
+    honours = frozenset({"time_limit", "threads"})
 
-    def __init__(self, name: str = INTERIOR, vertex: bool = False) -> None:
-        self.name, self.vertex = name, vertex
+    def __init__(self, name: str = INTERIOR) -> None:
+        self.name = name
 
     def version(self) -> str:
         """Return the version of fairlp, whose own it is."""
@@ -389,15 +382,6 @@ class InteriorPoint(BaseBackend):
         if structure is not None:
             try:
                 solution, point = self._solve(structure, options, begin, near)
-                if self.vertex and program.logs is None and solution.status.is_optimal:
-                    ended = on_columns(program, options, solution).solve()
-                    iterations = {**solution.iterations, **ended.iterations}
-                    solution = replace(
-                        ended,
-                        solver=self.name,
-                        iterations=iterations,
-                        method="interior point, vertex",
-                    )
                 return solution, None if point is None else (structure, point)
             except NotConvergedError as error:
                 reason = str(error)
@@ -407,7 +391,7 @@ class InteriorPoint(BaseBackend):
             else max(options.time_limit - (perf_counter() - begin), 0.0)
         )
         try:
-            solution = solve_on(Highs(), program, replace(options, time_limit=left, device=None))
+            solution = solve_on(Highs(), program, replace(options, time_limit=left))
         except NotConvergedError as error:
             words = (
                 "nor did HiGHS with tangents; try solver='cvxpy:CLARABEL', or weights and powers "
@@ -546,15 +530,13 @@ def solve_near(
     start = None if near is None else near.of(structure)
     if start is not None:
         with suppress(NotConvergedError):
-            point = method.solve(
-                structure.problem, deadline, options.threads or 1, start.at, device=options.device
-            )
+            point = method.solve(structure.problem, deadline, options.threads or 1, start.at)
             if point is None or point.error <= method.NEARLY * SETTLED:
                 return point
-    if options.device is None and suits(structure.problem):
+    if suits(structure.problem):
         with suppress(NotConvergedError):
             return sifted(structure.problem, deadline, options.threads or 1)
-    return method.solve(structure.problem, deadline, options.threads or 1, device=options.device)
+    return method.solve(structure.problem, deadline, options.threads or 1)
 
 
 class InteriorPointSession(ProgramSession):
@@ -628,13 +610,9 @@ class InteriorPointSession(ProgramSession):
         if structure is None or not structure.problem.has_level:
             return None
         start = None if self.near is None else self.near.of(structure)
-        at, threads, device = (
-            None if start is None else start.at,
-            self.options.threads or 1,
-            self.options.device,
-        )
+        at, threads = None if start is None else start.at, self.options.threads or 1
         try:
-            point = method.solve(structure.problem, self._deadline(), threads, at, gap, device)
+            point = method.solve(structure.problem, self._deadline(), threads, at, gap)
         except NotConvergedError:
             point = None
         if point is None:
@@ -736,9 +714,7 @@ class InteriorPointSession(ProgramSession):
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:
     """Return a session that begins at an interior optimum and ends at vertices."""
     highs = Highs()
-    return PricingSession(
-        highs, program, replace(options, threads=None, device=None).tightened(highs), near
-    )
+    return PricingSession(highs, program, replace(options, threads=None).tightened(highs), near)
 
 
 def _prices_all(solution: Solution, gap: float) -> bool:

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_SHIFTS
-from .region import Array, Region, add_blocks, add_diagonal, cholesky, dot, factored, namespace
+from .region import Array, Region, add_blocks, add_diagonal
 
 #: Refinements of one solution, at most.
 _REFINEMENTS = 4
@@ -64,7 +65,7 @@ class NormalEquations:
         side = UsersLast if users <= servers * resources else ServersLast
         self.side: UsersLast | ServersLast = side(region, theta, slack_ratio, own)
         if border is not None:
-            self.along = self.side.solve(region.xp.zeros_like(slack_ratio), border)
+            self.along = self.side.solve(np.zeros_like(slack_ratio), border)
 
     def solve(self, first: Array, second: Array, third: float, matters: Matters) -> Step:
         """Return dp (K, R), dq (N,), dt; refined until the errors left do not matter."""
@@ -77,7 +78,7 @@ class NormalEquations:
             last = third - self.corner * level
             if self.border is not None:
                 other += self.border * level
-                last -= dot(self.border, values)
+                last -= np.vdot(self.border, values)
             if not matters(error, other, last):
                 break
             more = self._solve(error, other, last)
@@ -89,7 +90,9 @@ class NormalEquations:
         prices, values = self.side.solve(first, second)
         if self.border is None:
             return prices, values, 0.0
-        level = (third - dot(self.border, values)) / (dot(self.border, self.along[1]) + self.corner)
+        level = (third - np.vdot(self.border, values)) / (
+            np.vdot(self.border, self.along[1]) + self.corner
+        )
         return prices + level * self.along[0], values + level * self.along[1], level
 
 
@@ -126,12 +129,13 @@ class UsersLast(_Eliminated):
         rows = self.inverse_root @ each  # servers × resources × users, or places
         rows *= self.coupling[:, None, :]
         if region.user is None or _dense_pays(region):
-            flat = region.xp.reshape(_spread(region, rows), (servers * resources, users))
+            flat = np.reshape(_spread(region, rows), (servers * resources, users))
             schur = flat.T @ flat
         else:
             schur = _squared(region, rows)
         schur *= -1.0
-        self.factor = _Cholesky(add_diagonal(schur, self.diagonal), self.diagonal)
+        add_diagonal(schur, self.diagonal)
+        self.factor = _Cholesky(schur, self.diagonal)
 
     def solve(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return dp and dq without t."""
@@ -140,9 +144,8 @@ class UsersLast(_Eliminated):
 
     def _servers(self, right: Array) -> Array:
         """Return M⁻¹ right, server by server; shape (K, R)."""
-        xp = self.region.xp
-        inner = xp.vecdot(self.inverse_root, right[:, None, :])
-        return xp.vecdot(xp.matrix_transpose(self.inverse_root), inner[:, None, :])
+        inner = np.vecdot(self.inverse_root, right[:, None, :])
+        return np.vecdot(np.matrix_transpose(self.inverse_root), inner[:, None, :])
 
 
 class ServersLast(_Eliminated):
@@ -151,22 +154,22 @@ class ServersLast(_Eliminated):
     def __init__(self, region: Region, theta: Array, slack_ratio: Array, own: Array) -> None:
         super().__init__(region, theta, own)
         servers, users, resources = region.shape
-        each = region.by_resource / region.xp.sqrt(self.diagonal)
+        each = region.by_resource / np.sqrt(self.diagonal)
         if region.user is not None:
             each = each[:, region.user].swapaxes(0, 1)
         spread = _spread(region, self.coupling[:, None, :] * each)
-        flat = region.xp.reshape(spread, (servers * resources, users))
+        flat = np.reshape(spread, (servers * resources, users))
         schur = flat @ flat.T
         schur *= -1.0
         blocks = _blocks(region, theta, slack_ratio)
-        size = region.xp.reshape(region.xp.linalg.diagonal(blocks), (-1,))
-        self.factor = _Cholesky(add_blocks(schur, blocks), size)
+        size = np.reshape(np.linalg.diagonal(blocks), (-1,))
+        add_blocks(schur, blocks)
+        self.factor = _Cholesky(schur, size)
 
     def solve(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return dp and dq without t."""
         right = first + self.towards_servers(second / self.diagonal)
-        xp = self.region.xp
-        prices = xp.reshape(self.factor.solve(xp.reshape(right, (-1,))), first.shape)
+        prices = np.reshape(self.factor.solve(np.reshape(right, (-1,))), first.shape)
         return prices, (second + self.towards_users(prices)) / self.diagonal
 
 
@@ -189,7 +192,7 @@ def _dense_pays(region: Region) -> bool:
     return small + squares / 2 * _ADD > servers * resources * users**2 or squares > _MOST
 
 
-def _squared(region: Region, rows: np.ndarray) -> np.ndarray:
+def _squared(region: Region, rows: Array) -> Array:
     """Return the lower triangle of EᵀE, shape (N, N), of rows (K, R, W) that stand where the users of servers are."""
     users = region.shape[1]
     whole, found = np.concatenate([rows, np.zeros_like(rows[:1])]), np.zeros(users * users)
@@ -201,45 +204,62 @@ def _squared(region: Region, rows: np.ndarray) -> np.ndarray:
 
 def _blocks(region: Region, theta: Array, slack_ratio: Array) -> Array:
     """Return M[i] for every server; shape (K, R, R)."""
-    xp, resources = region.xp, region.shape[2]
+    resources = region.shape[2]
     sums = (
         theta @ region.squares
         if region.user is None
         else np.einsum("kw,kwr->kr", theta, region.products)
     )
-    blocks = xp.reshape(xp.take(sums, region.triangle, axis=1), (-1, resources, resources))
-    each = xp.eye(resources, dtype=xp.float64, device=blocks.device)
+    blocks = np.reshape(np.take(sums, region.triangle, axis=1), (-1, resources, resources))
+    each = np.eye(resources)
     return blocks + slack_ratio[:, :, None] * each
 
 
 def _inverse_roots(blocks: Array) -> Array:
     """Return L⁻¹ with L·Lᵀ = M for every server; shape (K, R, R)."""
-    xp = namespace(blocks)
-    unit = 1.0 / xp.sqrt(xp.linalg.diagonal(blocks))
+    unit = 1.0 / np.sqrt(np.linalg.diagonal(blocks))
     blocks = blocks * unit[:, :, None] * unit[:, None, :]
-    each = xp.eye(blocks.shape[1], dtype=xp.float64, device=blocks.device)
+    each = np.eye(blocks.shape[1])
     shift = INTERIOR_SHIFTS[0]
-    while (root := cholesky(blocks + shift * each)) is None:
+    while (root := _root(blocks + shift * each)) is None:
         shift = _next_shift(shift)
-    return xp.linalg.inv(root) * unit[:, None, :]
+    return np.linalg.inv(root) * unit[:, None, :]
 
 
 class _Cholesky:
     """The Cholesky factor of a matrix, brought to a diagonal near 1 and shifted by as little as it takes."""
 
     def __init__(self, matrix: Array, size: Array) -> None:
-        xp = namespace(matrix)
-        self.unit = 1.0 / xp.sqrt(size)
+        self.unit = 1.0 / np.sqrt(size)
         matrix *= self.unit[:, None]
         matrix *= self.unit
         shift = INTERIOR_SHIFTS[0]
-        while (found := factored(add_diagonal(xp.asarray(matrix, copy=True), shift))) is None:
+        while (factor := _factor(matrix, shift)) is None:
             shift = _next_shift(shift)
-        self.apart = found
+        self.factor = factor
 
     def solve(self, right: Array) -> Array:
         """Return the solution for one right-hand side."""
-        return self.unit * self.apart(self.unit * right)
+        return self.unit * cho_solve(self.factor, self.unit * right, check_finite=False)
+
+
+def _root(matrices: Array) -> Array | None:
+    """Return the lower Cholesky factor of each matrix; None where one is not definite."""
+    try:
+        return np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _factor(matrix: Array, shift: float) -> tuple[Array, bool] | None:
+    """Return the Cholesky factor of the lower triangle, its diagonal shifted; None where it is not definite."""
+    shifted = matrix.copy()
+    add_diagonal(shifted, shift)
+    try:  # LAPACK goes through columns: no copy
+        factor: tuple[Array, bool] = cho_factor(shifted.T, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    return factor
 
 
 def _next_shift(shift: float) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...tolerances import ACCEPTED, SETTLED
 from .blocks import NormalEquations
-from .region import Array, Grouped, Region, dot, namespace, numbers
+from .region import Array, Grouped, Region
 
 #: Errors of a step's equations matter beyond this part of a slack, or of what it is to be.
 _MATTERS = 0.01
@@ -98,7 +98,7 @@ class Problem:
     @cached_property
     def has_level(self) -> bool:
         """Whether t is maximised."""
-        return bool(namespace(self.rows.slope).any(self.rows.slope != 0))
+        return bool(self.rows.slope.any())
 
     @cached_property
     def grouped(self) -> Grouped:
@@ -111,7 +111,7 @@ class Problem:
 
     def of_users(self, values: Array) -> Array:
         """Return users' values as their rows'; shape (J,)."""
-        return namespace(values).take(values, self.rows.user, axis=0)
+        return values[self.rows.user]
 
 
 @dataclass
@@ -147,8 +147,7 @@ class Iterate:
     """A point with all its variables positive, and the factored equations there."""
 
     def __init__(self, problem: Problem, start: Step | None = None) -> None:
-        self.problem, self.xp = problem, problem.region.xp
-        xp = self.xp
+        self.problem = problem
         if start is not None:
             self.at = _start_near(problem, start)
         else:
@@ -158,13 +157,13 @@ class Iterate:
         rows = float(servers * resources)
         if problem.face is not None:
             self.barrier &= ~problem.face.equal
-            rows -= float(xp.sum(numbers(problem.face.full)))
+            rows -= float(np.sum((problem.face.full).astype(float)))
         #: 1 where u·v vanishes, else 0
-        self.vanishing = numbers(self.barrier)
+        self.vanishing = (self.barrier).astype(float)
         #: where u^α·v is given instead
         self.curved = ~self.barrier & (problem.rows.alpha != 1)
-        self.has_powers = bool(xp.any(self.curved))
-        self.terms = problem.region.pairs + rows + float(xp.sum(self.vanishing))
+        self.has_powers = bool(np.any(self.curved))
+        self.terms = problem.region.pairs + rows + float(np.sum(self.vanishing))
 
     def values(self, at: Step) -> Array:
         """Return q, what one more X[n] is worth; shape (N,)."""
@@ -172,7 +171,8 @@ class Iterate:
 
     def products(self, at: Step) -> float:
         """Return the sum of the products that vanish at the optimum, at a point."""
-        return dot(at.x, at.z) + dot(at.s, at.p) + dot(at.u * self.vanishing, at.v)
+        products = np.vdot(at.x, at.z) + np.vdot(at.s, at.p) + np.vdot(at.u * self.vanishing, at.v)
+        return float(products)
 
     def worth(self, u: Array) -> Array:
         """Return what u·v is at the optimum, given u: e·u^(1−α), 0 where it is a bound's; shape (J,)."""
@@ -183,69 +183,64 @@ class Iterate:
         linear = self.problem.rows.weight - at.u * at.v
         if not self.has_powers:
             return linear
-        rows, xp = self.problem.rows, self.xp
-        logs = xp.log(xp.where(self.curved, rows.weight / at.v, 1.0)) - rows.alpha * xp.log(at.u)
-        return xp.where(self.curved, at.u * at.v * logs, linear)
+        rows = self.problem.rows
+        logs = np.log(np.where(self.curved, rows.weight / at.v, 1.0)) - rows.alpha * np.log(at.u)
+        return np.where(self.curved, at.u * at.v * logs, linear)
 
     def measure(self) -> None:
         """Compute residuals, the mean product and the gap here (all relative)."""
-        problem, at, region, rows, xp = (
-            self.problem,
-            self.at,
-            self.problem.region,
-            self.problem.rows,
-            self.xp,
-        )
+        problem, at = self.problem, self.at
+        region, rows = problem.region, problem.rows
         total = problem.of_users(region.totals(at.x))
         self.short = region.capacities - region.given(at.x) - at.s
         self.off = rows.sign * (rows.bound + rows.slope * at.t - total) - at.u
-        self.norm = 1.0 - dot(rows.slope, at.v) if problem.has_level else 0.0
+        self.norm = 1.0 - np.vdot(rows.slope, at.v) if problem.has_level else 0.0
         products = self.products(at)
         self.mean = products / self.terms
         if problem.has_level:
-            dual = dot(region.capacities, at.p) + dot(rows.sign * rows.bound, at.v)
+            dual = np.vdot(region.capacities, at.p) + np.vdot(rows.sign * rows.bound, at.v)
             self.gap = (
                 abs(dual - at.t) / abs(dual) if dual else np.inf
             )  # nobody can be raised: HiGHS tells
         else:  # at the optimum everything given out is worth Σ e, or Σ e·u^(1−α)
             worth = self.worth(at.u)
-            aside = float(xp.max(xp.where(self.barrier, 0.0, abs(at.u * at.v - worth))))
-            self.gap = max(products, aside) / float(xp.sum(worth))
+            aside = float(np.max(np.where(self.barrier, 0.0, abs(at.u * at.v - worth))))
+            self.gap = max(products, aside) / float(np.sum(worth))
             if (
                 self.has_powers
             ):  # what is worth next to nothing is to be right, too, where floats can tell
-                apart = xp.where(self.curved, abs(self.missing(at) / (at.u * at.v)), 0.0)
-                self.gap = max(self.gap, ACCEPTED * min(float(xp.max(apart)), 1.0) ** 0.5)
+                apart = np.where(self.curved, abs(self.missing(at) / (at.u * at.v)), 0.0)
+                self.gap = max(self.gap, ACCEPTED * min(float(np.max(apart)), 1.0) ** 0.5)
         costs = region.priced(at.p, self.values(at))
         if region.allowed is not None:
-            costs = xp.where(region.allowed, costs, at.z)
+            costs = np.where(region.allowed, costs, at.z)
         # what was rounded off while prices were larger would stay
-        at.z = xp.where(abs(costs - at.z) <= _MATTERS * at.z, costs, at.z)
+        at.z = np.where(abs(costs - at.z) <= _MATTERS * at.z, costs, at.z)
         costs -= at.z
-        worth = xp.maximum(region.dearest(abs(at.p)), problem.by_user(abs(at.v)))
+        worth = np.maximum(region.dearest(abs(at.p)), problem.by_user(abs(at.v)))
         self.primal = max(
-            float(xp.max(abs(self.short) / xp.max(region.capacities, axis=0))),
-            float(xp.max(abs(self.off) / xp.maximum(total, rows.bound))),
+            float(np.max(abs(self.short) / np.max(region.capacities, axis=0))),
+            float(np.max(abs(self.off) / np.maximum(total, rows.bound))),
         )
-        self.dual = max(float(xp.max(abs(costs) / region.at_pairs(worth))), abs(self.norm))
+        self.dual = max(float(np.max(abs(costs) / region.at_pairs(worth))), abs(self.norm))
 
     def factor(self) -> None:
         """Factor the normal equations here."""
-        at, region, rows, xp = self.at, self.problem.region, self.problem.rows, self.xp
+        at, region, rows = self.at, self.problem.region, self.problem.rows
         self.theta = at.x / at.z
         if region.allowed is not None:
-            self.theta = xp.where(region.allowed, self.theta, 0.0)
+            self.theta = np.where(region.allowed, self.theta, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             self.slack_ratio, self.ratio = at.s / at.p, rows.alpha * at.v / at.u
         if self.problem.face is not None:  # free prices, held back by as little as the factors need
-            self.slack_ratio = xp.where(self.problem.face.full, _PROXIMAL, self.slack_ratio)
-            self.ratio = xp.where(self.problem.face.equal, 1.0 / _PROXIMAL, self.ratio)
+            self.slack_ratio = np.where(self.problem.face.full, _PROXIMAL, self.slack_ratio)
+            self.ratio = np.where(self.problem.face.equal, 1.0 / _PROXIMAL, self.ratio)
         self.stiff = self.problem.by_user(self.ratio)
         self.pull = self.problem.by_user(rows.slope * self.ratio)
         border, corner = None, 0.0
         if self.problem.has_level:
             border = self.pull / self.stiff
-            corner = dot(rows.slope * self.ratio, rows.slope - self.problem.of_users(border))
+            corner = np.vdot(rows.slope * self.ratio, rows.slope - self.problem.of_users(border))
         self.normal = NormalEquations(
             region, self.theta, self.slack_ratio, 1.0 / self.stiff, border, max(corner, 0.0)
         )
@@ -256,47 +251,42 @@ class Iterate:
         ``aim`` is the size that products are to have, which tells how exact the step must be:
         errors matter beyond a part of a slack, or of what it is to be.
         """
-        at, region, rows, face, xp = (
-            self.at,
-            self.problem.region,
-            self.problem.rows,
-            self.problem.face,
-            self.xp,
-        )
+        at, face = self.at, self.problem.face
+        region, rows = self.problem.region, self.problem.rows
         by_user, of_users = self.problem.by_user, self.problem.of_users
         short, off, norm = (self.short, self.off, self.norm) if residuals else (0.0, 0.0, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             slack, excess = (
-                _MATTERS * xp.maximum(own, aim / price)
+                _MATTERS * np.maximum(own, aim / price)
                 for own, price in ((at.s, at.p), (at.u, at.v))
             )
             of_slack, of_price = products.sp / at.p, products.uv / at.u
             back = products.uv / (rows.alpha * at.v)
         if face is not None:
-            slack = xp.where(face.full, SETTLED * region.capacities, slack)
-            excess = xp.where(face.equal, SETTLED * rows.bound, excess)
-            of_slack = xp.where(face.full, 0.0, of_slack)
-            of_price, back = (xp.where(face.equal, 0.0, one) for one in (of_price, back))
+            slack = np.where(face.full, SETTLED * region.capacities, slack)
+            excess = np.where(face.equal, SETTLED * rows.bound, excess)
+            of_slack = np.where(face.full, 0.0, of_slack)
+            of_price, back = (np.where(face.equal, 0.0, one) for one in (of_price, back))
         tightest = self.problem.grouped.lowest(excess)
 
         def matters(servers: Array, users: Array, level: float) -> bool:
             dear = abs(level) * at.t > _MATTERS * aim
-            return bool(dear or xp.any(abs(servers) > slack) or xp.any(abs(users) > tightest))
+            return bool(dear or np.any(abs(servers) > slack) or np.any(abs(users) > tightest))
 
         start = products.xz / at.z
         if region.allowed is not None:
-            start = xp.where(region.allowed, start, 0.0)
+            start = np.where(region.allowed, start, 0.0)
         pushed = rows.sign * (of_price - self.ratio * off)
         constant = by_user(-pushed)
         prices, values, level = self.normal.solve(
             region.given(start) + of_slack - short,
             constant / self.stiff - region.totals(start),
-            norm + dot(rows.slope, pushed) + dot(self.pull / self.stiff, constant),
+            norm + np.vdot(rows.slope, pushed) + np.vdot(self.pull / self.stiff, constant),
             matters,
         )
         cost = region.priced(prices, values)
         if region.allowed is not None:
-            cost = xp.where(region.allowed, cost, 0.0)
+            cost = np.where(region.allowed, cost, 0.0)
         x = start - self.theta * cost
         # the rows hold exactly, whatever the equations left, unless that would put a small slack
         # off; costs always do
@@ -307,107 +297,106 @@ class Iterate:
         v -= rows.sign * of_users(left / self.stiff) * self.ratio
         u = _exactly(u, back - v / self.ratio, excess)
         if face is not None:
-            s, u = xp.where(face.full, 0.0, s), xp.where(face.equal, 0.0, u)
+            s, u = np.where(face.full, 0.0, s), np.where(face.equal, 0.0, u)
         return Step(x, s, u, cost, prices, v, level)
 
 
 def _exactly(exact: Array, close: Array, allowed: Array) -> Array:
     """Return what makes a row hold exactly where that is near what makes its product right, and else the latter."""
-    return namespace(exact).where(abs(exact - close) > allowed, close, exact)
+    return np.where(abs(exact - close) > allowed, close, exact)
 
 
 def _start_near(problem: Problem, near: Step) -> Step:
     """Return a point of a problem that differs in rows on users, whose lower bounds are lower than they were."""
     if not problem.has_level:
         return _start_priced(problem, near)
-    rows, region, worth = problem.rows, problem.region, dot(problem.rows.slope, near.v)
-    xp = region.xp
+    rows, region, worth = problem.rows, problem.region, np.vdot(problem.rows.slope, near.v)
     room = rows.sign * (rows.bound + rows.slope * near.t - problem.of_users(region.totals(near.x)))
     # where there is next to none, a residual is left to take away
-    central = dot(near.x, near.z) / region.pairs
-    u = xp.maximum(room, xp.minimum(central / abs(near.v), near.u))
+    central = np.vdot(near.x, near.z) / region.pairs
+    u = np.maximum(room, np.minimum(central / abs(near.v), near.u))
     if problem.face is not None:
-        u = xp.where(problem.face.equal, 0.0, u)
+        u = np.where(problem.face.equal, 0.0, u)
     return replace(near, u=u, z=near.z / worth, p=near.p / worth, v=near.v / worth)
 
 
 def _start_priced(problem: Problem, near: Step) -> Step:
     """Return a point of a problem with other terms: the same tasks, what they are worth now, prices that cover that."""
-    rows, region, xp = problem.rows, problem.region, problem.region.xp
+    rows, region = problem.rows, problem.region
     own = problem.of_users(region.totals(near.x))
     terms = rows.weight > 0
-    worth = xp.where(terms, rows.weight * own**-rows.alpha, 0.0)
-    unit = dot(worth, own) / dot(xp.where(terms, near.v, 0.0), own)
-    v = xp.where(terms, worth, unit * near.v)
+    worth = np.where(terms, rows.weight * own**-rows.alpha, 0.0)
+    unit = np.vdot(worth, own) / np.vdot(np.where(terms, near.v, 0.0), own)
+    v = np.where(terms, worth, unit * near.v)
     lowest, above = region.lowest(region.costs(near.p)), rows.sign > 0
     # who has a limit is worth no more beyond it than it costs; the prices cover what the others are
     # worth
     beyond = problem.by_user(-rows.sign * v) - unit * lowest
-    v = xp.where(above, v + xp.maximum(problem.of_users(beyond), 0.0), v)
+    v = np.where(above, v + np.maximum(problem.of_users(beyond), 0.0), v)
     values = problem.by_user(-rows.sign * v)
-    dearest = max(float(xp.max(values / lowest)), unit)
+    dearest = max(float(np.max(values / lowest)), unit)
     p = near.p * (_COVERED * dearest)
-    z = xp.where(region.there, region.priced(p, values), 1.0)
-    return replace(near, u=xp.where(terms, own, near.u), z=z, p=p, v=v)
+    z = np.where(region.there, region.priced(p, values), 1.0)
+    return replace(near, u=np.where(terms, own, near.u), z=z, p=p, v=v)
 
 
 def _start_on(problem: Problem, face: Face) -> Step:
     """Return a point on the face, where the last round ended, with prices as at any start."""
-    region, rows, xp = problem.region, problem.rows, problem.region.xp
+    region, rows = problem.region, problem.rows
     there = region.there
-    own = problem.of_users(region.totals(xp.where(there, face.x, 0.0)))
+    own = problem.of_users(region.totals(np.where(there, face.x, 0.0)))
     growing = rows.slope > 0
-    t = _LEVEL * float(xp.min(own[growing] / rows.slope[growing]))
+    t = _LEVEL * float(np.min(own[growing] / rows.slope[growing]))
     above = rows.sign > 0
-    u = xp.where(face.equal, 0.0, rows.sign * (rows.bound + rows.slope * t - own))
-    u = xp.where(face.equal | above, u, xp.maximum(u, (1 - _LEVEL) * own))
-    p = xp.where(face.full, xp.zeros_like(face.s), 1.0 / region.shape[2])
+    u = np.where(face.equal, 0.0, rows.sign * (rows.bound + rows.slope * t - own))
+    u = np.where(face.equal | above, u, np.maximum(u, (1 - _LEVEL) * own))
+    p = np.where(face.full, np.zeros_like(face.s), 1.0 / region.shape[2])
     cost = region.costs(p)
-    lowest = region.lowest(xp.where(cost > 0, cost, np.inf))
-    lowest = xp.where(xp.isfinite(lowest), lowest, 1.0)
+    lowest = region.lowest(np.where(cost > 0, cost, np.inf))
+    lowest = np.where(np.isfinite(lowest), lowest, 1.0)
     # values of those who keep what they have are free: below 0, so that all costs are positive
-    v = xp.where(face.equal, -_VALUE, _VALUE * problem.of_users(lowest))
-    scale = 1.0 / dot(rows.slope, v)
+    v = np.where(face.equal, -_VALUE, _VALUE * problem.of_users(lowest))
+    scale = 1.0 / np.vdot(rows.slope, v)
     p, v = p * scale, v * scale
     z = region.priced(p, problem.by_user(-rows.sign * v))
-    x, z = xp.where(there, face.x, ABSENT), xp.where(there, z, 1.0)
+    x, z = np.where(there, face.x, ABSENT), np.where(there, z, 1.0)
     return Step(x, face.s, u, z, p, v, t)
 
 
 def _start(problem: Problem) -> Step:
     """Return a point inside: everyone has an equal part of every server, and a resource costs the same everywhere."""
-    region, rows, xp = problem.region, problem.rows, problem.region.xp
+    region, rows = problem.region, problem.rows
     resources = region.shape[2]
     there = region.there
-    among = xp.maximum(xp.sum(numbers(there), axis=1), 1.0)
+    among = np.maximum(np.sum((there).astype(float), axis=1), 1.0)
     x = region.alone() * (_GIVEN / among)[:, None]
     above = rows.sign > 0
-    most = problem.grouped.lowest(xp.where(above, _GIVEN * rows.bound, np.inf))
-    x *= region.at_pairs(xp.minimum(most / region.totals(x), 1.0))
-    x = xp.where(there, x, ABSENT)
+    most = problem.grouped.lowest(np.where(above, _GIVEN * rows.bound, np.inf))
+    x *= region.at_pairs(np.minimum(most / region.totals(x), 1.0))
+    x = np.where(there, x, ABSENT)
     own = problem.of_users(region.totals(x))
     s = region.capacities - region.given(x)
-    p = xp.full_like(s, 1.0 / resources)
+    p = np.full_like(s, 1.0 / resources)
     cost = region.costs(p)
     if region.contribution is not None:
-        cost = cost / xp.where(region.contribution > 0, region.contribution, 1.0)
+        cost = cost / np.where(region.contribution > 0, region.contribution, 1.0)
     lowest = region.lowest(cost)
     # what the lower bounds of a user are worth together is less than its costs
-    each = problem.of_users(problem.by_user(numbers(~above)))
+    each = problem.of_users(problem.by_user((~above).astype(float)))
     t = 0.0
     if problem.has_level:
         growing = rows.slope > 0
-        t = _LEVEL * float(xp.min(own[growing] / rows.slope[growing]))
-        v = _VALUE * problem.of_users(lowest) / xp.maximum(each, 1.0)
-        scale = 1.0 / dot(rows.slope, v)
+        t = _LEVEL * float(np.min(own[growing] / rows.slope[growing]))
+        v = _VALUE * problem.of_users(lowest) / np.maximum(each, 1.0)
+        scale = 1.0 / np.vdot(rows.slope, v)
         p, v = p * scale, v * scale
     else:
         v = problem.of_users(problem.by_user(rows.weight * own ** (1.0 - rows.alpha))) / own
-        v = xp.where(rows.weight > 0, v, _VALUE * v / xp.maximum(each, 1.0))
-        p *= _DEAR * float(xp.max(problem.by_user(-rows.sign * v) / lowest))
+        v = np.where(rows.weight > 0, v, _VALUE * v / np.maximum(each, 1.0))
+        p *= _DEAR * float(np.max(problem.by_user(-rows.sign * v) / lowest))
     u = rows.sign * (rows.bound + rows.slope * t - own)
     # a lower bound may be above what there is: then a residual is left to take away
-    u = xp.where(above, u, xp.maximum(u, (1 - _LEVEL) * own))
+    u = np.where(above, u, np.maximum(u, (1 - _LEVEL) * own))
     z = region.priced(p, problem.by_user(-rows.sign * v))
-    z = xp.where(there, z, 1.0)
+    z = np.where(there, z, 1.0)
     return Step(x, s, u, z, p, v, t)

@@ -24,153 +24,15 @@ otherwise HiGHS solves the program, and ``Solution.method`` and the status say s
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import NotConvergedError, SolverNotAvailableError, UnknownNameError
+from ...errors import NotConvergedError
 from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
-from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
-from .region import Array, Region, clip, least
-
-# Devices that the interior-point method can compute on, the way of a problem there, and of its
-# point back.
-
-#: Names of devices, of each kind.
-_EXAMPLES = ("cpu", "cuda", "cuda:1", "torch:cpu", "cupy")
-_INSTALL = 'pip install "fairlp[cuda]", or leave `device` out to compute with NumPy'
-
-Data = TypeVar("Data", Region, UserRows, Face, Step)
-
-
-@dataclass(frozen=True)
-class Home:
-    """A library of arrays, and one of its devices.
-
-    Attributes
-    ----------
-    xp : namespace
-        Its functions under the names of the array API standard.
-    device, host : Any
-        Its names of the device, and of the one whose memory NumPy shares.
-    """
-
-    xp: Any
-    device: Any
-    host: Any = "cpu"
-
-    def there(self, array: np.ndarray) -> Array:
-        """Return a copy on the device."""
-        return self.xp.asarray(array, device=self.device, copy=True)
-
-    def back(self, array: Array) -> np.ndarray:
-        """Return a copy in NumPy."""
-        from array_api_compat import to_device
-
-        return np.array(np.from_dlpack(to_device(array, self.host)))
-
-
-def home(name: str | None) -> Home | None:
-    """Return the device of that name, None for NumPy.
-
-    Parameters
-    ----------
-    name : str or None
-        None and "cpu": NumPy; "cuda" or "cuda:1": that GPU, by PyTorch, or else by CuPy;
-        "torch:cpu", "torch:cuda:1": any device of PyTorch's that has double precision; "cupy":
-        CuPy's current GPU.
-
-    Raises
-    ------
-    UnknownNameError
-        When there is no such kind of device.
-    SolverNotAvailableError
-        When the library or the device is not there.
-    """
-    if name is None or name == "cpu":
-        return None
-    kind, _, rest = name.partition(":")
-    choices: dict[str, dict[str, str | None]] = {
-        "cuda": {"torch": name, "cupy": None},
-        "torch": {"torch": rest or "cpu"},
-        "cupy": {"cupy": None},
-    }
-    if kind not in choices:
-        raise UnknownNameError(
-            f"no device {name!r}; expected one of {', '.join(map(repr, _EXAMPLES))}"
-        )
-    libraries = choices[kind]
-    for library, device in libraries.items():
-        try:
-            importlib.import_module(library)
-            xp = importlib.import_module(f"array_api_compat.{library}")
-        except ImportError:
-            continue
-        try:
-            float(xp.zeros(1, dtype=xp.float64, device=device)[0])
-        except Exception as error:  # whatever comes from somebody else's driver
-            words = str(error).partition("\n")[0]
-            raise SolverNotAvailableError(
-                f"device {name!r}: {library} cannot use it here ({type(error).__name__}: {words}); "
-                f"{_INSTALL}"
-            ) from error
-        return Home(xp, device)
-    missing = " or ".join(libraries)
-    raise SolverNotAvailableError(
-        f"device {name!r} needs {missing} and array-api-compat; {_INSTALL}"
-    )
-
-
-class Moved:
-    """A problem on a device.
-
-    Where its pairs have places, they are spread out to servers × users there, and brought together
-    on the way back.
-    """
-
-    def __init__(self, problem: Problem, there: Home) -> None:
-        self.home, self.user, self.shape = there, problem.region.user, problem.region.shape[:2]
-        region, face = problem.region, problem.face
-        allowed = region.allowed if self.user is None else self._spread(region.there, False)
-        if face is not None:
-            face = self._put(replace(face, x=self._spread(face.x, ABSENT)))
-        dense = Region(region.demands, region.capacities, allowed, region.contribution)
-        self.problem = Problem(self._put(dense), self._put(problem.rows), face)
-
-    def there(self, step: Step) -> Step:
-        """Return a point on the device."""
-        return self._put(replace(step, x=self._spread(step.x, ABSENT), z=self._spread(step.z, 1.0)))
-
-    def back(self, step: Step) -> Step:
-        """Return a point of the device's in NumPy."""
-        arrays = {
-            f.name: self.home.back(getattr(step, f.name)) for f in fields(Step) if f.name != "t"
-        }
-        if self.user is not None:
-            arrays |= {name: np.take_along_axis(arrays[name], self.user, axis=1) for name in "xz"}
-        return Step(**arrays, t=step.t)
-
-    def _put(self, data: Data) -> Data:
-        """Return a dataclass with its arrays on the device."""
-        values = {f.name: getattr(data, f.name) for f in fields(data)}
-        moved = {
-            name: self.home.there(one)
-            for name, one in values.items()
-            if isinstance(one, np.ndarray)
-        }
-        return type(data)(**{**values, **moved})
-
-    def _spread(self, values: np.ndarray, nothing: float) -> np.ndarray:
-        """Return numbers of places as servers × users."""
-        if self.user is None:
-            return values
-        spread = np.full(self.shape, nothing, dtype=values.dtype)
-        np.put_along_axis(spread, self.user, values, axis=1)
-        return spread
-
+from .iterate import Iterate, Problem, Products, Step
+from .region import Array
 
 #: Iterations at most. The part of the way to the boundary that a long step goes, and that a short
 #: step goes (its end is far from the centre). Near the optimum a long step goes further, and leaves
@@ -217,7 +79,6 @@ def solve(
     threads: int = 1,
     start: Step | None = None,
     within: float = 0.0,
-    device: str | None = None,
 ) -> FinalPoint | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
 
@@ -230,9 +91,6 @@ def solve(
         A point inside, well centred, of the problem with other rows on its users.
     within : float
         End at the first point whose gap is no more than this.
-    device : str, optional
-        Where to compute (:func:`~fairlp.solvers.interior_point.method.home`); problem and point are
-        NumPy's anyway.
 
     Raises
     ------
@@ -242,21 +100,9 @@ def solve(
     from threadpoolctl import threadpool_limits
 
     # NumPy's and SciPy's threads would wait for each other, spinning
-    there = home(device)
     # where powers are beyond floats, the error is, too: the method says that it does not converge
     with threadpool_limits(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        if there is None:
-            return _solve(problem, deadline, start, within)
-        return _solve_on(there, problem, deadline, start, within)
-
-
-def _solve_on(
-    there: Home, problem: Problem, deadline: float, start: Step | None, within: float
-) -> FinalPoint | None:
-    """Move the problem to a device at the start and the point back at the end; between them only numbers."""
-    moved = Moved(problem, there)
-    point = _solve(moved.problem, deadline, None if start is None else moved.there(start), within)
-    return None if point is None else replace(point, at=moved.back(point.at), early=None)
+        return _solve(problem, deadline, start, within)
 
 
 def _solve(
@@ -307,7 +153,7 @@ def _solve(
 def _restore(iterate: Iterate) -> None:
     """Bring the rows right that rounding put off: a projection, small enough to be right to its own last digits."""
     at = iterate.at
-    nothing = Products(*(iterate.xp.zeros_like(values) for values in (at.x, at.s, at.u)))
+    nothing = Products(*(np.zeros_like(values) for values in (at.x, at.s, at.u)))
     step = iterate.direction(nothing, iterate.mean, residuals=True)
     before = max(iterate.primal, iterate.dual)
     lengths = (_BOUNDARY * _length(iterate, at, step, names) for names in ("xsu", "zpv"))
@@ -356,11 +202,11 @@ def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:
 
     def towards(one: Array, other: Array) -> Array:
         product = one * other
-        change = clip(product, _LOW * aim, _HIGH * aim)
+        change = np.clip(product, _LOW * aim, _HIGH * aim)
         change -= product
-        return iterate.xp.maximum(change, -_HIGH * aim)
+        return np.maximum(change, -_HIGH * aim)
 
-    uv = iterate.xp.where(iterate.barrier, towards(trial.u, trial.v), 0.0)
+    uv = np.where(iterate.barrier, towards(trial.u, trial.v), 0.0)
     return Products(towards(trial.x, trial.z), towards(trial.s, trial.p), uv)
 
 
@@ -372,13 +218,14 @@ def _bounded(iterate: Iterate, point: Step, name: str) -> Array:
         values = values[~face.full]
     if face is not None and name in "uv":
         values = values[~face.equal]
-    return iterate.xp.reshape(values, (-1,))
+    return np.reshape(values, (-1,))
 
 
 def _length(iterate: Iterate, at: Step, step: Step, names: str) -> float:
     """Return how far the variables can go along a step, at most 1."""
     steepest = min(
-        least(_bounded(iterate, step, name) / _bounded(iterate, at, name), 0.0) for name in names
+        float((_bounded(iterate, step, name) / _bounded(iterate, at, name)).min(initial=0.0))
+        for name in names
     )
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
@@ -394,20 +241,20 @@ def _best_weight(
     iterate: Iterate, at: Step, step: Step, more: Step, names: str
 ) -> tuple[float, float]:
     """Return the weight and the length of the longest step; the slopes are linear in the weight."""
-    xp, slopes, changes = iterate.xp, [], []
+    slopes, changes = [], []
     for name in names:
         value, slope, change = (_bounded(iterate, one, name) for one in (at, step, more))
-        lowest = xp.minimum(change, 0.0)
+        lowest = np.minimum(change, 0.0)
         lowest += slope
         lowest += value
-        (blocking,) = xp.nonzero(lowest < 0)
-        value, slope, change = (xp.take(one, blocking, axis=0) for one in (value, slope, change))
+        (blocking,) = np.nonzero(lowest < 0)
+        value, slope, change = (np.take(one, blocking, axis=0) for one in (value, slope, change))
         slopes.append(slope / value)
         changes.append(change / value)
-    slope, change = xp.concat(slopes), xp.concat(changes)
+    slope, change = np.concat(slopes), np.concat(changes)
     best, longest = 1.0, -1.0
     for weight in _WEIGHTS:
-        steepest = least(slope + weight * change, -1.0)
+        steepest = float((slope + weight * change).min(initial=-1.0))
         length = -1.0 / steepest
         if length > longest + _BETTER:
             best, longest = weight, length

@@ -112,7 +112,10 @@ class Structure:
             program, region, rows, places
         ):
             return None
-        return cls._scaled(program, region, rows, places)
+        with np.errstate(over="ignore", invalid="ignore"):
+            structure = cls._scaled(program, region, rows, places)
+        weight = structure.problem.rows.weight[rows.weight > 0]
+        return structure if (np.isfinite(weight) & (weight > 0)).all() else None  # else no floats
 
     @classmethod
     def _scaled(cls, program: Program, region: Region, rows: UserRows, places: Places) -> Structure:

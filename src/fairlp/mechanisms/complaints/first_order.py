@@ -1,0 +1,112 @@
+"""Optima of concave models, proved at any tasks: by duals of the model's rows, for every user.
+
+The certificate of a Program measures its gap beside the whole objective. Where users' terms are
+many powers of ten apart (large α, task limits far below what others have), users who count little
+may have wrong tasks, and no gap shows it. So the gap must be small beside every single term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...errors import SolverError
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.notation.model import Model
+from ...models.programs.certificate import Certificate, Proof, certify
+from ...models.programs.program import Program
+from ...tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+
+
+def prove_tasks(
+    formulation: Callable[[Instance], Model], instance: Instance, tasks: np.ndarray
+) -> Proof:
+    """Return whether tasks (N, K) are the optimum of a model over dominant parts ``g``, by a linear program's duals.
+
+    The linear program has the model's rows, and as costs the gradient of the objective at the
+    tasks. They are optimal if it gains nothing. Identical servers are merged.
+    """
+    small, servers = merge_servers(instance)
+    merged_tasks = np.zeros(small.shape)
+    np.add.at(merged_tasks.T, servers.of, tasks.T)
+    model = formulation(small)
+    program = model.compile()
+    gradient = _gradient(program, columns_of(model, merged_tasks))
+    if not np.isfinite(gradient).all():
+        return Proof(False, "not proved: more tasks are worth more than floats can hold", np.inf)
+    try:
+        linear = program.replace(c=gradient, logs=None)
+        solution = linear.solve(dual_tolerance=SOLVER_TIGHTEST).require_optimal()
+    except SolverError as error:
+        return Proof(False, f"not proved: {error}", np.inf)
+    assert solution.row_duals is not None
+    return proof_at(model, merged_tasks, solution.row_duals, VERIFIED)
+
+
+def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: float) -> Proof:
+    """Return what duals of the model's rows prove of tasks: of the whole objective, and of each user's term.
+
+    ``accepted`` is the largest residual and gap of the whole.
+    """
+    program = model.compile()
+    x = columns_of(model, tasks)
+    certificate = certify(program, x, row_duals)
+    gap = np.inf if certificate.gap is None else certificate.gap
+    if not certificate.is_within(accepted):
+        return Proof(False, f"not proved: {certificate}", gap)
+
+    error, part = total_error(certificate), smallest_part(program, x)
+    if not error <= NOISE * part:
+        message = (
+            f"not proved: the whole objective is ({certificate}), but some user's tasks are only "
+            f"{part:.1e} of it, too little beside the others to be told apart from its gap"
+        )
+        return Proof(False, message, gap)
+    message = f"{certificate}; every user counts for at least {part:.1e} of the whole"
+    return Proof(True, f"optimal, proved ({message})", gap)
+
+
+def total_error(certificate: Certificate) -> float:
+    """Return how far the objective is from its maximum at most, as a part of its terms.
+
+    Prices that are too low by ε beside what columns are worth prove a bound that is higher by 2ε.
+    """
+    assert certificate.gap is not None and certificate.dual_residual is not None
+    residuals = certificate.primal_residual + 2 * certificate.dual_residual
+    return certificate.gap + residuals + ROUNDING
+
+
+def smallest_part(program: Program, x: np.ndarray) -> float:
+    """Return the part of the objective's terms that is the smallest user's; 1 of a linear objective.
+
+    What one task more is worth, times the tasks, is what they are worth. If the objective is ε
+    below its maximum, in these, a user whose part is f has its tasks within √(2ε/(αf)) of right.
+    """
+    logs = program.logs
+    if logs is None:
+        return 1.0
+    arguments = logs.arguments(x)
+    worth = (logs.slopes(arguments) * arguments)[logs.weights > 0]
+    return float(worth.min() / worth.sum())
+
+
+def columns_of(model: Model, tasks: np.ndarray) -> np.ndarray:
+    """Return the columns of the model at tasks (N, K): ``g`` in units of Gamma tasks, and its sums ``h`` under caps."""
+    program = model.compile()
+    parts = tasks / model.parameters["Gamma"].values[:, None]
+    values = {"g": parts.ravel(), "h": parts.sum(axis=1)}
+    x = np.zeros(program.n_columns)
+    for block in program.columns:
+        x[block.slice] = values[block.name][block.flat]
+    return x
+
+
+def _gradient(program: Program, x: np.ndarray) -> np.ndarray:
+    """Return the gradient of the objective at a point."""
+    if program.logs is None:
+        return program.c
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        slopes = program.logs.slopes(program.logs.arguments(x))
+    return np.asarray(program.c + program.logs.A.T @ slopes)

@@ -1,0 +1,107 @@
+"""Proofs of concave optima are handed tasks that are not optimal, and optima whose terms are far apart."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.formulations.alpha_fair import alpha_fair
+from fairlp.formulations.proportional import ceei
+from fairlp.mechanisms.complaints.first_order import (
+    columns_of,
+    proof_at,
+    prove_tasks,
+    smallest_part,
+    total_error,
+)
+from fairlp.models.programs.certificate import Certificate
+from fairlp.tolerances import ACCEPTED, CONVEX_POINT, ROUNDING, VERIFIED
+
+
+def test_a_user_whose_limit_is_not_worth_what_it_costs_is_refused():
+    """Nine tenths to the user at its limit: half to each is right at α = 1."""
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[9.0, np.inf])
+    wrong = prove_tasks(alpha_fair, instance, np.array([[9.0], [1.0]]))
+    right = prove_tasks(alpha_fair, instance, np.array([[5.0], [5.0]]))
+    assert not wrong and right and right.gap <= 1e-12
+
+
+def test_a_user_at_its_limit_is_proved():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2.0, np.inf])
+    assert prove_tasks(alpha_fair, instance, np.array([[2.0], [8.0]]))
+    assert not prove_tasks(alpha_fair, instance, np.array([[1.0], [9.0]]))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2])
+@pytest.mark.parametrize("part", [0.5, 1 - 1e-6])
+def test_tasks_that_are_not_optimal_are_not_proved(alpha, part):
+    instance = fairlp.examples.ghodsi()
+    tasks = fairlp.allocate(instance, "alpha-fair", alpha=alpha).tasks_array
+    formulation = partial(alpha_fair, alpha=alpha)
+    assert prove_tasks(formulation, instance, tasks)
+    proof = prove_tasks(formulation, instance, tasks * part)
+    assert not proof and proof.message.startswith("not proved")
+    assert proof.gap == pytest.approx(1 - part, rel=1e-3)
+
+
+def test_no_tasks_at_all_are_not_proved():
+    instance = fairlp.examples.ghodsi()
+    proof = prove_tasks(ceei, instance, np.zeros(instance.shape))
+    assert not proof and "more than floats can hold" in proof.message
+
+
+def far_apart():
+    """Two users with limits far below what the third has: at α = 16 all worth is theirs."""
+    return Instance.from_arrays(
+        [[1.0, 2.0], [2.0, 1.0], [1.0, 1.0], [1.0, 3.0]],
+        [[40.0, 40.0]],
+        task_limits=[0.01, 0.02, np.inf, np.inf],
+    )
+
+
+def test_a_user_who_counts_for_nothing_beside_others_is_not_proved_by_their_gap():
+    instance = far_apart()
+    model = alpha_fair(instance, 16.0)
+    fair = fairlp.allocate(instance, "drfh").tasks_array
+    solution = model.solve("interior-point")
+    unequal = fair * np.array([[1.0], [1.0], [0.5], [1.1]])
+    proof = proof_at(model, unequal, solution.row_duals, VERIFIED)
+    assert proof.gap <= ACCEPTED and not proof
+    assert "too little beside the others" in proof.message
+
+
+def test_the_answer_says_what_is_not_proved_of_users_who_count_for_nothing():
+    for alpha in (2, 4, 8, 12, 16, 24):
+        allocation = fairlp.allocate(far_apart(), "alpha-fair", alpha=alpha)
+        totals = allocation.totals.to_numpy()
+        free_users = fairlp.allocate(
+            Instance.from_arrays(
+                far_apart().demands[2:], [[40 - 0.05, 40 - 0.04]], weights=[1.0, 1.0]
+            ),
+            "alpha-fair",
+            alpha=alpha,
+        )
+        right = np.r_[0.01, 0.02, free_users.totals]
+        is_right = np.allclose(totals, right, rtol=CONVEX_POINT)
+        assert is_right or allocation.unproved.startswith("not proved"), alpha
+
+
+def test_the_smallest_part_is_that_of_the_user_who_counts_least():
+    """Two servers of 1, a user each: at α = 1 weights are what tasks are worth."""
+    instance = Instance.from_arrays(
+        [[1.0], [1.0]], [[1.0], [1.0]], eligible=[["server1"], ["server2"]], weights=[3.0, 1.0]
+    )
+    tasks = np.eye(2)
+    model = alpha_fair(instance)
+    assert smallest_part(model.compile(), columns_of(model, tasks)) == pytest.approx(1 / 4)
+    linear = alpha_fair(instance, 0.0)
+    assert smallest_part(linear.compile(), columns_of(linear, tasks)) == 1
+
+
+def test_residuals_and_rounding_count_as_errors_of_the_objective():
+    assert total_error(Certificate(1e-9, 0.0, 2e-9, gap=3e-9)) == pytest.approx(8e-9)
+    assert total_error(Certificate(0.0, 0.0, 0.0, gap=0.0)) == ROUNDING
