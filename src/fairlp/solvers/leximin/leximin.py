@@ -155,15 +155,8 @@ def _leximin(
     if not runnable_users.size:
         return result
 
-    # Merge identical servers and proportional users.
     runnable = instance if can_run.all() else instance.select_users(runnable_users)
-    if merge:
-        with_merged_servers, server_groups = merge_servers(runnable)
-        merged, user_groups = merge_users(with_merged_servers)
-    else:
-        server_groups = identity(len(runnable.servers))
-        user_groups = identity(len(runnable.users))
-        merged = runnable
+    merged, user_groups, server_groups = _merged(runnable, merge)
     result.merged = merged.shape
     result.before = runnable.shape
     all_members = Members(
@@ -231,6 +224,15 @@ def _leximin(
     result.round_prices = _round_prices(pieces, unlimited, server_groups)
     result.conclude(pieces, start)
     return result
+
+
+def _merged(instance: Instance, merge: bool) -> tuple[Instance, Groups, Groups]:
+    """Return an instance with identical servers and proportional users as one, and the groups of both."""
+    if not merge:
+        return instance, identity(len(instance.users)), identity(len(instance.servers))
+    with_merged_servers, server_groups = merge_servers(instance)
+    merged, user_groups = merge_users(with_merged_servers)
+    return merged, user_groups, server_groups
 
 
 def climb(
