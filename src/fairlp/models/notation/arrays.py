@@ -21,9 +21,9 @@ class Labelled:
 
     def over(self, indices: Indices) -> np.ndarray:
         """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
-        mine = symbols_of(self.indices)
-        order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
-        shape = [len(index) if index.symbol in mine else 1 for index in indices]
+        symbols = symbols_of(self.indices)
+        order = [symbols.index(index.symbol) for index in indices if index.symbol in symbols]
+        shape = [len(index) if index.symbol in symbols else 1 for index in indices]
         return self.values.transpose(order).reshape(shape)
 
     def rows(self, over: Indices, positions: np.ndarray | None) -> np.ndarray:
@@ -68,68 +68,74 @@ class Entries:
     """
 
     indices: Indices
-    at: list[np.ndarray]
+    coordinates: list[np.ndarray]
     values: np.ndarray
     columns: np.ndarray
     variable: Variable | Element | None = None
 
     def places(self, over: Indices) -> np.ndarray:
         """Return the position of each entry over some of the indices, in C order."""
-        own = dict(zip(symbols_of(self.indices), self.at, strict=True))
-        found = np.zeros(len(self.values), dtype=np.int64)
+        coordinates_of = dict(zip(symbols_of(self.indices), self.coordinates, strict=True))
+        positions = np.zeros(len(self.values), dtype=np.int64)
         for index in over:
-            found = found * len(index) + own[index.symbol]
-        return found
+            positions = positions * len(index) + coordinates_of[index.symbol]
+        return positions
 
-    def taken(self, keep: np.ndarray) -> Entries:
+    def taken(self, selection: np.ndarray) -> Entries:
         """Return some of the entries, in another order or several times."""
-        at = [places[keep] for places in self.at]
-        return Entries(self.indices, at, self.values[keep], self.columns[keep], self.variable)
+        coordinates = [places[selection] for places in self.coordinates]
+        return Entries(
+            self.indices,
+            coordinates,
+            self.values[selection],
+            self.columns[selection],
+            self.variable,
+        )
 
     def times(self, factor: Entries) -> Entries:
         """Return the product with the numbers of a sparse parameter, over the indices of both."""
-        mine, theirs = (set(symbols_of(one.indices)) for one in (self, factor))
-        shared = tuple(index for index in self.indices if index.symbol in theirs)
+        symbols, factor_symbols = (set(symbols_of(entries.indices)) for entries in (self, factor))
+        shared = tuple(index for index in self.indices if index.symbol in factor_symbols)
         key = factor.places(shared)
-        wanted = self.places(shared)
+        places = self.places(shared)
         order = np.argsort(key, kind="stable")
         key = key[order]
-        first = np.searchsorted(key, wanted)
-        count = np.searchsorted(key, wanted, side="right") - first
-        found = self.taken(np.repeat(np.arange(len(wanted)), count))
-        other = factor.taken(
+        first = np.searchsorted(key, places)
+        count = np.searchsorted(key, places, side="right") - first
+        product = self.taken(np.repeat(np.arange(len(places)), count))
+        factor_entries = factor.taken(
             order[np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)]
         )
-        extra = [k for k, index in enumerate(factor.indices) if index.symbol not in mine]
-        found.indices = union(self.indices, factor.indices)
-        found.at += [other.at[k] for k in extra]
-        found.values = found.values * other.values
-        return found
+        extra = [k for k, index in enumerate(factor.indices) if index.symbol not in symbols]
+        product.indices = union(self.indices, factor.indices)
+        product.coordinates += [factor_entries.coordinates[k] for k in extra]
+        product.values = product.values * factor_entries.values
+        return product
 
     def scaled(self, factor: Labelled) -> Entries:
         """Return the product with numbers, over the indices of both."""
-        at = list(np.nonzero(factor.values)) if factor.indices else []
-        values = factor.values[tuple(at)].reshape(-1)
+        coordinates = list(np.nonzero(factor.values)) if factor.indices else []
+        values = factor.values[tuple(coordinates)].reshape(-1)
         return self.times(
-            Entries(factor.indices, at, values, np.zeros(len(values), dtype=np.int32))
+            Entries(factor.indices, coordinates, values, np.zeros(len(values), dtype=np.int32))
         )
 
     def without(self, index: Index) -> Entries:
         """Return the sum over an index."""
-        keep = [k for k, own in enumerate(self.indices) if own.symbol != index.symbol]
-        values = self.values if len(keep) < len(self.indices) else self.values * len(index)
-        indices = tuple(self.indices[k] for k in keep)
-        at = [self.at[k] for k in keep]
-        return Entries(indices, at, values, self.columns, self.variable)
+        axes = [k for k, axis_index in enumerate(self.indices) if axis_index.symbol != index.symbol]
+        values = self.values if len(axes) < len(self.indices) else self.values * len(index)
+        indices = tuple(self.indices[k] for k in axes)
+        coordinates = [self.coordinates[k] for k in axes]
+        return Entries(indices, coordinates, values, self.columns, self.variable)
 
     def along(self, node: Along) -> Entries:
         """Return a linear map along one of the indices."""
         matrix = node.matrix.tocoo()
         moved = node.index.alias(" to")
         numbers = Entries((moved, node.index), list(matrix.coords), matrix.data, matrix.coords[0])
-        found = self.times(numbers).without(node.index)
-        found.indices = tuple(node.to if own is moved else own for own in found.indices)
-        return found
+        mapped = self.times(numbers).without(node.index)
+        mapped.indices = tuple(node.to if index is moved else index for index in mapped.indices)
+        return mapped
 
 
 #: (row, column, value).
@@ -141,9 +147,9 @@ def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any
     from scipy.sparse import coo_array
 
     if triples:
-        columns = np.concatenate([part[1] for part in triples])
-        rows = np.concatenate([part[0] for part in triples])
-        values = np.concatenate([part[2] for part in triples])
+        columns = np.concatenate([batch[1] for batch in triples])
+        rows = np.concatenate([batch[0] for batch in triples])
+        values = np.concatenate([batch[2] for batch in triples])
         triples.clear()
     else:
         rows = columns = np.zeros(0, dtype=np.int32)

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def naming(what: str) -> Iterator[None]:
+def naming(name: str) -> Iterator[None]:
     """Let errors of formulas say what they are of: ``constraint 'capacity': division by zero``."""
     try:
         yield
     except ModelError as error:
-        raise ModelError(f"{what}: {error}") from None
+        raise ModelError(f"{name}: {error}") from None
 
 
 def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = None) -> Labelled:
@@ -68,8 +68,8 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
         case Add():
             signs = [sign for sign, _ in node.addends()]
             total = parts[0].over(node.indices)
-            for sign, part in zip(signs[1:], parts[1:], strict=True):
-                total = total + sign * part.over(node.indices)
+            for sign, values_of_part in zip(signs[1:], parts[1:], strict=True):
+                total = total + sign * values_of_part.over(node.indices)
             return Labelled(node.indices, total)
         case Product():
             return times(*parts)
@@ -86,10 +86,10 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
         case Log() | Power():
             with np.errstate(divide="ignore", invalid="ignore"):
                 argument = parts[0].over(node.indices)
-                found = np.log(argument) if isinstance(node, Log) else argument**node.exponent
-            if node.degree == 0 and not np.isfinite(found).all():
+                values = np.log(argument) if isinstance(node, Log) else argument**node.exponent
+            if node.degree == 0 and not np.isfinite(values).all():
                 raise ModelError(f"{node} is not finite everywhere; expected numbers above 0")
-            return Labelled(node.indices, found)
+            return Labelled(node.indices, values)
     raise ModelError(f"{node} has variables where numbers are expected")
 
 
@@ -139,13 +139,13 @@ def sparse(node: Expression) -> Entries | None:
     """Return the numbers of a sparse parameter, or of a number times one; None for what is neither."""
     match node:
         case Parameter() if not isinstance(node.stored, np.ndarray):
-            at = [np.asarray(places) for places in node.stored.coords]
-            return Entries(node.indices, at, node.stored.data, at[0])
+            coordinates = [np.asarray(places) for places in node.stored.coords]
+            return Entries(node.indices, coordinates, node.stored.data, coordinates[0])
         case Product():
             for factor, other in ((node.left, node.right), (node.right, node.left)):
-                found = sparse(other) if isinstance(factor, Constant) else None
-                if found is not None:
-                    return found.scaled(numbers(factor))
+                entries = sparse(other) if isinstance(factor, Constant) else None
+                if entries is not None:
+                    return entries.scaled(numbers(factor))
     return None
 
 
@@ -166,17 +166,17 @@ def terms(node: Expression) -> list[AnyTerm]:
             return [LogTerm(scalar(node.exponent), node.argument, 1.0 - node.exponent)]
         case Add():
             minus = scalar(-1.0)
-            signed = ((sign, term) for sign, part in node.addends() for term in terms(part))
+            signed = ((sign, term) for sign, addend in node.addends() for term in terms(addend))
             return [term if sign > 0 else _scaled(term, minus) for sign, term in signed]
         case Product():
-            known, unknown = (
+            factor_node, variable_node = (
                 (node.left, node.right) if node.right.degree else (node.right, node.left)
             )
-            entries = sparse(known)
+            entries = sparse(factor_node)
             if entries is not None:
-                return [_times(term, known, entries) for term in terms(unknown)]
-            factor = numbers(known)
-            return [_scaled(term, factor) for term in terms(unknown)]
+                return [_times(term, factor_node, entries) for term in terms(variable_node)]
+            factor = numbers(factor_node)
+            return [_scaled(term, factor) for term in terms(variable_node)]
         case Quotient():
             factor = reciprocal(node)
             return [_scaled(term, factor) for term in terms(node.left)]
@@ -200,14 +200,14 @@ def spread(term: Term) -> Entries:
         i for i in union(variable.indices, term.coefficient.indices) if i.symbol not in term.summed
     )
     rows, columns, values = emit(term, 0, over, None)
-    at = list(np.unravel_index(rows, shape_of(over))) if over else []
-    return Entries(over, at, values, columns, variable)
+    coordinates = list(np.unravel_index(rows, shape_of(over))) if over else []
+    return Entries(over, coordinates, values, columns, variable)
 
 
-def _times(term: AnyTerm, known: Expression, factor: Entries) -> AnyTerm:
+def _times(term: AnyTerm, node: Expression, factor: Entries) -> AnyTerm:
     """Return a term times a sparse parameter."""
     if isinstance(term, LogTerm) or (isinstance(term, Term) and term.variable is None):
-        return _scaled(term, numbers(known))
+        return _scaled(term, numbers(node))
     return (spread(term) if isinstance(term, Term) else term).times(factor)
 
 
@@ -244,15 +244,15 @@ def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
         return term
     coefficient = term.coefficient
     summed = set(term.summed)
-    own = set(symbols_of(term.indices))
+    symbols_of_term = set(symbols_of(term.indices))
     for index in over:
         symbols = symbols_of(coefficient.indices)
-        if index.symbol in own - summed:
+        if index.symbol in symbols_of_term - summed:
             summed.add(index.symbol)
         elif index.symbol in symbols and index.symbol not in summed:
             axis = symbols.index(index.symbol)
-            rest = coefficient.indices[:axis] + coefficient.indices[axis + 1 :]
-            coefficient = Labelled(rest, coefficient.values.sum(axis=axis))
+            indices = coefficient.indices[:axis] + coefficient.indices[axis + 1 :]
+            coefficient = Labelled(indices, coefficient.values.sum(axis=axis))
         else:
             coefficient = Labelled(coefficient.indices, coefficient.values * len(index))
     return replace(term, coefficient=coefficient, summed=frozenset(summed))
@@ -263,25 +263,25 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
     variable = term.variable
     assert variable is not None
     strides = dict(zip(symbols_of(over), _steps(shape_of(over)), strict=True))
-    own = variable.indices
-    mine = symbols_of(own)
-    extra = tuple(index for index in over if index.symbol not in mine)
-    coefficient = term.coefficient.over((*own, *extra))
+    indices = variable.indices
+    symbols = symbols_of(indices)
+    extra = tuple(index for index in over if index.symbol not in symbols)
+    coefficient = term.coefficient.over((*indices, *extra))
     tail = shape_of(extra)
     rows: Any = _grid(tail, [strides[index.symbol] for index in extra])
     columns, coordinates = _columns(variable, start)
     head = columns.shape
     if coordinates is None:
-        inner = _grid(head, [strides.get(index.symbol, 0) for index in own])
+        inner = _grid(head, [strides.get(index.symbol, 0) for index in indices])
         rows = rows + inner.reshape((*inner.shape, *(1,) * len(tail)))
     else:
         spread = (slice(None), *(None,) * len(tail))
-        for at, index in zip(coordinates, own, strict=True):
+        for coordinate, index in zip(coordinates, indices, strict=True):
             if index.symbol in strides:
-                rows = rows + (at * strides[index.symbol]).astype(np.int32)[spread]
+                rows = rows + (coordinate * strides[index.symbol]).astype(np.int32)[spread]
         places = [
-            at if length > 1 else 0
-            for at, length in zip(coordinates, coefficient.shape, strict=False)
+            coordinate if length > 1 else 0
+            for coordinate, length in zip(coordinates, coefficient.shape, strict=False)
         ]
         coefficient = coefficient[tuple(places)]
         if all(isinstance(place, int) for place in places):
@@ -292,10 +292,10 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
     columns = np.broadcast_to(columns, full)
     values = np.broadcast_to(coefficient, full)
     if not coefficient.all():
-        keep = values != 0
-        rows = rows[keep]
-        columns = columns[keep]
-        values = values[keep]
+        is_entry = values != 0
+        rows = rows[is_entry]
+        columns = columns[is_entry]
+        values = values[is_entry]
     else:
         rows = rows.ravel()
         columns = columns.ravel()
@@ -308,8 +308,8 @@ def emit_entries(term: Entries, start: int, over: Indices, positions: np.ndarray
     everywhere = tuple(index for index in over if index.symbol not in symbols_of(term.indices))
     if everywhere:
         term = term.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
-    found = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
-    return _kept(found, over, positions)
+    triples = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
+    return _kept(triples, over, positions)
 
 
 def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Triples:
@@ -319,8 +319,8 @@ def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Trip
     renumber = np.full(math.prod(shape_of(over)), -1, dtype=np.int32)
     renumber[positions] = np.arange(len(positions), dtype=np.int32)
     rows = renumber[triples[0]]
-    keep = rows >= 0
-    return rows[keep], triples[1][keep], triples[2][keep]
+    exists = rows >= 0
+    return rows[exists], triples[1][exists], triples[2][exists]
 
 
 def _steps(lengths: tuple[int, ...]) -> list[int]:
@@ -330,13 +330,13 @@ def _steps(lengths: tuple[int, ...]) -> list[int]:
 
 def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
     """Return Σ (position on an axis) · step; an axis with step 0 has length 1."""
-    found = np.zeros((1,) * len(lengths), dtype=np.int32)
+    offsets = np.zeros((1,) * len(lengths), dtype=np.int32)
     for place, (length, step) in enumerate(zip(lengths, steps, strict=True)):
         if step:
             shape = [1] * len(lengths)
             shape[place] = -1
-            found = found + (np.arange(length, dtype=np.int32) * np.int32(step)).reshape(shape)
-    return found
+            offsets = offsets + (np.arange(length, dtype=np.int32) * np.int32(step)).reshape(shape)
+    return offsets
 
 
 def _columns(
@@ -362,14 +362,16 @@ def _columns(
         return np.broadcast_to(_grid(shape, [steps[k] for k in free]), shape) + np.int32(
             start
         ), None
-    keep = np.ones(variable.size, dtype=bool)
-    for at, place in zip(coordinates, node.places, strict=True):
+    selected = np.ones(variable.size, dtype=bool)
+    for coordinate, place in zip(coordinates, node.places, strict=True):
         if place is not None:
-            keep &= at == place
-    rest = tuple(
-        at[keep] for at, place in zip(coordinates, node.places, strict=True) if place is None
+            selected &= coordinate == place
+    free_coordinates = tuple(
+        coordinate[selected]
+        for coordinate, place in zip(coordinates, node.places, strict=True)
+        if place is None
     )
-    return (start + np.flatnonzero(keep)).astype(np.int32), rest
+    return (start + np.flatnonzero(selected)).astype(np.int32), free_coordinates
 
 
 def compile_rows(
@@ -379,17 +381,19 @@ def compile_rows(
     positions: np.ndarray | None = None,
 ) -> tuple[list[Triples], np.ndarray]:
     """Return the triples and the constants of an expression with one row for each element of ``over``."""
-    found = linear(expression)
-    return _emitted(found, starts, over, positions), _constants(found, over, positions)
+    linear_terms = linear(expression)
+    return _emitted(linear_terms, starts, over, positions), _constants(
+        linear_terms, over, positions
+    )
 
 
 def _emitted(
-    found: LinearTerms, starts: dict[str, int], over: Indices, positions: np.ndarray | None
+    linear_terms: LinearTerms, starts: dict[str, int], over: Indices, positions: np.ndarray | None
 ) -> list[Triples]:
     """Return the triples of the terms with variables; those of all single elements are one batch, and come last."""
     singles: list[Term] = []
     batches: list[Triples] = []
-    for term in found:
+    for term in linear_terms:
         if isinstance(term, Term) and _is_single(term):
             singles.append(term)
         elif term.variable is not None:
@@ -448,10 +452,12 @@ def emitted(
     return emit(term, start, over, positions)
 
 
-def _constants(found: LinearTerms, over: Indices, positions: np.ndarray | None) -> np.ndarray:
+def _constants(
+    linear_terms: LinearTerms, over: Indices, positions: np.ndarray | None
+) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
     constant = np.zeros(shape_of(over))
-    for term in found:
+    for term in linear_terms:
         if isinstance(term, Term) and term.variable is None:
             constant += term.coefficient.over(over)
     flat = constant.reshape(-1)
@@ -467,11 +473,11 @@ def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
             f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column"
         )
 
-    def linear(part: Expression) -> Labelled:
-        triples, constant = compile_rows(part, starts, part.indices)
+    def linear(node: Expression) -> Labelled:
+        triples, constant = compile_rows(node, starts, node.indices)
         for rows, columns, values in triples:
             constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
-        return Labelled(part.indices, constant.reshape(shape_of(part.indices)))
+        return Labelled(node.indices, constant.reshape(shape_of(node.indices)))
 
     return numbers(expression, linear).over(expression.indices)
 
@@ -503,13 +509,13 @@ def unconditional(row: Constraint) -> Relation:
     columns = blocks_of(variables)
     starts = starts_of(columns)
     with naming(f"constraint {row.name!r}"):
-        found = linear(body)
+        linear_terms = linear(body)
         A = assemble(
-            _emitted(found, starts, row.over, row.positions),
+            _emitted(linear_terms, starts, row.over, row.positions),
             (row.size, sum(map(len, columns))),
             "csr",
         )
-        given = (
+        named_m = (
             None
             if relation.big_m is None
             else numbers(relation.big_m).rows(row.over, row.positions)
@@ -517,14 +523,20 @@ def unconditional(row: Constraint) -> Relation:
     low, high = bounds_of(variables)
     largest = A.data * np.where(A.data > 0, high[A.indices], low[A.indices])
     of = A.tocoo(copy=False).row
-    most = np.bincount(of, largest, row.size) + _constants(found, row.over, row.positions)
-    if given is not None:
-        most = np.minimum(most, given)
+    largest_bodies = np.bincount(of, largest, row.size) + _constants(
+        linear_terms, row.over, row.positions
+    )
+    if named_m is not None:
+        largest_bodies = np.minimum(largest_bodies, named_m)
     _refuse_condition(
-        row, relation, columns, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given
+        row,
+        relation,
+        columns,
+        A.indices[np.isposinf(largest) & np.isposinf(largest_bodies)[of]],
+        named_m,
     )
     dense = np.zeros(math.prod(shape))
-    dense[slice(None) if row.positions is None else row.positions] = np.maximum(most, 0.0)
+    dense[slice(None) if row.positions is None else row.positions] = np.maximum(largest_bodies, 0.0)
     condition = 1 - relation.condition if relation.active else relation.condition
     return Relation(body, "<=", Data("M", row.over, dense.reshape(shape)) * condition)
 
@@ -534,24 +546,24 @@ def _refuse_condition(
     relation: Conditional,
     columns: list[Block],
     endless: np.ndarray,
-    given: np.ndarray | None,
+    named_m: np.ndarray | None,
 ) -> None:
     """Raise where no M is known, or the condition is none; ``endless``: columns of variables that lack a bound."""
-    words = f"constraint {row.name!r}: {relation}"
-    if given is not None and (given < 0).any():
+    subject = f"constraint {row.name!r}: {relation}"
+    if named_m is not None and (named_m < 0).any():
         raise ModelError(
-            f"{words} has a big_m of {given.min():g}; expected by how much it can be missed at most"
+            f"{subject} has a big_m of {named_m.min():g}; expected by how much it can be missed at most"
         )
     for leaf in named(relation.condition):
         if isinstance(leaf, Variable) and ((leaf.lower < 0) | (leaf.upper > 1)).any():
             raise ModelError(
-                f"{words} depends on {leaf!r}, which is no binary any more; give it bounds of 0 "
+                f"{subject} depends on {leaf!r}, which is no binary any more; give it bounds of 0 "
                 "and 1"
             )
     if endless.size:
         block = next(block for block in columns if endless[0] < block.stop)
         raise ModelError(
-            f"{words} needs to know how large {block.name_of(endless[0] - block.start)} can be; "
+            f"{subject} needs to know how large {block.name_of(endless[0] - block.start)} can be; "
             "give variable "
             f"{block.name!r} bounds, or say with big_m= by how much the relation can be missed at "
             "most"
@@ -577,13 +589,13 @@ def starts_of(columns: Iterable[Block]) -> dict[str, int]:
 def bounds_of(variables: Iterable[Variable]) -> list[np.ndarray]:
     """Return the lower and the upper bounds of the columns of variables."""
     return [
-        np.concatenate([np.zeros(0), *(getattr(one, side) for one in variables)])
+        np.concatenate([np.zeros(0), *(getattr(variable, side) for variable in variables)])
         for side in ("lower", "upper")
     ]
 
 
 def entries(
-    row: Constraint, found: LinearTerms, starts: dict[str, int], n_columns: int
+    row: Constraint, linear_terms: LinearTerms, starts: dict[str, int], n_columns: int
 ) -> list[Triples]:
     """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
 
@@ -591,19 +603,19 @@ def entries(
     else the matrix has.
     """
     with naming(f"constraint {row.name!r}"):
-        triples = _emitted(found, starts, row.over, row.positions)
-    names = [term.variable.base.name for term in found if term.variable is not None]
+        triples = _emitted(linear_terms, starts, row.over, row.positions)
+    names = [term.variable.base.name for term in linear_terms if term.variable is not None]
     once = len(set(names)) == len(names)
-    if once and not any(isinstance(term, Entries) for term in found):
+    if once and not any(isinstance(term, Entries) for term in linear_terms):
         return triples
-    own = assemble(triples, (row.size, n_columns), "csc").tocoo()
-    rows, columns = own.coords
-    return [(rows.astype(np.int32), columns.astype(np.int32), own.data)]
+    matrix = assemble(triples, (row.size, n_columns), "csc").tocoo()
+    rows, columns = matrix.coords
+    return [(rows.astype(np.int32), columns.astype(np.int32), matrix.data)]
 
 
-def sides(row: Constraint, found: LinearTerms) -> tuple[np.ndarray, np.ndarray]:
+def sides(row: Constraint, linear_terms: LinearTerms) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper bounds of the rows of a block with these terms."""
-    constant = _constants(found, row.over, row.positions)
+    constant = _constants(linear_terms, row.over, row.positions)
     if isinstance(row.relation, Range):
         row.check()
         low, high = (
@@ -632,16 +644,16 @@ def compile_model(model: Model) -> Program:
     switched: list[np.ndarray] = []
     stop = 0
     for row in model.constraints.values():
-        found = terms_of(row)
-        batch = entries(row, found, starts, n_columns)
+        linear_terms = terms_of(row)
+        batch = entries(row, linear_terms, starts, n_columns)
         start = stop
         stop = stop + row.size
         blocks.append(row.block(start))
         triples += [
-            (rows if start == 0 else rows + np.int32(start), at, values)
-            for rows, at, values in batch
+            (rows if start == 0 else rows + np.int32(start), entry_columns, values)
+            for rows, entry_columns, values in batch
         ]
-        ends.append(sides(row, found))
+        ends.append(sides(row, linear_terms))
         if isinstance(row.relation, Conditional):
             switched.append(np.arange(start, stop))
     with naming("the objective"):
@@ -688,7 +700,10 @@ def objective(
         if isinstance(term, LogTerm):
             over = union(term.argument.indices, term.coefficient.indices)
             triples, constant = compile_rows(term.argument, starts, over)
-            batches += [(rows + np.int32(size), at, values) for rows, at, values in triples]
+            batches += [
+                (rows + np.int32(size), costed_columns, values)
+                for rows, costed_columns, values in triples
+            ]
             parts.append(
                 (term.coefficient.rows(over, None), constant, np.full(len(constant), term.alpha))
             )
@@ -697,8 +712,8 @@ def objective(
             offset += float(term.coefficient.values)
         else:
             plain.append(term)
-    for _, at, values in _emitted(plain, starts, (), None):
-        np.add.at(cost, at, values)
+    for _, costed_columns, values in _emitted(plain, starts, (), None):
+        np.add.at(cost, costed_columns, values)
     for name, absolute in model.absolutes.items():
         weight = cost[starts[name] : starts[name] + model.variables[name].size]
         worst = weight.min(initial=0.0) if model.sense == "min" else weight.max(initial=0.0)
@@ -712,9 +727,9 @@ def objective(
         return cost, offset, None
     weight, constant, alpha = map(np.concatenate, zip(*parts, strict=True))
     concave = weight * np.sign(alpha)  # a square is convex
-    wrong = concave < 0 if model.sense == "max" else concave > 0
-    if wrong.any():
-        first = alpha[wrong][0]
+    refused = concave < 0 if model.sense == "max" else concave > 0
+    if refused.any():
+        first = alpha[refused][0]
         kind = (
             "logarithms"
             if first == 1
@@ -724,18 +739,18 @@ def objective(
         )
         raise ModelError(
             f"model {model.name!r}: the weights of {kind} must be "
-            f"{'>=' if weight[wrong][0] < 0 else '<='} 0 to "
-            f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
+            f"{'>=' if weight[refused][0] < 0 else '<='} 0 to "
+            f"{model.sense}imize (the problem would not be concave); found {weight[refused][0]:g}"
         )
     inner = assemble(batches, (size, n_columns), "csr")
-    some = weight != 0  # a term of weight 0 adds nothing, also where its argument is 0
-    if not some.any():
+    is_used = weight != 0  # a term of weight 0 adds nothing, also where its argument is 0
+    if not is_used.any():
         return cost, offset, None
-    if not some.all():
-        weight = weight[some]
-        inner = inner[some]
-        constant = constant[some]
-        alpha = alpha[some]
+    if not is_used.all():
+        weight = weight[is_used]
+        inner = inner[is_used]
+        constant = constant[is_used]
+        alpha = alpha[is_used]
     return cost, offset, LogTerms(kind_of(alpha), weight, inner, constant, alpha)
 
 
@@ -762,13 +777,13 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
         switched = isinstance(row.relation, Conditional)  # its M depends on the bounds of variables
         if not uses(stale if switched else numbers, *row.relation.parts):
             continue
-        found = terms_of(row)
+        linear_terms = terms_of(row)
         if switched or in_coefficients(numbers, row.relation.body):
-            batch = entries(row, found, starts, program.n_columns)
+            batch = entries(row, linear_terms, starts, program.n_columns)
             matrix.replace(
                 block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc")
             )
-        for name, side in zip(("row_lower", "row_upper"), sides(row, found), strict=True):
+        for name, side in zip(("row_lower", "row_upper"), sides(row, linear_terms), strict=True):
             if name not in parts:
                 parts[name] = getattr(program, name).copy()
             parts[name][block.slice] = side
@@ -784,45 +799,49 @@ class _Matrix:
     """A sparse array by columns in which the entries of some rows are replaced; its own arrays stay as they are."""
 
     def __init__(self, array: Any) -> None:
-        self.given = array
+        self.original = array
         self.data: np.ndarray | None = None
         self.gone: np.ndarray | None = None
         self.batches: list[Triples] = []
 
     def replace(self, start: int, stop: int, rows: Any) -> None:
         """Replace rows ``start:stop`` by those of another array: in place where the same entries are there."""
-        given = self.given
-        inside = (given.indices >= start) & (given.indices < stop)
-        at = np.flatnonzero(inside)
-        same = (
-            len(at) == rows.nnz
-            and np.array_equal(np.searchsorted(at, given.indptr), rows.indptr)
-            and np.array_equal(given.indices[at] - start, rows.indices)
+        original = self.original
+        inside = (original.indices >= start) & (original.indices < stop)
+        positions = np.flatnonzero(inside)
+        has_same_entries = (
+            len(positions) == rows.nnz
+            and np.array_equal(np.searchsorted(positions, original.indptr), rows.indptr)
+            and np.array_equal(original.indices[positions] - start, rows.indices)
         )
-        if same:
+        if has_same_entries:
             if self.data is None:
-                self.data = given.data.copy()
-            self.data[at] = rows.data
+                self.data = original.data.copy()
+            self.data[positions] = rows.data
             return
         self.gone = inside if self.gone is None else self.gone | inside
-        own = rows.tocoo()
+        coordinates = rows.tocoo()
         self.batches.append(
-            ((own.coords[0] + start).astype(np.int32), own.coords[1].astype(np.int32), own.data)
+            (
+                (coordinates.coords[0] + start).astype(np.int32),
+                coordinates.coords[1].astype(np.int32),
+                coordinates.data,
+            )
         )
 
     def array(self) -> Any:
         """Return the array with what was replaced; the given one where nothing was."""
-        given = self.given
-        data = given.data if self.data is None else self.data
+        original = self.original
+        data = original.data if self.data is None else self.data
         if self.gone is not None:
-            stay = ~self.gone
-            places = given.tocoo(copy=False)
-            kept = (
-                places.row[stay].astype(np.int32),
-                places.col[stay].astype(np.int32),
-                data[stay],
+            remains = ~self.gone
+            places = original.tocoo(copy=False)
+            remaining = (
+                places.row[remains].astype(np.int32),
+                places.col[remains].astype(np.int32),
+                data[remains],
             )
-            return assemble([kept, *self.batches], given.shape, "csc")
+            return assemble([remaining, *self.batches], original.shape, "csc")
         if self.data is None:
-            return given
-        return type(given)((data, given.indices, given.indptr), shape=given.shape)
+            return original
+        return type(original)((data, original.indices, original.indptr), shape=original.shape)

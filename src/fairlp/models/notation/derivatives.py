@@ -99,13 +99,16 @@ def dependence(model: Model, name: str, others: list[str]) -> Dependence:
     return _joined(parts)
 
 
-def _joined(parts: list[Dependence]) -> Dependence:
+def _joined(dependences: list[Dependence]) -> Dependence:
     """Return several dependences as one."""
     nothing = np.zeros(0, dtype=int)
     empty = Dependence(nothing, nothing, nothing, np.zeros(0), nothing > 0, nothing > 0)
     names = [column.name for column in fields(Dependence)]
     return Dependence(
-        *(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names)
+        *(
+            np.concatenate([getattr(dependence, name) for dependence in (empty, *dependences)])
+            for name in names
+        )
     )
 
 
@@ -124,9 +127,9 @@ class _Unit:
         units = coo_array((np.ones(size), (*places, elements)), shape=(*shape, size))
         self.elements = Parameter(parameter.name, (*parameter.indices, self.index), units)
         #: What constants are multiplied with: the column behind the last.
-        self.one = Variable(" one", (), bounds=(np.ones(1), np.ones(1)))
+        self.unit = Variable(" one", (), bounds=(np.ones(1), np.ones(1)))
         self.n_columns = program.n_columns
-        self.starts = {**starts_of(program.columns), self.one.name: program.n_columns}
+        self.starts = {**starts_of(program.columns), self.unit.name: program.n_columns}
 
     def positions(self, rows: np.ndarray | None) -> np.ndarray | None:
         """Return the positions of rows (None: all) with every element behind each."""
@@ -146,12 +149,12 @@ class _Unit:
                 raise self.not_linear(node)
             addends = derivative.addends() if isinstance(derivative, Add) else [(1, derivative)]
             for sign, addend in addends:
-                with_column = addend if addend.degree else Product(addend, self.one)
+                with_column = addend if addend.degree else Product(addend, self.unit)
                 for term in terms(with_column):
                     if isinstance(term, LogTerm):
                         raise self.not_linear(node)
                     if isinstance(term, Term) and term.variable is None:
-                        term = replace(term, variable=self.one)
+                        term = replace(term, variable=self.unit)
                     rows, columns, values = emitted(term, self.starts, over, positions)
                     batches.append((rows, columns, sign * values))
 

@@ -111,11 +111,11 @@ class Expression(Fixed):
                 "labelled data may "
                 "stand beside it, and model.parameter(name, indices, data) takes anything"
             )
-        found = np.empty(
+        array = np.empty(
             (), dtype=object
         )  # as of any other object: arrays of expressions are arrays of objects
-        found[()] = self
-        return found
+        array[()] = self
+        return array
 
     def sum(self, *over: Index) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
@@ -141,10 +141,10 @@ class Expression(Fixed):
         >>> x.sum(i)
         <Expression ∑_i x[n,i] over n>
         """
-        for one in over:
-            if not isinstance(one, Index):
+        for index in over:
+            if not isinstance(index, Index):
                 raise ModelError(
-                    f"sum over {one!r}: expected an Index, not {type(one).__name__}; a variable x "
+                    f"sum over {index!r}: expected an Index, not {type(index).__name__}; a variable x "
                     "has x.indices"
                 )
         return SumOver(self, over or self.indices)
@@ -216,12 +216,12 @@ class Expression(Fixed):
         >>> model.constraint("later", x - x.shift(t) <= 5, where=[False, True, True])
         <Constraint later: x[t] − x[t−1] ≤ 5 ∀ t: 2 of 3 rows>
         """
-        own = _own(self, index, "shift")
+        axis = _own(self, index, "shift")
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
             raise ModelError(f"{self} is shifted by {steps!r}; expected a whole number of labels")
-        to = np.arange(max(0, steps), max(len(own) + min(0, steps), 0))
-        shown = f"{own.symbol}{'−' if steps > 0 else '+'}{abs(steps)}"
-        return Along(self, own, _matrix(to, to - steps, (len(own), len(own))), own, shown)
+        to = np.arange(max(0, steps), max(len(axis) + min(0, steps), 0))
+        shown = f"{axis.symbol}{'−' if steps > 0 else '+'}{abs(steps)}"
+        return Along(self, axis, _matrix(to, to - steps, (len(axis), len(axis))), axis, shown)
 
     def cumsum(self, index: Index) -> Expression:
         """Return the sum of the expression up to each label of an index.
@@ -250,13 +250,13 @@ class Expression(Fixed):
         >>> x.cumsum(t) <= [1, 2, 4]
         <Relation ∑_t'≤t x[t] ≤ [3 numbers over t] ∀ t>
         """
-        own = _own(self, index, "cumsum")
+        axis = _own(self, index, "cumsum")
         return Along(
             self,
-            own,
-            _matrix(*np.tril_indices(len(own)), (len(own), len(own))),
-            own,
-            f"{own.symbol}'≤{own.symbol}",
+            axis,
+            _matrix(*np.tril_indices(len(axis)), (len(axis), len(axis))),
+            axis,
+            f"{axis.symbol}'≤{axis.symbol}",
             True,
         )
 
@@ -367,8 +367,8 @@ class Add(Expression):
 
     def __init__(self, *parts: tuple[int, Expression]) -> None:
         self.parts = parts
-        self.indices = union(*(part.indices for _, part in parts))
-        self.degree = max(part.degree for _, part in parts)
+        self.indices = union(*(addend.indices for _, addend in parts))
+        self.degree = max(addend.degree for _, addend in parts)
 
     def addends(self) -> list[tuple[int, Expression]]:
         """Return the sign and the expression of each term, in order; none of them is a sum itself.
@@ -386,7 +386,9 @@ class Add(Expression):
         while stack:
             sign, node = stack.pop()
             if isinstance(node, Add):
-                stack += ((sign * own, part) for own, part in reversed(node.parts))
+                stack += (
+                    (sign * inner_sign, addend) for inner_sign, addend in reversed(node.parts)
+                )
             else:
                 flat.append((sign, node))
         return flat
@@ -441,18 +443,22 @@ class SumOver(Expression):
         self.degree = body.degree
 
 
-def _own(node: Expression, index: Index, what: str) -> Index:
+def _own(node: Expression, index: Index, operation: str) -> Index:
     """Return the index of an expression with the symbol of the given one: itself, or the part that is taken of it."""
-    found = next(
-        (own for own in node.indices if isinstance(index, Index) and own.symbol == index.symbol),
+    axis = next(
+        (
+            candidate
+            for candidate in node.indices
+            if isinstance(index, Index) and candidate.symbol == index.symbol
+        ),
         None,
     )
-    if found is None:
+    if axis is None:
         symbols = ", ".join(symbols_of(node.indices)) or "no index"
         raise ModelError(
-            f"{what} of {node} along {index}: expected one of its indices; it has {symbols}"
+            f"{operation} of {node} along {index}: expected one of its indices; it has {symbols}"
         )
-    return found
+    return axis
 
 
 def _inner(left: Expression, right: Expression) -> Expression:
@@ -520,7 +526,7 @@ class Along(Expression):
             raise ModelError(
                 f"groups are called {to.symbol!r}, as an index of {body} is; give another name"
             )
-        self.indices = tuple(to if own is index else own for own in body.indices)
+        self.indices = tuple(to if axis is index else axis for axis in body.indices)
 
 
 class GroupedExpression(Fixed):
@@ -538,14 +544,14 @@ class GroupedExpression(Fixed):
     _names = frozenset({"body", "index", "matrix", "to"})
 
     def __init__(self, body: Expression, owner: Any, name: str | Index) -> None:
-        what = f"the owner of groups of {body}"
-        axes = placed(owner, body.indices, what, ModelError)
+        subject = f"the owner of groups of {body}"
+        axes = placed(owner, body.indices, subject, ModelError)
         symbol = name or getattr(owner, "name", None)
         if len(axes) != 1 or not isinstance(symbol, (str, Index)):
             raise ModelError(
-                f"{what} is expected to be over one index, and groups to have a name (name=…)"
+                f"{subject} is expected to be over one index, and groups to have a name (name=…)"
             )
-        groups = np.asarray(aligned(owner, axes, what, ModelError))
+        groups = np.asarray(aligned(owner, axes, subject, ModelError))
         codes, labels = pd.factorize(groups)
         to = (
             symbol
@@ -555,9 +561,9 @@ class GroupedExpression(Fixed):
         if to is symbol:
             codes = to.labels.get_indexer(pd.Index(groups, tupleize_cols=False))
         if (codes < 0).any():
-            at = int((codes < 0).argmax())
+            position = int((codes < 0).argmax())
             raise ModelError(
-                f"{what} puts {axes[0].name} {axes[0][at]!r} in {groups[at]!r}, which is no "
+                f"{subject} puts {axes[0].name} {axes[0][position]!r} in {groups[position]!r}, which is no "
                 f"{to.name}"
             )
         self.body = body
@@ -715,18 +721,18 @@ class Relation(Fixed):
     _names = frozenset({"left", "comparison", "right", "indices"})
 
     def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
-        if any(isinstance(one, Abs) and one.degree for one in (left, right)):
+        if any(isinstance(side, Abs) and side.degree for side in (left, right)):
             raise ModelError(
                 f"({left}) {comparison} ({right}) is not linear: abs(e) <= b takes numbers b (with "
                 "variables write "
                 "e <= b and -e <= b); >= and == are not convex, and need integers"
             )
         if max(left.degree, right.degree) > 1:
-            words = (
+            remedy = (
                 "logarithms and powers belong in the objective, and an absolute value stands alone "
                 "(abs(e) <= b)"
             )
-            raise ModelError(f"a constraint must be linear; {words}")
+            raise ModelError(f"a constraint must be linear; {remedy}")
         self.left = left
         self.comparison = comparison
         self.right = right
@@ -813,26 +819,26 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
                 "constraints"
             )
         return value
-    words = f"the {name} end of the range of {expression}"
+    subject = f"the {name} end of the range of {expression}"
     none = -np.inf if name == "lower" else np.inf
-    axes, array = _numbers(none if value is None else value, expression, words)
+    axes, array = _numbers(none if value is None else value, expression, subject)
     if np.isnan(array).any() or (array == -none).any():
-        raise ModelError(f"{words} is NaN or {-none}; expected numbers, or None for no end")
+        raise ModelError(f"{subject} is NaN or {-none}; expected numbers, or None for no end")
     if (array == none).all() and array.size:
         return None
     return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
 
 
-def _numbers(value: Any, beside: Expression, what: str) -> tuple[Indices, np.ndarray]:
+def _numbers(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
     """Return numbers beside an expression: those of its indices that they run over, and one array axis for each."""
     try:
         value = by_element(value, beside.indices)
-        axes = placed(value, beside.indices, what, ModelError)
-        array = floats(aligned(value, axes, what, ModelError))
+        axes = placed(value, beside.indices, subject, ModelError)
+        array = floats(aligned(value, axes, subject, ModelError))
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"{what} is not all numbers ({error})") from None
+        raise ModelError(f"{subject} is not all numbers ({error})") from None
     turned = [axes.index(index) for index in beside.indices if index in axes]
     return tuple(axes[k] for k in turned), array.transpose(turned)
 
@@ -844,16 +850,18 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return Constant(float(value))
     if isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):
-        what = type(value).__name__
+        kind = type(value).__name__
         if beside is None:
             raise ModelError(
-                f"a formula is expected, not a {what}; give numbers a name with "
+                f"a formula is expected, not a {kind}; give numbers a name with "
                 "model.parameter(name, indices, values)"
             )
-        axes, array = _numbers(value, beside, f"the {what} beside {beside}")
+        axes, array = _numbers(value, beside, f"the {kind} beside {beside}")
         if not np.isfinite(array).all():
-            at = tuple(np.argwhere(~np.isfinite(array))[0])
-            where = f"the {what} beside {beside} is {array[at]} at {labels_at(axes, at)}"
+            position = tuple(np.argwhere(~np.isfinite(array))[0])
+            where = (
+                f"the {kind} beside {beside} is {array[position]} at {labels_at(axes, position)}"
+            )
             raise ModelError(f"{where}; expected finite numbers")
         name = getattr(value, "name", None)
         return (
@@ -911,9 +919,9 @@ class Parameter(Expression):
                 "variable before anything else (a @ x, (a * x).sum(n)), or give the product "
                 "another parameter"
             )
-        found: np.ndarray = stored.toarray()
-        found.setflags(write=False)
-        return found
+        dense: np.ndarray = stored.toarray()
+        dense.setflags(write=False)
+        return dense
 
     def set(self, values: Any) -> None:
         """Give the parameter other numbers; of its model only what they stand in is compiled anew, when it is solved.
@@ -990,9 +998,9 @@ class Variable(Expression):
         return self._bounds_now()[1]
 
     def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
-        own = self.base.__dict__
-        found: tuple[np.ndarray, np.ndarray] = own.get("_fixed") or own["_bounds"]
-        return found
+        attributes = self.base.__dict__
+        bounds: tuple[np.ndarray, np.ndarray] = attributes.get("_fixed") or attributes["_bounds"]
+        return bounds
 
     def fix(self, values: Any) -> None:
         """Fix the variable at numbers within its bounds; :meth:`unfix` gives the bounds back.
@@ -1026,17 +1034,17 @@ class Variable(Expression):
         base = self.base
         low, high = base.__dict__["_bounds"]
         solved = isinstance(values, Solution)
-        found = fixed_values(base, values.values[base.name] if solved else values)
+        numbers = fixed_values(base, values.values[base.name] if solved else values)
         if solved:
-            found = np.clip(np.round(found) if base.integer else found, low, high)
-        for k in np.flatnonzero((found < low) | (found > high))[:1].tolist():
+            numbers = np.clip(np.round(numbers) if base.integer else numbers, low, high)
+        for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
             raise ModelError(
-                f"variable {base.name!r} is fixed at {found[k]:g}, outside its bounds {low[k]:g} "
+                f"variable {base.name!r} is fixed at {numbers[k]:g}, outside its bounds {low[k]:g} "
                 f"and {high[k]:g}; give "
                 "it other bounds first, with .set(lower=…, upper=…)"
             )
-        found.setflags(write=False)
-        base.__dict__["_fixed"] = (found, found)
+        numbers.setflags(write=False)
+        base.__dict__["_fixed"] = (numbers, numbers)
         _tell_the_model(base)
 
     def unfix(self) -> None:
@@ -1138,8 +1146,8 @@ class Element(Expression):
         self.indices = indices
         self.degree = base.degree
         if isinstance(base, Variable) and base.positions is not None and not indices:
-            at = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
-            if at not in base.positions:
+            position = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
+            if position not in base.positions:
                 raise ModelError(f"{self} does not exist: {base!r}")
 
     @property
@@ -1149,11 +1157,11 @@ class Element(Expression):
             raise ModelError(
                 f"{self} is unknown; a solution has the values of variable {self.name!r}"
             )
-        found = np.asarray(
+        values = np.asarray(
             self.base.values[tuple(slice(None) if p is None else p for p in self.places)]
         )
-        found.setflags(write=False)
-        return found
+        values.setflags(write=False)
+        return values
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -1161,8 +1169,8 @@ class Element(Expression):
         free = iter(self.indices)
         labels = [index.labels for index in self.base.indices]
         return tuple(
-            next(free).symbol if place is None else own[place]
-            for own, place in zip(labels, self.places, strict=True)
+            next(free).symbol if place is None else axis_labels[place]
+            for axis_labels, place in zip(labels, self.places, strict=True)
         )
 
 
@@ -1178,37 +1186,39 @@ _Node = TypeVar("_Node", bound=Expression)
 
 def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
     """Return what stands in brackets: positions of labels (None where an index stays), the indices, and their parts."""
-    own = node.indices
-    if len(own) == 1 and isinstance(key, tuple) and _is_label(key, own[0]):
+    indices = node.indices
+    if len(indices) == 1 and isinstance(key, tuple) and _is_label(key, indices[0]):
         key = (key,)  # a label may be a tuple itself
     keys = key if isinstance(key, tuple) else (key,)
-    symbols = ",".join(symbols_of(own))
-    if len(keys) > len(own) or (
-        len(keys) < len(own) and all(isinstance(one, Index) for one in keys)
+    symbols = ",".join(symbols_of(indices))
+    if len(keys) > len(indices) or (
+        len(keys) < len(indices) and all(isinstance(selector, Index) for selector in keys)
     ):
-        raise ModelError(f"{node.name!r} has {len(own)} indices ({symbols}), not {len(keys)}")
+        raise ModelError(f"{node.name!r} has {len(indices)} indices ({symbols}), not {len(keys)}")
     places: list[int | None] = []
     free: list[Index] = []
     parts: Parts = []
-    for index, one in zip(own, (*keys, *(slice(None),) * (len(own) - len(keys))), strict=True):
-        several = isinstance(one, (slice, list, np.ndarray, pd.Series, pd.Index))
-        stays = one if isinstance(one, Index) else index if several else None
-        places.append(_position(node.name, one, index) if stays is None else None)
-        if stays is None:
+    for index, selector in zip(
+        indices, (*keys, *(slice(None),) * (len(indices) - len(keys))), strict=True
+    ):
+        several = isinstance(selector, (slice, list, np.ndarray, pd.Series, pd.Index))
+        free_index = selector if isinstance(selector, Index) else index if several else None
+        places.append(_position(node.name, selector, index) if free_index is None else None)
+        if free_index is None:
             continue
-        if several and not (isinstance(one, slice) and one == slice(None)):
-            parts.append((index, _several(node.name, one, index)))
-        if not index.labels.equals(stays.labels):
+        if several and not (isinstance(selector, slice) and selector == slice(None)):
+            parts.append((index, _several(node.name, selector, index)))
+        if not index.labels.equals(free_index.labels):
             raise ModelError(
-                f"{node.name!r}: index {index.symbol!r} cannot be replaced by {stays.symbol!r}: "
+                f"{node.name!r}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}: "
                 "other labels"
             )
-        if stays.symbol in symbols_of(free):
+        if free_index.symbol in symbols_of(free):
             raise ModelError(
-                f"{node.name!r} has index {stays.symbol!r} in two places; a diagonal is taken by "
+                f"{node.name!r} has index {free_index.symbol!r} in two places; a diagonal is taken by "
                 "`where`"
             )
-        free.append(stays)
+        free.append(free_index)
     return tuple(places), tuple(free), parts
 
 
@@ -1218,14 +1228,14 @@ def _selected(
     """Return an expression with only some labels of its indices."""
     places, indices, parts = _places(node, key)
     whole = places.count(None) == len(places)
-    found: _Node | Element | Along = (
+    selected: _Node | Element | Along = (
         renamed(indices) if whole else Element(node.base, places, indices)
     )
-    for index, at in parts:
-        matrix = _matrix(np.arange(len(at)), at, (len(at), len(index)))
-        part = index.part(at)
-        found = Along(found, index, matrix, part, member(part))
-    return found
+    for index, positions in parts:
+        matrix = _matrix(np.arange(len(positions)), positions, (len(positions), len(index)))
+        part_index = index.part(positions)
+        selected = Along(selected, index, matrix, part_index, member(part_index))
+    return selected
 
 
 def _several(name: str, key: Any, index: Index) -> np.ndarray:
@@ -1243,10 +1253,10 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
                 f"the mask of {name!r} has shape {mask.shape}, expected {len(index)} {index.name}"
             )
         return np.flatnonzero(mask)
-    found = np.array([_position(name, label, index) for label in key], dtype=np.intp)
-    if len(np.unique(found)) < len(found):
+    positions = np.array([_position(name, label, index) for label in key], dtype=np.intp)
+    if len(np.unique(positions)) < len(positions):
         raise ModelError(f"{name!r} is taken at a {index.name} twice; expected each label once")
-    return found
+    return positions
 
 
 def _is_label(key: object, index: Index) -> bool:

@@ -39,14 +39,14 @@ class Fixed:
     _remedy = "make another one"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        what = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
+        subject = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
         if name not in self._names:
             raise _ReadOnlyError(
-                f"{what} has no attribute {name!r} that could be set; {self._remedy}"
+                f"{subject} has no attribute {name!r} that could be set; {self._remedy}"
             )
         if name in self.__dict__:
             raise _ReadOnlyError(
-                f"{name!r} of {what} cannot be set, since a model that uses it is not told; "
+                f"{name!r} of {subject} cannot be set, since a model that uses it is not told; "
                 f"{self._remedy}"
             )
         object.__setattr__(self, name, value)
@@ -113,12 +113,12 @@ class Index(Fixed):
         >>> Index("n", ["ann", "bob"], "user").rows(np.array([1, 1, 0]))
         <Index n: 3 users bob, bob, ann>
         """
-        found = object.__new__(Index)
-        found.symbol = self.symbol
-        found.whole = None
-        found.name = self.name
-        found.labels = self.labels[positions]
-        return found
+        index = object.__new__(Index)
+        index.symbol = self.symbol
+        index.whole = None
+        index.name = self.name
+        index.labels = self.labels[positions]
+        return index
 
     def alias(self, symbol: str) -> Index:
         """Return another index over the same labels (``m`` beside ``n``).
@@ -183,16 +183,16 @@ def union(*groups: Iterable[Index]) -> Indices:
     seen: dict[str, Index] = {}
     for group in groups:
         for index in group:
-            known = seen.setdefault(index.symbol, index)
-            if known is not index and not known.labels.equals(index.labels):
-                parts = known.whole is not None or index.whole is not None
+            first_index = seen.setdefault(index.symbol, index)
+            if first_index is not index and not first_index.labels.equals(index.labels):
+                parts = first_index.whole is not None or index.whole is not None
                 remedy = (
                     "select the same labels in both"
                     if parts
                     else "give one of them another symbol with .alias()"
                 )
                 raise ModelError(
-                    f"index {index.symbol!r} stands for {len(known)} labels ({known.name}) in one "
+                    f"index {index.symbol!r} stands for {len(first_index)} labels ({first_index.name}) in one "
                     "place and "
                     f"{len(index)} labels ({index.name}) in another; {remedy}"
                     + (" (neighbours along an index are taken by .shift())" if parts else "")
@@ -204,7 +204,7 @@ def union(*groups: Iterable[Index]) -> Indices:
 Axes = Sequence[Index | None]
 
 
-def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
+def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
     """Return what is given in the order of the axes' labels; what carries no labels is returned as it is.
 
     Labels are those of a Series (with several levels: of several axes), of a DataFrame, of an
@@ -215,11 +215,11 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
 
     Parameters
     ----------
-    given : object
+    data : object
         A Series, DataFrame, DataArray, mapping, array or nested list.
     axes : sequence of (Index or None)
-        The indices that the axes of ``given`` run over; fewer axes are the first of them.
-    what : str
+        The indices that the axes of ``data`` run over; fewer axes are the first of them.
+    subject : str
         What it is, for messages: "the argument 'weights'".
     error : type
         Of the error to raise.
@@ -243,45 +243,47 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
         ...
     fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
     """
-    given = arranged(by_element(given, axes), axes, what, error)
+    data = arranged(by_element(data, axes), axes, subject, error)
     first = axes[0] if axes else None
     rest = axes[1:]
-    known = [axis for axis in axes if axis is not None]
-    if isinstance(given, pd.Series) and 1 < given.index.nlevels == len(axes) == len(known):
-        return _of_levels(given, known, what, error)
-    if carries_labels(given) and not isinstance(given, Mapping):
+    named_axes = [axis for axis in axes if axis is not None]
+    if isinstance(data, pd.Series) and 1 < data.index.nlevels == len(axes) == len(named_axes):
+        return _of_levels(data, named_axes, subject, error)
+    if carries_labels(data) and not isinstance(data, Mapping):
         places = []
-        for depth, size in enumerate(given.shape):
-            labels = labels_on(given, depth) if _is_data_array(given) else given.axes[depth]
+        for depth, size in enumerate(data.shape):
+            labels = labels_on(data, depth) if _is_data_array(data) else data.axes[depth]
             axis = axes[depth] if depth < len(axes) else None
-            places.append(np.arange(size) if labels is None else order(labels, axis, what, error))
-        return given.to_numpy()[np.ix_(*places)]
-    if isinstance(given, Mapping):
-        entries = list(given.values())
-        given = [entries[k] for k in order(list(given), first, what, error)]
-    if isinstance(given, (list, tuple)) and any(carries_labels(entry) for entry in given):
-        return [aligned(entry, rest, what, error) for entry in given]
-    return given
+            places.append(
+                np.arange(size) if labels is None else order(labels, axis, subject, error)
+            )
+        return data.to_numpy()[np.ix_(*places)]
+    if isinstance(data, Mapping):
+        entries = list(data.values())
+        data = [entries[k] for k in order(list(data), first, subject, error)]
+    if isinstance(data, (list, tuple)) and any(carries_labels(entry) for entry in data):
+        return [aligned(entry, rest, subject, error) for entry in data]
+    return data
 
 
-def by_element(given: Any, axes: Axes) -> Any:
+def by_element(data: Any, axes: Axes) -> Any:
     """Return a mapping with tuples as keys as a Series of several levels, or of one where the tuples are labels."""
-    if isinstance(given, Mapping):
-        key, value = next(iter(given.items()), (None, None))
+    if isinstance(data, Mapping):
+        key, value = next(iter(data.items()), (None, None))
         if not isinstance(key, tuple) or not np.isscalar(value):
-            return given
+            return data
         if any(axis is not None and key in axis for axis in axes):
-            return pd.Series(list(given.values()), pd.Index(list(given), tupleize_cols=False))
-        given = pd.Series(given)
-    levels = isinstance(given, pd.Series) and given.index.nlevels > 1
+            return pd.Series(list(data.values()), pd.Index(list(data), tupleize_cols=False))
+        data = pd.Series(data)
+    levels = isinstance(data, pd.Series) and data.index.nlevels > 1
     if levels and any(
-        axis is not None and label in axis for axis in axes for label in given.index[:1]
+        axis is not None and label in axis for axis in axes for label in data.index[:1]
     ):
-        return given.set_axis(given.index.to_flat_index())
-    return given
+        return data.set_axis(data.index.to_flat_index())
+    return data
 
 
-def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
+def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
     """Return what is given with its dimensions or levels in the order of the axes that their names name.
 
     An axis is named by its symbol or name (``n``, ``user``, ``users``). Dimensions and levels that
@@ -296,40 +298,40 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     >>> arranged(turned, (n, i), "rates", FairlpError).to_numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    names = _names_of(given)
+    names = _names_of(data)
     if len(names) > len(axes):
-        return given
+        return data
     places = range(len(names))
     named = [
         next((k for k in (p, *range(len(axes))) if _names(name, axes[k])), None)
         for p, name in enumerate(names)
     ]
     free = [k for k in places if k not in named]
-    left = iter(free)
-    found = [next(left, -1) if k is None else k for k in named]
+    free_axes = iter(free)
+    axis_of = [next(free_axes, -1) if k is None else k for k in named]
     guessed = any(k is None and name is not None for k, name in zip(named, names, strict=True))
-    if guessed and not _is_data_array(given):
+    if guessed and not _is_data_array(data):
         guessed = len({frozenset(axes[k] or (k,)) for k in free}) < len(free)
-    if guessed or sorted(found) != list(places):
+    if guessed or sorted(axis_of) != list(places):
         expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None)
         raise error(
-            f"{what} is over {', '.join(map(repr, names))}; expected {expected} (rename its "
+            f"{subject} is over {', '.join(map(repr, names))}; expected {expected} (rename its "
             "dimensions or levels, or "
             "hand over .to_numpy() to give numbers by position)"
         )
-    turned = [found.index(k) for k in places]
+    turned = [axis_of.index(k) for k in places]
     if turned == list(places):
-        return given
-    if isinstance(given, pd.Series):
-        return given.reorder_levels(turned)
+        return data
+    if isinstance(data, pd.Series):
+        return data.reorder_levels(turned)
     return (
-        given.T
-        if isinstance(given, pd.DataFrame)
-        else given.transpose(*(given.dims[k] for k in turned))
+        data.T
+        if isinstance(data, pd.DataFrame)
+        else data.transpose(*(data.dims[k] for k in turned))
     )
 
 
-def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpError]) -> Indices:
+def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpError]) -> Indices:
     """Return the indices that the axes of what is given run over, in order, found among those of a formula.
 
     An axis with the name of an index is of that index. One with labels is of the index with these
@@ -338,10 +340,10 @@ def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpErr
 
     Parameters
     ----------
-    given : object
+    data : object
         As :func:`aligned` takes it.
     beside : sequence of Index
-    what : str
+    subject : str
         What it is, for messages.
     error : type
         Of the error to raise.
@@ -363,62 +365,68 @@ def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpErr
 .rename_axis('n'), a frame with .rename_axis(index='n', columns='i')), or declare it with \
 model.parameter(name, indices, values)
     """
-    axes = _axes_of(given)
+    axes = _axes_of(data)
     if len(axes) > len(beside):
         shape = tuple(size for *_, size in axes)
         expected = shape_of(beside)
         symbols = ", ".join([*symbols_of(beside), "…"])
         raise error(
-            f"{what} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over "
+            f"{subject} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over "
             "further indices are a "
             f"parameter: model.parameter(name, ({symbols}), data), with an Index for each axis"
         )
-    fits = [_fits(axis, beside, what, error) for axis in axes]
-    bare = [
+    fits = [_fits(axis, beside, subject, error) for axis in axes]
+    unlabelled = [
         k
-        for k, (name, own, _) in enumerate(axes)
-        if name is None and (own is None or is_default(own))
+        for k, (name, labels, _) in enumerate(axes)
+        if name is None and (labels is None or is_default(labels))
     ]
-    found = [
-        way
-        for way in permutations(range(len(beside)), len(axes))
-        if all(fits[k][place] for k, place in enumerate(way))
-        and sorted(way[k] for k in bare) == [way[k] for k in bare]
+    placements = [
+        placement
+        for placement in permutations(range(len(beside)), len(axes))
+        if all(fits[k][place] for k, place in enumerate(placement))
+        and sorted(placement[k] for k in unlabelled) == [placement[k] for k in unlabelled]
     ]
-    if len(found) == 1:
-        return tuple(beside[place] for place in found[0])
-    if not found:
+    if len(placements) == 1:
+        return tuple(beside[place] for place in placements[0])
+    if not placements:
         shape = tuple(size for *_, size in axes)
         expected = shape_of(beside)
-        raise error(f"{what} has shape {shape}, expected {expected} ({axes_text(beside)})")
-    ways = " or ".join(f"({','.join(beside[place].symbol for place in way)})" for way in found)
+        raise error(f"{subject} has shape {shape}, expected {expected} ({axes_text(beside)})")
+    choices = " or ".join(
+        f"({','.join(beside[place].symbol for place in placement)})" for placement in placements
+    )
     raise error(
-        f"{what} could run over {ways}; name its axes after the indices (a Series with "
+        f"{subject} could run over {choices}; name its axes after the indices (a Series with "
         ".rename_axis('n'), a frame with "
         ".rename_axis(index='n', columns='i')), or declare it with model.parameter(name, indices, "
         "values)"
     )
 
 
-def axes_count(given: Any) -> int:
+def axes_count(data: Any) -> int:
     """Return over how many indices something runs: the levels or dimensions of a table, the depth of a list."""
-    return len(_axes_of(by_element(given, ())))
+    return len(_axes_of(by_element(data, ())))
 
 
-def _axes_of(given: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
+def _axes_of(data: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
     """Return name, labels and length of each axis of what is given; None for no name, and for no labels."""
-    names = _names_of(given)
+    names = _names_of(data)
     if names:
-        labels = [labels_on(given, depth) for depth in range(len(names))]
-        sizes = [given.shape[k] if own is None else len(own) for k, own in enumerate(labels)]
-        return [
-            (name, _plain(own), size) for name, own, size in zip(names, labels, sizes, strict=True)
+        labels = [labels_on(data, depth) for depth in range(len(names))]
+        sizes = [
+            data.shape[k] if axis_labels is None else len(axis_labels)
+            for k, axis_labels in enumerate(labels)
         ]
-    if isinstance(given, (Mapping, list, tuple)):
-        entries = list(given.values() if isinstance(given, Mapping) else given)
-        own = _plain(list(given)) if isinstance(given, Mapping) else None
-        return [(None, own, len(entries)), *(_axes_of(entries[0]) if entries else [])]
-    return [(None, None, size) for size in np.shape(given)]
+        return [
+            (name, _plain(axis_labels), size)
+            for name, axis_labels, size in zip(names, labels, sizes, strict=True)
+        ]
+    if isinstance(data, (Mapping, list, tuple)):
+        entries = list(data.values() if isinstance(data, Mapping) else data)
+        axis_labels = _plain(list(data)) if isinstance(data, Mapping) else None
+        return [(None, axis_labels, len(entries)), *(_axes_of(entries[0]) if entries else [])]
+    return [(None, None, size) for size in np.shape(data)]
 
 
 def _plain(labels: Any) -> pd.Index[Any] | None:
@@ -432,7 +440,7 @@ def _plain(labels: Any) -> pd.Index[Any] | None:
 def _fits(
     axis: tuple[Any, pd.Index[Any] | None, int],
     beside: Sequence[Index],
-    what: str,
+    subject: str,
     error: type[FairlpError],
 ) -> list[bool]:
     """Return which indices an axis may be of: by its name, else by its labels, else by its length."""
@@ -445,13 +453,13 @@ def _fits(
         0 if alone else _in_common(labels, index)
         for alone, index in zip(plain, beside, strict=True)
     ]
-    found = [
+    fits = [
         len(index) == size and (alone or k == size)
         for index, alone, k in zip(beside, plain, common, strict=True)
     ]
-    if labels is not None and beside and not any(found) and not all(plain):
-        order(labels, beside[common.index(max(common))], what, error)
-    return found
+    if labels is not None and beside and not any(fits) and not all(plain):
+        order(labels, beside[common.index(max(common))], subject, error)
+    return fits
 
 
 def _in_common(labels: Any, index: Index) -> int:
@@ -462,14 +470,14 @@ def _in_common(labels: Any, index: Index) -> int:
     )
 
 
-def _names_of(given: Any) -> list[Any]:
+def _names_of(data: Any) -> list[Any]:
     """Return the names of dimensions or levels, None where there is none."""
-    if isinstance(given, pd.DataFrame):
-        return [given.index.name, given.columns.name]
-    if isinstance(given, pd.Series):
-        return list(given.index.names)
-    if _is_data_array(given):
-        return [None if name == f"dim_{k}" else name for k, name in enumerate(given.dims)]
+    if isinstance(data, pd.DataFrame):
+        return [data.index.name, data.columns.name]
+    if isinstance(data, pd.Series):
+        return list(data.index.names)
+    if _is_data_array(data):
+        return [None if name == f"dim_{k}" else name for k, name in enumerate(data.dims)]
     return []
 
 
@@ -479,33 +487,33 @@ def _names(name: Any, axis: Index | None) -> bool:
     return axis is not None and plain in (axis.symbol, axis.name, f"{axis.name}s")
 
 
-def _is_data_array(given: Any) -> bool:
-    return hasattr(given, "dims") and hasattr(given, "coords") and hasattr(given, "to_numpy")
+def _is_data_array(data: Any) -> bool:
+    return hasattr(data, "dims") and hasattr(data, "coords") and hasattr(data, "to_numpy")
 
 
 def order(
-    labels: Iterable[Any], axis: Index | None, what: str, error: type[FairlpError]
+    labels: Iterable[Any], axis: Index | None, subject: str, error: type[FairlpError]
 ) -> np.ndarray:
     """Return the position of each label of the axis among ``labels``, all of them once; parameters as `aligned`."""
-    found = labels if isinstance(labels, pd.Index) else list(labels)
-    if axis is None or is_default(found, axis):
-        return np.arange(len(found))
-    known = set(axis)
+    ordered_labels = labels if isinstance(labels, pd.Index) else list(labels)
+    if axis is None or is_default(ordered_labels, axis):
+        return np.arange(len(ordered_labels))
+    axis_labels = set(axis)
     places = {}
-    who = "who" if axis.name == "user" else "which"
-    for place, label in enumerate(found):
-        if label not in known:
+    pronoun = "who" if axis.name == "user" else "which"
+    for place, label in enumerate(ordered_labels):
+        if label not in axis_labels:
             raise error(
-                f"{what} names {axis.name} {label!r}, {who} is unknown; "
-                f"{nearest(label, axis)}{_remedy(found)}"
+                f"{subject} names {axis.name} {label!r}, {pronoun} is unknown; "
+                f"{nearest(label, axis)}{_remedy(ordered_labels)}"
             )
         if label in places:
-            raise error(f"{what} has {axis.name} {label!r} twice; expected each once")
+            raise error(f"{subject} has {axis.name} {label!r} twice; expected each once")
         places[label] = place
     missing = [label for label in axis if label not in places]
     if missing:
         raise error(
-            f"{what} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {few(axis)}"
+            f"{subject} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {few(axis)}"
         )
     return np.array([places[label] for label in axis], dtype=np.intp)
 
@@ -542,31 +550,31 @@ def is_default(labels: object, axis: Index | None = None) -> bool:
     return axis is None or set(axis) != set(range(len(axis)))
 
 
-def labels_on(given: Any, depth: int) -> Any:
+def labels_on(data: Any, depth: int) -> Any:
     """Return the labels that something carries on an axis (0: rows), None where it carries none."""
-    if _is_data_array(given):
-        return given.indexes.get(given.dims[depth]) if depth < given.ndim else None
-    if isinstance(given, pd.DataFrame):
-        return given.axes[depth]
-    if isinstance(given, pd.Series):
-        if isinstance(given.index, pd.MultiIndex):
-            return list(dict.fromkeys(given.index.get_level_values(depth)))
-        return given.index if depth == 0 else None
-    if isinstance(given, Mapping):
+    if _is_data_array(data):
+        return data.indexes.get(data.dims[depth]) if depth < data.ndim else None
+    if isinstance(data, pd.DataFrame):
+        return data.axes[depth]
+    if isinstance(data, pd.Series):
+        if isinstance(data.index, pd.MultiIndex):
+            return list(dict.fromkeys(data.index.get_level_values(depth)))
+        return data.index if depth == 0 else None
+    if isinstance(data, Mapping):
         if depth == 0:
-            return list(given)
-        given = list(given.values())
-    if depth > 0 and isinstance(given, (list, tuple)):
-        return next((labels_on(entry, depth - 1) for entry in given if carries_labels(entry)), None)
+            return list(data)
+        data = list(data.values())
+    if depth > 0 and isinstance(data, (list, tuple)):
+        return next((labels_on(entry, depth - 1) for entry in data if carries_labels(entry)), None)
     return None
 
 
-def carries_labels(given: object) -> bool:
+def carries_labels(data: object) -> bool:
     """Whether something carries labels of its own."""
-    return isinstance(given, (pd.Series, pd.DataFrame, Mapping)) or _is_data_array(given)
+    return isinstance(data, (pd.Series, pd.DataFrame, Mapping)) or _is_data_array(data)
 
 
-def floats(given: Any) -> np.ndarray:
+def floats(data: Any) -> np.ndarray:
     """Return an array of floats of its own; what would lose something as floats, complex numbers or times, is refused.
 
     Raises
@@ -583,7 +591,7 @@ def floats(given: Any) -> np.ndarray:
         ...
     TypeError: complex128 are no real numbers
     """
-    array = np.array(given)
+    array = np.array(data)
     if array.dtype.kind not in "biufOUS":
         raise TypeError(f"{array.dtype} are no real numbers")
     if array.dtype == object and any(isinstance(entry, complex) for entry in array.flat):
@@ -591,39 +599,39 @@ def floats(given: Any) -> np.ndarray:
     return array.astype(float)
 
 
-def is_table(given: Any) -> bool:
+def is_table(data: Any) -> bool:
     """Whether something carries the labels of several axes by itself."""
-    return len(_names_of(given)) > 1
+    return len(_names_of(data)) > 1
 
 
 def _of_levels(
-    given: pd.Series[Any], axes: Sequence[Index], what: str, error: type[FairlpError]
+    data: pd.Series[Any], axes: Sequence[Index], subject: str, error: type[FairlpError]
 ) -> np.ndarray:
     """Return a Series over several indices as an array with one axis for each."""
     places = []
     for level, axis in enumerate(axes):
-        labels = given.index.get_level_values(level)
-        order(pd.unique(labels), axis, what, error)
+        labels = data.index.get_level_values(level)
+        order(pd.unique(labels), axis, subject, error)
         places.append(axis.labels.get_indexer(labels))
     shape = shape_of(axes)
     flat = np.ravel_multi_index(tuple(places), shape)
     times = np.bincount(flat, minlength=int(np.prod(shape)))
     if (times != 1).any():
-        wrong = int((times != 1).argmax())
-        at = tuple(
-            axis[int(k)] for axis, k in zip(axes, np.unravel_index(wrong, shape), strict=True)
+        position = int((times != 1).argmax())
+        combination = tuple(
+            axis[int(k)] for axis, k in zip(axes, np.unravel_index(position, shape), strict=True)
         )
         raise error(
-            f"{what} has {at!r} {'twice' if times[wrong] else 'nowhere'}; expected each "
+            f"{subject} has {combination!r} {'twice' if times[position] else 'nowhere'}; expected each "
             "combination once"
         )
-    return given.to_numpy()[np.argsort(flat)].reshape(shape)
+    return data.to_numpy()[np.argsort(flat)].reshape(shape)
 
 
-def _remedy(found: Any) -> str:
+def _remedy(data: Any) -> str:
     return (
         " (to give numbers by position, hand over .to_numpy())"
-        if isinstance(found, pd.Index)
+        if isinstance(data, pd.Index)
         else ""
     )
 

@@ -101,9 +101,9 @@ class Declarations(Tables):
         [1.0, 2.0]
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
-        found = parameter_values(values, indices, name)
+        numbers = parameter_values(values, indices, name)
         self._register(name, indices)
-        self._parameters[name] = Parameter(name, indices, found, doc, model=self)
+        self._parameters[name] = Parameter(name, indices, numbers, doc, model=self)
         return self._parameters[name]
 
     def subset(
@@ -134,10 +134,10 @@ class Declarations(Tables):
         [0.]
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
-        given = subset_of(where, indices, f"subset {name!r}")
+        elements = subset_of(where, indices, f"subset {name!r}")
         size = math.prod(shape_of(indices))
         self._register(name, indices)
-        positions = np.arange(size) if given is None else given.positions.copy()
+        positions = np.arange(size) if elements is None else elements.positions.copy()
         self._subsets[name] = Subset(name, indices, positions, doc)
         return self._subsets[name]
 
@@ -188,12 +188,12 @@ class Declarations(Tables):
                     f"variable {name!r} runs over {index!r}; expected indices, one after the other"
                 )
         subset = subset_of(where, over, f"variable {name!r}")
-        found = bounds(
+        limits = bounds(
             name, lower, upper, over, None if subset is None else subset.positions, binary
         )
         self._register(name, over)
         self._variables[name] = Variable(
-            name, over, where=subset, bounds=found, integer=integer or binary, doc=doc, model=self
+            name, over, where=subset, bounds=limits, integer=integer or binary, doc=doc, model=self
         )
         return self._variables[name]
 

@@ -65,7 +65,7 @@ def relation(rel: Relation, tex: bool) -> str:
     if isinstance(rel, Range):
         sign = f" {_SIGNS['<='][tex]} "
         return sign.join(
-            _render(part, tex)[0] for part in (rel.low, rel.left, rel.high) if part is not None
+            _render(node, tex)[0] for node in (rel.low, rel.left, rel.high) if node is not None
         )
     if isinstance(rel, Conditional):
         condition = _render(rel.condition, tex)[0]
@@ -98,13 +98,13 @@ def indexed(node: Expression, tex: bool) -> str:
     assert isinstance(node, (Parameter, Variable, Element, Data))
     name = symbol(node.name, tex)
     if isinstance(node, Element):
-        words = [
+        keys = [
             shown.get(key, key) if place is None else _label(key, tex)
             for key, place in zip(node.keys, node.places, strict=True)
         ]
     else:
-        words = [shown.get(index.symbol, index.symbol) for index in node.indices]
-    places = ",".join(words)
+        keys = [shown.get(index.symbol, index.symbol) for index in node.indices]
+    places = ",".join(keys)
     if not places:
         return name
     if not name:
@@ -113,12 +113,12 @@ def indexed(node: Expression, tex: bool) -> str:
     return f"{name}_{{{places}}}" if tex else f"{name}[{places}]"
 
 
-def _signs(words: str, tex: bool) -> str:
+def _signs(symbols: str, tex: bool) -> str:
     """Return words with the signs of formulas, which LaTeX has names for."""
     if not tex:
-        return words
-    words = _plain_tex(words).replace("−", "-")
-    return words.replace("∈", r" \in ").replace("≤", r" \le ")
+        return symbols
+    symbols = _plain_tex(symbols).replace("−", "-")
+    return symbols.replace("∈", r" \in ").replace("≤", r" \le ")
 
 
 def _is_named(node: Expression) -> bool:
@@ -157,15 +157,15 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             minus = "-" if tex else "−"
             (_, first), *others = node.addends()
             pieces = [_render(first, tex)[0]]
-            for sign, part in others:
-                shown = _wrap(_render(part, tex), _SUM if sign > 0 else _PRODUCT)
+            for sign, addend in others:
+                shown = _wrap(_render(addend, tex), _SUM if sign > 0 else _PRODUCT)
                 pieces.append(f"{'+' if sign > 0 else minus} {shown}")
             return " ".join(pieces), _SUM
         case Product():
             if isinstance(node.left, Constant) and node.left.value == -1:
                 return ("-" if tex else "−") + _wrap(_render(node.right, tex), _PRODUCT), _SUM
             left_text, right_text = (
-                _wrap(_render(part, tex), _PRODUCT) for part in (node.left, node.right)
+                _wrap(_render(addend, tex), _PRODUCT) for addend in (node.left, node.right)
             )
             return left_text + (r"\, " if tex else "·") + right_text, _PRODUCT
         case Quotient():
@@ -190,8 +190,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
     raise ModelError(f"{type(node).__name__} cannot be printed")
 
 
-def _wrap(part: tuple[str, int], need: int) -> str:
-    return part[0] if part[1] >= need else f"({part[0]})"
+def _wrap(rendered: tuple[str, int], need: int) -> str:
+    return rendered[0] if rendered[1] >= need else f"({rendered[0]})"
 
 
 def domain(variable: Variable, tex: bool) -> str:
@@ -234,14 +234,14 @@ class _Subsets:
         self.tex = tex
         self.names: dict[tuple[tuple[str, ...], bytes], str] = {}
         self.shown: dict[str, Subset] = {}
-        self.taken = {*model.parameters, *model.variables, *model.subsets}
-        given = [
-            *(one.where for one in model.variables.values()),
-            *(one.where for one in model.constraints.values()),
+        self.used_names = {*model.parameters, *model.variables, *model.subsets}
+        all_subsets = [
+            *(block.where for block in model.variables.values()),
+            *(block.where for block in model.constraints.values()),
         ]
-        used = [where for where in given if where is not None]
+        used = [where for where in all_subsets if where is not None]
         for subset in sorted(
-            used, key=lambda one: not one.name
+            used, key=lambda block: not block.name
         ):  # named ones first, in their order
             key = _key(subset)
             if key not in self.names:
@@ -249,9 +249,9 @@ class _Subsets:
                 self.shown[self.names[key]] = subset
 
     def _free(self) -> str:
-        numbers = ("", *map(str, range(1, len(self.shown) + len(self.taken) + 1)))
+        numbers = ("", *map(str, range(1, len(self.shown) + len(self.used_names) + 1)))
         return next(
-            f"E{k}" for k in numbers if f"E{k}" not in self.taken and f"E{k}" not in self.shown
+            f"E{k}" for k in numbers if f"E{k}" not in self.used_names and f"E{k}" not in self.shown
         )
 
     def scope(self, over: Indices, where: Subset | None) -> str:
@@ -268,12 +268,12 @@ class _Subsets:
         subset = self.shown[name]
         brace = ("\\{", "\\}") if self.tex else ("{", "}")
         if subset.doc:
-            words = f"\\text{{{_plain_tex(subset.doc)}}}" if self.tex else subset.doc
-            inner = _tuple(subset.indices) + (" : " if self.tex else ": ") + words
+            description = f"\\text{{{_plain_tex(subset.doc)}}}" if self.tex else subset.doc
+            inner = _tuple(subset.indices) + (" : " if self.tex else ": ") + description
         else:
-            found = [_element(element, self.tex) for element in subset.elements(_MOST_SHOWN)]
-            inner = ", ".join(found) + (
-                (", \\dots" if self.tex else ", …") if len(subset) > len(found) else ""
+            elements = [_element(element, self.tex) for element in subset.elements(_MOST_SHOWN)]
+            inner = ", ".join(elements) + (
+                (", \\dots" if self.tex else ", …") if len(subset) > len(elements) else ""
             )
         return f"{_subset_name(name, self.tex)} = {brace[0]}{inner}{brace[1]}"
 
@@ -302,9 +302,9 @@ def _subset_name(name: str, tex: bool) -> str:
     return f"{symbol(base, tex)}_{{{number}}}" if tex and number and base else symbol(name, tex)
 
 
-def _plain_tex(words: str) -> str:
+def _plain_tex(plain: str) -> str:
     """Return words so that LaTeX prints them as they are."""
-    return "".join(_TEX_LETTERS.get(letter, letter) for letter in words)
+    return "".join(_TEX_LETTERS.get(letter, letter) for letter in plain)
 
 
 def _outside(model: Model, tex: bool) -> dict[str, Index]:
@@ -315,19 +315,19 @@ def _outside(model: Model, tex: bool) -> dict[str, Index]:
         """Add the shifts in an expression; ``rows``: by symbol of an index, positions of the labels that have rows."""
         stack = [node]
         while stack:
-            part = stack.pop()
-            stack += reversed(children(part))
-            if not isinstance(part, Along) or part.summed:
+            inner_node = stack.pop()
+            stack += reversed(children(inner_node))
+            if not isinstance(inner_node, Along) or inner_node.summed:
                 continue
-            outside = np.diff(part.matrix.indptr) == 0
-            if outside[rows.get(part.to.symbol, slice(None))].any():
-                shifts.setdefault(_render(part, tex)[0], part.index)
+            outside = np.diff(inner_node.matrix.indptr) == 0
+            if outside[rows.get(inner_node.to.symbol, slice(None))].any():
+                shifts.setdefault(_render(inner_node, tex)[0], inner_node.index)
 
     for row in model.constraints.values():
         positions = np.arange(row.full_size) if row.positions is None else row.positions
         places = np.unravel_index(positions, shape_of(row.over)) if row.over else ()
-        for part in row.relation.parts:
-            collect(part, dict(zip(symbols_of(row.over), places, strict=True)))
+        for inner_node in row.relation.parts:
+            collect(inner_node, dict(zip(symbols_of(row.over), places, strict=True)))
     for formula in (model.objective, *model.definitions.values()):
         if formula is not None:
             collect(formula, {})
@@ -420,8 +420,8 @@ def _symbol_table(model: Model) -> list[str]:
     entries += [(index.symbol, f"{index.name} ({len(index)})") for index in model.indices]
     leads = [r"\text{with}\quad & ", *["& "] * len(entries)]
     return [
-        rf"{lead}{shown} \quad \text{{{_plain_tex(words)}}}"
-        for lead, (shown, words) in zip(leads, entries, strict=False)
+        rf"{lead}{shown} \quad \text{{{_plain_tex(meaning)}}}"
+        for lead, (shown, meaning) in zip(leads, entries, strict=False)
     ]
 
 
@@ -442,9 +442,9 @@ def described(thing: Fixed) -> str:
 
     match thing:
         case Index():
-            few = ", ".join(str(label) for label in thing.labels[:_MOST_LABELS])
-            more = ", …" if len(thing) > _MOST_LABELS else ""
-            return f"<Index {thing.symbol}: {counted(thing)} {few}{more}>"
+            first_labels = ", ".join(str(label) for label in thing.labels[:_MOST_LABELS])
+            ellipsis = ", …" if len(thing) > _MOST_LABELS else ""
+            return f"<Index {thing.symbol}: {counted(thing)} {first_labels}{ellipsis}>"
         case Parameter():  # <Parameter d[n,r]: 2 users × 3 resources>; of one number, the number
             size = _sizes(thing.indices) or f"{thing.values.item():.12g}"
             return f"<Parameter {indexed(thing, False)}: {size}>"

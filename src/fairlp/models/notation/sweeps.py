@@ -99,33 +99,38 @@ def sweep(
         handle(model, name)
         for name in (parameter if isinstance(parameter, Mapping) else [parameter])
     ]
-    for one in swept:
-        if not isinstance(one, Parameter):
-            raise ModelError(f"{one!r} is swept, and only a parameter can be")
-    given = list(parameter.values()) if isinstance(parameter, Mapping) else [values]
-    axes = [_steps(one, part) for one, part in zip(swept, given, strict=True)]
+    for swept_parameter in swept:
+        if not isinstance(swept_parameter, Parameter):
+            raise ModelError(f"{swept_parameter!r} is swept, and only a parameter can be")
+    value_lists = list(parameter.values()) if isinstance(parameter, Mapping) else [values]
+    axes = [
+        _steps(swept_parameter, steps_of)
+        for swept_parameter, steps_of in zip(swept, value_lists, strict=True)
+    ]
     xarray = imported_xarray() if grid else None
     reader = _reader(model, read)
-    before = [one.stored for one in swept]
+    before = [swept_parameter.stored for swept_parameter in swept]
     rows = []
     last = (-1,) * len(swept)
     try:
         with ModelSession(model, solver, options or {}) as session:
             for place in product(*(range(len(steps)) for steps, _ in axes)):
-                for one, (steps, _), k, had in zip(swept, axes, place, last, strict=True):
-                    if k != had:
-                        one.set(steps[k])
+                for swept_parameter, (steps, _), k, last_step in zip(
+                    swept, axes, place, last, strict=True
+                ):
+                    if k != last_step:
+                        swept_parameter.set(steps[k])
                 last = place
                 rows.append(_row(session.solve(), reader))
     finally:
-        for one, numbers in zip(swept, before, strict=True):
-            one.set(numbers)
+        for swept_parameter, numbers in zip(swept, before, strict=True):
+            swept_parameter.set(numbers)
     columns = None if rows else ["objective", "status"]
     if xarray is None:
         return pd.DataFrame(rows, index=axes[0][1], columns=columns)
     frame = pd.DataFrame(rows, columns=columns)
     shape = [len(steps) for steps, _ in axes]
-    names = [one.name for one in swept]
+    names = [swept_parameter.name for swept_parameter in swept]
     arrays = {name: (names, frame[name].to_numpy().reshape(shape)) for name in frame}
     return xarray.Dataset(
         arrays, coords={name: labels for name, (_, labels) in zip(names, axes, strict=True)}
@@ -207,8 +212,8 @@ class ModelSession:
         """Return a new session that starts from the last basis, by block and label, or with integers the last point."""
         last = self.last
         options = self._options
-        known = last is not None and (last.x if program.is_mip else last.basis) is not None
-        if known and Capability.WARM_START in self._chosen.capabilities:
+        has_start = last is not None and (last.x if program.is_mip else last.basis) is not None
+        if has_start and Capability.WARM_START in self._chosen.capabilities:
             options = replace(options, start=last)
         return self._chosen.session(program, options)
 
@@ -224,21 +229,21 @@ def move(session: Session, program: Program) -> bool:
     if columns is None or not _alike(old, program):
         return False
     changes: dict[str, Any] = {}
-    for what, kind in (("rows", "row"), ("columns", "col")):
+    for axis, kind in (("rows", "row"), ("columns", "col")):
         low = getattr(program, f"{kind}_lower")
         high = getattr(program, f"{kind}_upper")
-        at = np.flatnonzero(
+        positions = np.flatnonzero(
             (low != getattr(old, f"{kind}_lower")) | (high != getattr(old, f"{kind}_upper"))
         )
-        if at.size:
-            changes[what] = (at, low[at], high[at])
+        if positions.size:
+            changes[axis] = (positions, low[positions], high[positions])
     if not np.array_equal(program.c, old.c):
         changes["costs"] = program.c
     if changes:
         session.change(**changes)
     for column in columns:
-        part = slice(int(program.A.indptr[column]), int(program.A.indptr[column + 1]))
-        session.change(coefficients=(program.A.indices[part], column, program.A.data[part]))
+        entries = slice(int(program.A.indptr[column]), int(program.A.indptr[column + 1]))
+        session.change(coefficients=(program.A.indices[entries], column, program.A.data[entries]))
     session.program = program
     return True
 
@@ -259,8 +264,8 @@ def _columns_to_change(old: Program, new: Program) -> list[int] | None:
         np.array_equal(new.A.indptr, old.A.indptr) and np.array_equal(new.A.indices, old.A.indices)
     ):
         return None
-    at = np.flatnonzero(new.A.data != old.A.data)
-    columns = np.unique(np.searchsorted(new.A.indptr, at, side="right") - 1)
+    positions = np.flatnonzero(new.A.data != old.A.data)
+    columns = np.unique(np.searchsorted(new.A.indptr, positions, side="right") - 1)
     return None if len(columns) > _MOST_COLUMNS else [int(column) for column in columns]
 
 
@@ -306,10 +311,10 @@ def _reader(model: Model, read: Any) -> Reader:
             )
 
     def columns(solution: Solution) -> dict[str, float]:
-        found: dict[str, float] = {}
+        row: dict[str, float] = {}
         for kind, name in names:
-            found |= _elements(model, solution, kind, name)
-        return found
+            row |= _elements(model, solution, kind, name)
+        return row
 
     return columns
 

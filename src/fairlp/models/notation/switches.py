@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import free_name
-from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
+from .expressions import (
+    Comparison,
+    Data,
+    Element,
+    Expression,
+    Range,
+    Relation,
+    Variable,
+    as_expression,
+)
 from .labels import Index, Indices, symbols_of, union
 
 if TYPE_CHECKING:
@@ -62,25 +71,25 @@ class Conditional(Relation):
 @contextmanager
 def parts_of(model: Declarations, kind: str, name: str) -> Iterator[None]:
     """Let what is declared inside belong to one variable or constraint; after an error nothing of it stays."""
-    before = {(kind, own) for kind in _DECLARED for own in model._table(kind)}
+    before = {(kind, declared_name) for kind in _DECLARED for declared_name in model._table(kind)}
     indices = model._indices
 
     def new() -> list[tuple[str, str]]:
         return [
-            (kind, own)
+            (kind, declared_name)
             for kind in _DECLARED
-            for own in model._table(kind)
-            if (kind, own) not in before
+            for declared_name in model._table(kind)
+            if (kind, declared_name) not in before
         ]
 
     try:
         yield
     except BaseException:
-        for part in new():
-            model._table(part[0]).pop(part[1])
+        for block in new():
+            model._table(block[0]).pop(block[1])
         model._indices = indices
         raise
-    model._owners.update({part: (kind, name) for part in new() if part != (kind, name)})
+    model._owners.update({block: (kind, name) for block in new() if block != (kind, name)})
 
 
 def binary(model: Declarations, name: str, node: Any) -> Expression:
@@ -124,14 +133,17 @@ def implied(
     kind = relation.comparison
     high, low = relation.ends[::-1] if isinstance(relation, Range) else (relation.right,) * 2
     ends = {"<=": high if kind != ">=" else None, ">=": low if kind != "<=" else None}
-    most = None if big_m is None else as_expression(big_m, left)
-    made: list[Constraint] = []
+    big_m_expression = None if big_m is None else as_expression(big_m, left)
+    rows: list[Constraint] = []
     with parts_of(model, "constraint", name):
         for sign, end in ends.items():
             if end is not None:
-                one = Conditional(Relation(left, sign, end), condition, active, most)  # type: ignore[arg-type]
-                made.append(model.constraint(f"{name}_below" if made else name, one, where=where))
-    return made[0]
+                one_sided = Relation(left, cast(Comparison, sign), end)
+                conditional = Conditional(one_sided, condition, active, big_m_expression)
+                rows.append(
+                    model.constraint(f"{name}_below" if rows else name, conditional, where=where)
+                )
+    return rows[0]
 
 
 def special_ordered(
@@ -142,11 +154,11 @@ def special_ordered(
     with parts_of(model, "constraint", name):
         on = model.variable(f"{name}_on", *formula.indices, where=where, binary=True)
         rows = model.constraint(name, on.sum(over) <= 1)
-        near = on + on.shift(over) if adjacent == 2 else on
+        selected = on + on.shift(over) if adjacent == 2 else on
         implied(
             model,
             f"{name}_off",
-            near,
+            selected,
             formula == 0 if off == "==" else formula <= 0,
             0,
             where=where,
@@ -181,18 +193,18 @@ def interpolated(
         f"k_{name}", symbols_of(model.indices)
     )  # it may be there of one that was removed
     point = Index(symbol, range(count), "breakpoint")
-    at, height = (
-        _of_points(name, what, given, formula.indices, point)
-        for what, given in (("breakpoints", breakpoints), ("values", values))
+    abscissae, height = (
+        _of_points(name, noun, numbers, formula.indices, point)
+        for noun, numbers in (("breakpoints", breakpoints), ("values", values))
     )
-    if (np.diff(at.values) <= 0).any():
+    if (np.diff(abscissae.values) <= 0).any():
         raise ModelError(
-            f"the breakpoints of piecewise {name!r} are expected to rise: {at.values.tolist()}"
+            f"the breakpoints of piecewise {name!r} are expected to rise: {abscissae.values.tolist()}"
         )
-    there = None
+    existing = None
     if where is not None:
         positions = where.positions[:, None] * count + np.arange(count)
-        there = Subset("", (*formula.indices, point), positions.reshape(-1))
+        existing = Subset("", (*formula.indices, point), positions.reshape(-1))
     with parts_of(model, "variable", name):
         low = height.values.min(axis=-1)
         high = height.values.max(axis=-1)
@@ -204,17 +216,19 @@ def interpolated(
             upper=high,
             doc=f"piecewise in {formula}",
         )
-        weight = model.variable(f"{name}_weight", *formula.indices, point, where=there, upper=1)
+        weight = model.variable(f"{name}_weight", *formula.indices, point, where=existing, upper=1)
         model.constraint(f"{name}_weights", weight.sum(point) == 1, where=where)
-        model.constraint(f"{name}_argument", (at * weight).sum(point) == formula, where=where)
+        model.constraint(
+            f"{name}_argument", (abscissae * weight).sum(point) == formula, where=where
+        )
         model.constraint(f"{name}_value", (height * weight).sum(point) == y, where=where)
         special_ordered(model, f"{name}_segment", weight, point, 2, "<=")
     return y
 
 
-def _of_points(name: str, what: str, given: Any, over: Indices, point: Index) -> Data:
+def _of_points(name: str, noun: str, numbers: Any, over: Indices, point: Index) -> Data:
     """Return numbers of breakpoints: shared, or of each element."""
     from .tables import parameter_values
 
-    axes = (point,) if np.ndim(given) == 1 else (*over, point)
-    return Data(f"{name}_{what}", axes, parameter_values(given, axes, f"{what} of {name}"))
+    axes = (point,) if np.ndim(numbers) == 1 else (*over, point)
+    return Data(f"{name}_{noun}", axes, parameter_values(numbers, axes, f"{noun} of {name}"))

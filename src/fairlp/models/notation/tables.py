@@ -83,12 +83,12 @@ class Subset(Fixed):
     def __len__(self) -> int:
         return len(self.positions)
 
-    def elements(self, most: int) -> list[tuple[Any, ...]]:
+    def elements(self, count: int) -> list[tuple[Any, ...]]:
         """Return the labels of the first elements."""
-        places = np.unravel_index(self.positions[:most], shape_of(self.indices))
+        places = np.unravel_index(self.positions[:count], shape_of(self.indices))
         return [
-            tuple(index[int(k)] for index, k in zip(self.indices, at, strict=True))
-            for at in zip(*places, strict=True)
+            tuple(index[int(k)] for index, k in zip(self.indices, element, strict=True))
+            for element in zip(*places, strict=True)
         ]
 
     def __repr__(self) -> str:
@@ -180,12 +180,12 @@ class Constraint(Fixed):
         unconditional(self)
         ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
         with naming(f"constraint {self.name!r}"):
-            found = [
+            range_ends = [
                 numbers(end).rows(self.over, self.positions) for end in ends if end is not None
             ]
-        if len(found) < 2:
+        if len(range_ends) < 2:
             return
-        low, high = found
+        low, high = range_ends
         for k in np.flatnonzero(low > high)[:1].tolist():
             row = self.block(0).name_of(k)
             raise ModelError(
@@ -227,7 +227,7 @@ class Constraint(Fixed):
         return self.relation._repr_latex_()
 
 
-def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
+def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
     """Return the elements where a block exists, None for all of them; ``where`` is a mask, a Subset or None.
 
     A mask may be over some of the indices: a Series over hours, for rows over users and hours.
@@ -236,26 +236,27 @@ def subset_of(where: Any, over: Indices, what: str) -> Subset | None:
         return None
     if isinstance(where, Subset):
         if symbols_of(where.indices) != symbols_of(over) or not all(
-            mine.labels.equals(own.labels) for mine, own in zip(where.indices, over, strict=True)
+            mask_index.labels.equals(own.labels)
+            for mask_index, own in zip(where.indices, over, strict=True)
         ):
-            raise ModelError(f"{what}: {where!r} is not over ({', '.join(symbols_of(over))})")
+            raise ModelError(f"{subject}: {where!r} is not over ({', '.join(symbols_of(over))})")
         return where if len(where) < where.full_size else None
-    words = f"'where' of {what}"
+    argument = f"'where' of {subject}"
     shape = shape_of(over)
     axes = over
     if (
         0 < axes_count(where) < len(over)
     ):  # a mask over some of the indices holds for each label of the others
         where = by_element(where, over)
-        axes = placed(where, over, words, ModelError)
-    mask = np.asarray(aligned(where, axes, words, ModelError))
+        axes = placed(where, over, argument, ModelError)
+    mask = np.asarray(aligned(where, axes, argument, ModelError))
     if axes is not over and mask.shape == shape_of(axes):
         order = [axes.index(index) for index in over if index in axes]
         sizes = [len(index) if index in axes else 1 for index in over]
         mask = np.broadcast_to(mask.transpose(order).reshape(sizes), shape)
     if mask.dtype != bool or mask.shape != shape:
         raise ModelError(
-            f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
+            f"{subject}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
             f"({axes_text(over)})"
         )
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
@@ -273,9 +274,9 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
         raise ModelError(f"parameter {name!r} is not all numbers ({error})") from None
     _require_shape(array, indices, name)
     if not np.isfinite(array).all():
-        at = tuple(np.argwhere(~np.isfinite(array))[0])
+        position = tuple(np.argwhere(~np.isfinite(array))[0])
         raise ModelError(
-            f"parameter {name}[{labels_at(indices, at)}] is {array[at]}; expected a finite number"
+            f"parameter {name}[{labels_at(indices, position)}] is {array[position]}; expected a finite number"
         )
     array.setflags(write=False)
     return array
@@ -286,15 +287,17 @@ def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
     from scipy.sparse import coo_array
 
     _require_shape(values, indices, name)
-    found = coo_array(values, dtype=float, copy=True)
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    if not np.isfinite(found.data).all():
-        at = int((~np.isfinite(found.data)).argmax())
-        where = labels_at(indices, (places[at] for places in found.coords))
-        raise ModelError(f"parameter {name}[{where}] is {found.data[at]}; expected a finite number")
-    found.data.setflags(write=False)
-    return found
+    array = coo_array(values, dtype=float, copy=True)
+    array.sum_duplicates()
+    array.eliminate_zeros()
+    if not np.isfinite(array.data).all():
+        position = int((~np.isfinite(array.data)).argmax())
+        where = labels_at(indices, (places[position] for places in array.coords))
+        raise ModelError(
+            f"parameter {name}[{where}] is {array.data[position]}; expected a finite number"
+        )
+    array.data.setflags(write=False)
+    return array
 
 
 def _require_shape(values: Any, indices: Indices, name: str) -> None:
@@ -305,10 +308,10 @@ def _require_shape(values: Any, indices: Indices, name: str) -> None:
         )
 
 
-def require_name(name: Any, what: str) -> None:
+def require_name(name: Any, noun: str) -> None:
     """Raise unless a name is text, and not the empty one."""
     if not isinstance(name, str) or not name:
-        raise ModelError(f"a {what} cannot be called {name!r}; expected text")
+        raise ModelError(f"a {noun} cannot be called {name!r}; expected text")
 
 
 def bounds(
@@ -350,25 +353,25 @@ def fixed_values(variable: Variable, values: Any) -> np.ndarray:
 
 
 def _bound(
-    name: str, what: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
+    name: str, side: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     shape = shape_of(over)
-    given = aligned(value, over, f"the {what} of variable {name!r}", ModelError)
+    ordered = aligned(value, over, f"the {side} of variable {name!r}", ModelError)
     try:
-        array = floats(default if value is None else given)
+        array = floats(default if value is None else ordered)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"variable {name!r}: the {what} is not all numbers ({error})") from None
+        raise ModelError(f"variable {name!r}: the {side} is not all numbers ({error})") from None
     if array.shape not in ((), shape):
-        raise ModelError(f"variable {name!r}: the {what} has shape {array.shape}, expected {shape}")
+        raise ModelError(f"variable {name!r}: the {side} has shape {array.shape}, expected {shape}")
     size = math.prod(shape) if positions is None else len(positions)
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-    found = flat if positions is None or array.ndim == 0 else flat[positions]
-    for k in np.flatnonzero(np.isnan(found) | (found == -default))[:1].tolist():
+    bound = flat if positions is None or array.ndim == 0 else flat[positions]
+    for k in np.flatnonzero(np.isnan(bound) | (bound == -default))[:1].tolist():
         which = _element(name, over, positions, k)
-        wrong = "NaN" if np.isnan(found[k]) else found[k]
+        problem = "NaN" if np.isnan(bound[k]) else bound[k]
         expected = "a number" if np.isnan(default) else "a number or None"
-        raise ModelError(f"variable {which}: the {what} is {wrong}; expected {expected}")
-    return found
+        raise ModelError(f"variable {which}: the {side} is {problem}; expected {expected}")
+    return bound
 
 
 def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
@@ -422,8 +425,8 @@ class Tables:
 
     def __getitem__(self, name: str) -> Any:
         """Return the variable, parameter, subset, constraint or definition of that name."""
-        kind, own = self.kind_of(name)
-        return self._table(kind)[own]
+        kind, full_name = self.kind_of(name)
+        return self._table(kind)[full_name]
 
     def kind_of(self, name: str) -> tuple[str, str]:
         """Return what has a name ("variable", "parameter", "subset", "constraint", "definition"), and the name.
@@ -451,19 +454,19 @@ class Tables:
         >>> model.kind_of("x")
         ('variable', 'x')
         """
-        found = [kind for kind in _KINDS if name in self._table(kind)]
-        if not found:
-            known = [known for kind in _KINDS for known in self._table(kind)]
+        kinds = [kind for kind in _KINDS if name in self._table(kind)]
+        if not kinds:
+            names = [names for kind in _KINDS for names in self._table(kind)]
             none = "no variable, no parameter, no subset and no constraint"
             raise UnknownNameError(
-                f"in model {self.name!r} {none} is called {name!r}; {nearest(name, known)}"
+                f"in model {self.name!r} {none} is called {name!r}; {nearest(name, names)}"
             )
-        if len(found) > 1:
-            both = " or ".join(f"model.{kind}s[{name!r}]" for kind in found)
+        if len(kinds) > 1:
+            choices = " or ".join(f"model.{kind}s[{name!r}]" for kind in kinds)
             raise ModelError(
-                f"{name!r} of model {self.name!r} could be several things; take {both}"
+                f"{name!r} of model {self.name!r} could be several things; take {choices}"
             )
-        return found[0], name
+        return kinds[0], name
 
     def __contains__(self, name: object) -> bool:
         return any(name in self._table(kind) for kind in _KINDS)
@@ -473,8 +476,8 @@ class Tables:
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
-        found: dict[str, Any] = getattr(self, f"_{kind}s")
-        return found
+        table: dict[str, Any] = getattr(self, f"_{kind}s")
+        return table
 
     @property
     def indices(self) -> Indices:
@@ -571,41 +574,48 @@ def declared(
             f"but over=({', '.join(symbols_of(order))}) was given"
         )
     order = tuple(free[index.symbol] for index in order)
-    made = Constraint(
+    constraint = Constraint(
         name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model
     )
-    made.check()
+    constraint.check()
     model._indices = indices
-    return made
+    return constraint
 
 
 def replaced(
     model: Declarations, name: str | Constraint, relation: Relation, where: Any
 ) -> Constraint:
     """Return what takes the place of a constraint; see :meth:`Model.replace`."""
-    kind, own, old = _of(model, name)
-    _refuse_part(model, kind, own)
+    kind, full_name, old = _of(model, name)
+    _refuse_part(model, kind, full_name)
     if not isinstance(old, Constraint):
-        raise ModelError(f"{own!r} is a {kind}; only constraints are replaced")
-    if (kind, own) in model._owners.values():
+        raise ModelError(f"{full_name!r} is a {kind}; only constraints are replaced")
+    if (kind, full_name) in model._owners.values():
         raise ModelError(
-            f"constraint {own!r} has variables or rows of its own; remove it, and declare it anew"
+            f"constraint {full_name!r} has variables or rows of its own; remove it, and declare it anew"
         )
-    same = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
+    has_same_indices = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
         symbols_of(old.over)
     )
-    if where is ... and not same and old.where is not None and isinstance(relation, Relation):
-        was, now = (",".join(symbols_of(one)) for one in (old.over, relation.indices))
+    if (
+        where is ...
+        and not has_same_indices
+        and old.where is not None
+        and isinstance(relation, Relation)
+    ):
+        old_symbols, new_symbols = (
+            ",".join(symbols_of(indices)) for indices in (old.over, relation.indices)
+        )
         raise ModelError(
-            f"constraint {old.name!r} holds for some of ({was}), and the new relation for each of "
-            f"({now}); "
+            f"constraint {old.name!r} holds for some of ({old_symbols}), and the new relation for each of "
+            f"({new_symbols}); "
             "say with where=… for which (None: all)"
         )
     return declared(
         model,
         old.name,
         relation,
-        old.over if same else (),
+        old.over if has_same_indices else (),
         old.where if where is ... else where,
         old.doc,
     )
@@ -613,55 +623,61 @@ def replaced(
 
 def removed(model: Declarations, name: Any) -> None:
     """Remove what has a name, or what a handle stands for; see :meth:`Model.remove`."""
-    kind, own, found = _of(model, name)
-    _refuse_part(model, kind, own)
-    parts = _parts(model, kind, own)
-    used = [model._table(of)[part] for of, part in parts if of == "variable"]
-    used += [] if kind in ("constraint", "definition") else [found]
-    places = [place for one in used for place in _outside(model, one, [(kind, own), *parts])]
+    kind, full_name, block = _of(model, name)
+    _refuse_part(model, kind, full_name)
+    parts = _parts(model, kind, full_name)
+    used = [model._table(of)[part_name] for of, part_name in parts if of == "variable"]
+    used += [] if kind in ("constraint", "definition") else [block]
+    places = [
+        place
+        for used_block in used
+        for place in _outside(model, used_block, [(kind, full_name), *parts])
+    ]
     if places:
         raise ModelError(
-            f"{kind} {own!r} is used in {_listed(places)} of model {model.name!r}; remove or "
+            f"{kind} {full_name!r} is used in {_listed(places)} of model {model.name!r}; remove or "
             "replace first what uses it"
         )
-    _drop(model, kind, own)
+    _drop(model, kind, full_name)
 
 
-def _parts(model: Declarations, kind: str, own: str) -> list[tuple[str, str]]:
+def _parts(model: Declarations, kind: str, name: str) -> list[tuple[str, str]]:
     """Return what was declared together with a variable or constraint, by kind and name."""
-    return [part for part, owner in model._owners.items() if owner == (kind, own)]
+    return [block for block, owner in model._owners.items() if owner == (kind, name)]
 
 
-def _drop(model: Declarations, kind: str, own: str) -> None:
+def _drop(model: Declarations, kind: str, name: str) -> None:
     """Remove what has a name, with what was declared together with it."""
-    for part in _parts(model, kind, own):
-        del model._owners[part]
-        model._table(part[0]).pop(part[1])
-    model._table(kind).pop(own)
+    for block in _parts(model, kind, name):
+        del model._owners[block]
+        model._table(block[0]).pop(block[1])
+    model._table(kind).pop(name)
 
 
-def _outside(model: Declarations, found: Any, parts: list[tuple[str, str]]) -> list[str]:
+def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> list[str]:
     """Return where a variable, parameter or subset is used, in words, but for some constraints."""
-    if isinstance(found, Subset):
+    if isinstance(block, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
         places = [
             f"{kind} {name!r}"
             for kind, table in blocks
-            for name, one in table.items()
-            if getattr(one, "where", None) is found
+            for name, table_block in table.items()
+            if getattr(table_block, "where", None) is block
         ]
     else:
-        own = (found.name,)
+        names = (block.name,)
         places = [
             f"constraint {name!r}"
             for name, row in model.constraints.items()
-            if uses(own, *row.relation.parts)
+            if uses(names, *row.relation.parts)
         ]
         places += (
-            ["the objective"] if model.objective is not None and uses(own, model.objective) else []
+            ["the objective"]
+            if model.objective is not None and uses(names, model.objective)
+            else []
         )
         places += [
-            f"definition {name!r}" for name, node in model.definitions.items() if uses(own, node)
+            f"definition {name!r}" for name, node in model.definitions.items() if uses(names, node)
         ]
     inside = {f"{kind} {name!r}" for kind, name in parts}
     return [place for place in places if place not in inside]
@@ -702,78 +718,80 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
     for name in old:
         del model._absolutes[name]
         _drop(model, "variable", name)
-    made = {}
+    variable_of = {}
 
     def stand_in(node: Expression) -> Expression | None:
         if not isinstance(node, Abs) or not node.degree:
             return None
-        if id(node) not in made:
+        if id(node) not in variable_of:
             name = next(
                 name
                 for k in count(1)
                 if (name := f"abs{k}") not in model and name + _ABOVE not in model
             )
             with parts_of(model, "variable", name):
-                made[id(node)] = model.variable(name, *node.indices, doc=str(node))
-                model.constraint(name + _ABOVE, made[id(node)] >= node.argument)
-                model.constraint(name + _BELOW, made[id(node)] >= -node.argument)
+                variable_of[id(node)] = model.variable(name, *node.indices, doc=str(node))
+                model.constraint(name + _ABOVE, variable_of[id(node)] >= node.argument)
+                model.constraint(name + _BELOW, variable_of[id(node)] >= -node.argument)
             model._absolutes[name] = node
-        return made[id(node)]
+        return variable_of[id(node)]
 
     return rebuilt(objective, stand_in)
 
 
-def _refuse_part(model: Declarations, kind: str, own: str) -> None:
+def _refuse_part(model: Declarations, kind: str, declared_name: str) -> None:
     """Raise for what was declared together with something else, and goes with it."""
-    owner = model._owners.get((kind, own))
-    name = own if owner is None else owner[1]
+    owner = model._owners.get((kind, declared_name))
+    name = declared_name if owner is None else owner[1]
     if name in model._absolutes and (owner or kind == "variable"):
         node = model._absolutes[name]
         raise ModelError(
-            f"{own!r} stands for {node} in the objective; it goes when the objective is replaced"
+            f"{declared_name!r} stands for {node} in the objective; it goes when the objective is replaced"
         )
     if owner is not None:
-        raise ModelError(f"{own!r} belongs to {owner[0]} {name!r}, and goes when that is removed")
+        raise ModelError(
+            f"{declared_name!r} belongs to {owner[0]} {name!r}, and goes when that is removed"
+        )
 
 
 def copied(model: Model, relaxed: bool = False) -> Model:
     """Return an independent copy, if asked without integers; see :meth:`Model.copy`."""
-    made = type(model)(model.name, model.source, model.indices)
+    copy = type(model)(model.name, model.source, model.indices)
     leaves: dict[str, Parameter | Variable] = {}
-    for name, one in model.parameters.items():
-        made._parameters[name] = leaves[name] = Parameter(
-            name, one.indices, one.stored, one.doc, model=made
+    for name, parameter in model.parameters.items():
+        copy._parameters[name] = leaves[name] = Parameter(
+            name, parameter.indices, parameter.stored, parameter.doc, model=copy
         )
     for name, variable in model.variables.items():
-        made._variables[name] = leaves[name] = Variable(
+        copy._variables[name] = leaves[name] = Variable(
             name,
             variable.indices,
             where=variable.where,
             bounds=variable.__dict__["_bounds"],
             integer=variable.integer and not relaxed,
             doc=variable.doc,
-            model=made,
+            model=copy,
         )
         if "_fixed" in variable.__dict__:
             leaves[name].__dict__["_fixed"] = variable.__dict__["_fixed"]
-    made._subsets.update(model.subsets)
+    copy._subsets.update(model.subsets)
     for name, row in model.constraints.items():
         relation = mapped_relation(row.relation, leaves)
-        made._constraints[name] = Constraint(name, relation, row.over, row.where, row.doc, made)
-    made._definitions.update(
+        copy._constraints[name] = Constraint(name, relation, row.over, row.where, row.doc, copy)
+    copy._definitions.update(
         {name: mapped(node, leaves) for name, node in model.definitions.items()}
     )
-    made._sense = model.sense
-    made._levels = model._levels
-    made._objective = None if model.objective is None else mapped(model.objective, leaves)
-    made._owners.update(model._owners)
-    made._absolutes.update(
+    copy._sense = model.sense
+    copy._levels = model._levels
+    copy._objective = None if model.objective is None else mapped(model.objective, leaves)
+    copy._owners.update(model._owners)
+    copy._absolutes.update(
         {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}
     )
     if not relaxed:
-        made._program = model._program
-        made._stale = set(model._stale)
-    return made
+        copy._program = model._program
+        copy._stale = set(model._stale)
+    return copy
 
 
 def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
@@ -781,25 +799,25 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     if isinstance(name, str):
         return (*model.kind_of(name), model[name])
     # the one over other symbols is the same
-    found = name.base if isinstance(name, (Parameter, Variable)) else name
-    if not isinstance(found, (Constraint, Parameter, Variable, Subset)):
+    base = name.base if isinstance(name, (Parameter, Variable)) else name
+    if not isinstance(base, (Constraint, Parameter, Variable, Subset)):
         kind = type(name).__name__
         raise ModelError(
             f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or "
             "subset"
         )
-    kind = type(found).__name__.lower()
-    own = str(found.name)
-    if model._table(kind).get(own) is found:
-        return kind, own, found
+    kind = type(base).__name__.lower()
+    base_name = str(base.name)
+    if model._table(kind).get(base_name) is base:
+        return kind, base_name, base
     raise ModelError(
-        f"{kind} {own!r} is of another model, or was removed or replaced; take model[{own!r}] of "
+        f"{kind} {base_name!r} is of another model, or was removed or replaced; take model[{base_name!r}] of "
         f"{model.name!r}"
     )
 
 
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def handle(model: Declarations, name: Any) -> Any:

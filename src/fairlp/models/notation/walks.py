@@ -27,7 +27,7 @@ def children(node: Expression) -> tuple[Expression, ...]:
     """Return the expressions that a node is made of."""
     match node:
         case Add():
-            return tuple(part for _, part in node.addends())
+            return tuple(addend for _, addend in node.addends())
         case Product() | Quotient():
             return node.left, node.right
         case SumOver() | Along():
@@ -57,10 +57,10 @@ def in_coefficients(names: Collection[str], node: Expression) -> bool:
     """Whether a parameter of one of these names stands before or below a variable of a linear expression."""
     match node:
         case Product() | Quotient() if node.degree:
-            unknown, known = (
+            linear_node, factor = (
                 (node.left, node.right) if node.left.degree else (node.right, node.left)
             )
-            return uses(names, known) or in_coefficients(names, unknown)
+            return uses(names, factor) or in_coefficients(names, linear_node)
         case Add() | SumOver() | Along():
             return any(in_coefficients(names, child) for child in children(node))
     return False
@@ -68,14 +68,14 @@ def in_coefficients(names: Collection[str], node: Expression) -> bool:
 
 def rebuilt(node: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
     """Return the same tree with other nodes in the place of those that ``change`` gives one for."""
-    found = change(node)
-    if found is not None:
-        return found
+    replacement = change(node)
+    if replacement is not None:
+        return replacement
     match node:
         case Add():
-            parts = tuple((sign, rebuilt(part, change)) for sign, part in node.addends())
-            same = all(new is old for (_, new), old in zip(parts, children(node), strict=True))
-            return node if same else Add(*parts)
+            parts = tuple((sign, rebuilt(addend, change)) for sign, addend in node.addends())
+            is_same = all(new is old for (_, new), old in zip(parts, children(node), strict=True))
+            return node if is_same else Add(*parts)
         case Product() | Quotient():
             left = rebuilt(node.left, change)
             right = rebuilt(node.right, change)
@@ -101,13 +101,13 @@ def rebuilt(node: Expression, change: Callable[[Expression], Expression | None])
 def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expression:
     """Return the same tree over other parameters and variables, by name."""
 
-    def leaf(one: Expression) -> Expression | None:
-        match one:
+    def leaf(original: Expression) -> Expression | None:
+        match original:
             case Element():
-                return Element(leaves[one.name], one.places, one.indices)
+                return Element(leaves[original.name], original.places, original.indices)
             case Parameter() | Variable():
-                base = leaves[one.name]
-                return base if one is one.base else base[one.indices]
+                base = leaves[original.name]
+                return base if original is original.base else base[original.indices]
         return None
 
     return rebuilt(node, leaf)
@@ -116,9 +116,9 @@ def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expr
 def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variable]) -> Relation:
     """Return the same relation over other parameters and variables, by name."""
     if isinstance(relation, Conditional):
-        most = None if relation.big_m is None else mapped(relation.big_m, leaves)
+        big_m = None if relation.big_m is None else mapped(relation.big_m, leaves)
         inner = mapped_relation(relation.relation, leaves)
-        return Conditional(inner, mapped(relation.condition, leaves), relation.active, most)
+        return Conditional(inner, mapped(relation.condition, leaves), relation.active, big_m)
     left = mapped(relation.left, leaves)
     if isinstance(relation, Range):
         low, high = (None if end is None else mapped(end, leaves) for end in relation.ends)
