@@ -103,7 +103,7 @@ def test_sites_of_versions_are_listed_newest_first(tmp_path, monkeypatch):
 def test_no_file_of_fairlp_is_a_pickle_but_those_of_a_folder_that_the_user_names():
     """The runner keeps values by joblib.Memory, whose files are pickles; SECURITY.md says so."""
     package = Path(fairlp.__file__).parent
-    runner = package / "research" / "running.py"
+    runner = package / "research" / "runner.py"
     # A process and the process that it began itself hand each other objects through pipes.
     pipes = package / "research" / "library" / "process.py"
     for path in package.rglob("*.py"):

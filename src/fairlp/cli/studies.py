@@ -73,7 +73,7 @@ class WorkerOptions:
     @contextmanager
     def configured(self) -> Iterator[None]:
         """Run the calls of the block on these workers, connected to the Dask cluster if there is one."""
-        from ..research.running import need, run_on
+        from ..research.runner import need, run_on
 
         if self.scheduler is None:
             with run_on(self.workers, self.backend):

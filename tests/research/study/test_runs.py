@@ -17,7 +17,7 @@ import pytest
 import study_functions
 from fairlp import Instance, study
 from fairlp.errors import StudyError, UnknownNameError
-from fairlp.research.running import Failure
+from fairlp.research.runner import Failure
 from fairlp.research.study.functions import key_of
 from fairlp.research.study.runs import frame_of
 from paths import DOCS, ROOT, SUPPORT

@@ -16,7 +16,7 @@ from ...api import allocate
 from ...auditing import audit
 from ...auditing.promises import count_broken, counterexample
 from ...models.instances.instance import Instance
-from ..running import run_calls
+from ..runner import run_calls
 from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
 
 

@@ -12,7 +12,7 @@ from ...errors import StudyError, UnknownNameError, named, nearest
 from ...mechanisms.own import module_of
 from ...progress import progress_bar
 from ...registry import Registry
-from ..running import folder_of_values, run_on, send_by_value
+from ..runner import folder_of_values, run_on, send_by_value
 from . import bhattacharya, dolev, khamse_ashari, li, metin, wang
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger

@@ -18,7 +18,7 @@ from ...models.files.whole_files import home, write_text
 from ...models.programs import backends
 from ...models.programs.backends import AnySolver
 from ...tolerances import VERIFIED
-from ..running import run_calls
+from ..runner import run_calls
 from .entry import Entry, chosen
 from .process import require_portable, solve_apart
 from .profiles import Profile, profile

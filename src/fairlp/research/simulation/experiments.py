@@ -38,7 +38,7 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
 from ...mechanisms.table import OWN
 from ...models.instances.instance import Instance
-from ..running import run_calls, sources_of_mechanism
+from ..runner import run_calls, sources_of_mechanism
 from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult

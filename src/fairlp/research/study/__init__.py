@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..running import StudyNotAvailableError
+from ..runner import StudyNotAvailableError
 from .definition import Study
 from .result import Result
 

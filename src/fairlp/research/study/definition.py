@@ -14,7 +14,7 @@ from ...errors import FileFormatError, StudyError, UnknownNameError, require_kno
 from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
-from ..running import source_of, sources_of_mechanism
+from ..runner import source_of, sources_of_mechanism
 from . import functions
 from .checks import mechanisms_of, named, points_of, statistics_of, whole
 from .functions import Named, Plain, key_of, plain, point_text

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, StudyError, UnknownNameError, nearest, require_known
 from ...models.files.whole_files import drafts, home, not_found, opened, require_folder
-from ..running import need
+from ..runner import need
 from .checks import RESERVED, points_of
 from .definition import Study
 from .functions import Plain, key_of, plain

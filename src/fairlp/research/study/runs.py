@@ -16,7 +16,7 @@ import pandas as pd
 from ..._version import __version__
 from ...errors import FairlpError, StudyError, UnknownNameError, nearest, require_known
 from ...models.instances.instance import Instance
-from ..running import Failure, run_calls, run_on
+from ..runner import Failure, run_calls, run_on
 from .functions import Function, Plain, keywords, point_text, short_name, words
 from .result import Result, parameters_of
 

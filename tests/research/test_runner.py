@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_info
 import fairlp
 import study_functions
 from fairlp.errors import FairlpWarning, FileFormatError, StudyError, UnknownNameError
-from fairlp.research import running
-from fairlp.research.running import Failure, run_calls, run_on, source_of
+from fairlp.research import runner
+from fairlp.research.runner import Failure, run_calls, run_on, source_of
 
 
 def divide(numerator, denominator):
@@ -125,7 +125,7 @@ def test_an_error_is_not_kept(tmp_path):
 def test_another_version_of_fairlp_computes_anew(tmp_path, monkeypatch):
     log = tmp_path / "log"
     for version in ("1.0", "2.0", "1.0"):
-        monkeypatch.setattr(running, "__version__", version)
+        monkeypatch.setattr(runner, "__version__", version)
         list(run_calls("kept", noted, [(str(log), 1, None)], folder=tmp_path))
     assert log.read_text(encoding="utf-8") == "1\n1\n"
 
@@ -232,7 +232,7 @@ def old_version(*_):
 
 def test_a_worker_with_another_fairlp_refuses(monkeypatch):
     with run_on(2, "loky"):
-        monkeypatch.setattr(running, "__version__", "0.0.1")
+        monkeypatch.setattr(runner, "__version__", "0.0.1")
         (result,) = run_calls("old", old_version, [()], failures=True)
     assert f"this worker has fairlp {fairlp.__version__}" in result[1].message
     assert "come from fairlp 0.0.1" in result[1].message
