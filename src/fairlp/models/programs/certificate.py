@@ -127,7 +127,12 @@ class Proof:
     exact: ExactProof | str = field(default=NO_PROOF, repr=False, compare=False, kw_only=True)
 
     def compared(
-        self, claim: str, names: Sequence[str], ours: np.ndarray, right: np.ndarray, off: np.ndarray
+        self,
+        claim: str,
+        names: Sequence[str],
+        levels: np.ndarray,
+        right_levels: np.ndarray,
+        errors: np.ndarray,
     ) -> Proof:
         """Return the proof that some levels are the right ones, which self proves.
 
@@ -137,23 +142,25 @@ class Proof:
             What is claimed: "optimal".
         names : sequence of str
             Of those who have the levels.
-        ours, right, off : ndarray
+        levels, right_levels, errors : ndarray
             The levels, those that are right, and how far they are apart, relatively.
 
         Returns
         -------
         Proof
         """
-        worst = int(off.argmax())
-        most = float(off[worst])
-        if most <= AGREEMENT:
+        worst = int(errors.argmax())
+        largest_error = float(errors[worst])
+        if largest_error <= AGREEMENT:
             return replace(
                 self,
-                message=f"{claim}, proved ({self.message}); levels agree to {most:.1e}",
-                gap=most,
+                message=f"{claim}, proved ({self.message}); levels agree to {largest_error:.1e}",
+                gap=largest_error,
             )
-        wrong = f"{names[worst]} has the level {ours[worst]:.12g}, and {right[worst]:.12g} is right"
-        return Proof(False, f"not {claim}: {wrong} ({self.message})", most, self.levels)
+        comparison = f"{names[worst]} has the level {levels[worst]:.12g}, and {right_levels[worst]:.12g} is right"
+        return Proof(
+            False, f"not {claim}: {comparison} ({self.message})", largest_error, self.levels
+        )
 
     def write(self, path: str | Path) -> Path:
         """Write the proof to a file that others can check, and return its path.
@@ -272,14 +279,14 @@ class Certificate:
         return self.is_feasible and self.dual_residual <= tolerance and self.gap <= tolerance
 
     def __str__(self) -> str:
-        words = (
+        residuals = (
             f"primal residual {figure(self.primal_residual)}, dual residual "
             f"{figure(self.dual_residual)}"
         )
         if self.bound is not None:
-            words += f", bound {self.bound:.10g} by the solver's word"
+            residuals += f", bound {self.bound:.10g} by the solver's word"
         loose = "" if self.tolerance == VERIFIED else f" (within {self.tolerance:g})"
-        return f"{words}, gap {figure(self.gap)}{loose}"
+        return f"{residuals}, gap {figure(self.gap)}{loose}"
 
 
 def certify(
@@ -326,8 +333,8 @@ def certify(
     if not size_of_cost.any():  # every feasible point is optimal, whatever the duals
         return Certificate(*point, 0.0, 0.0, 0.0)
     # a dual proves something only with a sign that a bound of its row bears
-    wrong = _wrong_sign(sign * row_duals, program.row_lower, program.row_upper)
-    y = np.where(wrong > 0, 0.0, sign * row_duals)
+    sign_errors = _wrong_sign(sign * row_duals, program.row_lower, program.row_upper)
+    y = np.where(sign_errors > 0, 0.0, sign * row_duals)
     reduced = sign * cost - program.A.T @ y
     row_part = y * _bound_for(y, program.row_lower, program.row_upper)
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
@@ -335,7 +342,7 @@ def certify(
     dual = max(
         _dual_residual(program, x, reduced, terms, size_of_cost, total),
         # a dual matters by what it is worth at the row's size
-        float((wrong * size).max(initial=0.0) / total) if total > 0 else 0.0,
+        float((sign_errors * size).max(initial=0.0) / total) if total > 0 else 0.0,
     )
     primal_value = float(sign * cost @ x)
     dual_value = float(row_part.sum() + column_part.sum())
@@ -532,19 +539,21 @@ def _dual_residual(
     It is relative to its own terms. Where the rows bound the column, it is also worth no more than
     the column's reach, relative to the objective's terms ``total``.
     """
-    wrong = _wrong_sign(reduced, program.col_lower, program.col_upper)
-    residual = wrong / np.where(terms > 0, terms, 1.0)
+    sign_errors = _wrong_sign(reduced, program.col_lower, program.col_upper)
+    residual = sign_errors / np.where(terms > 0, terms, 1.0)
     if (residual > VERIFIED).any():
         # beside the prices that costs allow it may be a solver's tolerance
         by_row = program.A.T.tocsc()
         prices = _tightest(by_row, size_of_cost[by_row.indices])
-        residual = wrong / np.maximum(
+        residual = sign_errors / np.maximum(
             terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny
         )
     if (residual > VERIFIED).any() and total > 0:
         reach = np.maximum(abs(x), implied_reach(program))
-        at = wrong > 0
-        residual[at] = np.minimum(residual[at], wrong[at] * reach[at] / total)
+        has_error = sign_errors > 0
+        residual[has_error] = np.minimum(
+            residual[has_error], sign_errors[has_error] * reach[has_error] / total
+        )
     return float(residual.max(initial=0.0))
 
 
@@ -559,7 +568,7 @@ def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
     sign = 1.0 if program.sense == "min" else -1.0
     steps = program.A @ direction
     terms = abs(program.A) @ abs(direction)
-    stays = all(
+    is_ray = all(
         (sides * step <= SOLVER_TIGHTEST * size)[np.isfinite(bound)].all()
         for step, size, lower, upper in (
             (steps, terms, program.row_lower, program.row_upper),
@@ -567,7 +576,7 @@ def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
         )
         for sides, bound in ((-1.0, lower), (1.0, upper))
     )
-    return stays and bool(
+    return is_ray and bool(
         -sign * (program.c @ direction) > VERIFIED * (abs(program.c) @ abs(direction))
     )
 
@@ -580,15 +589,15 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     """
     multipliers, price = farkas(program, multipliers)
     with np.errstate(invalid="ignore"):
-        most = np.where(price > 0, price * program.col_upper, price * program.col_lower)
-        least = np.where(
+        largest_activity = np.where(price > 0, price * program.col_upper, price * program.col_lower)
+        least_sides = np.where(
             multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper
         )
     # a bound that is not there makes them +∞ and −∞, which prove nothing
-    most = most[price != 0]
-    least = least[multipliers != 0]
-    size = float(abs(most).sum() + abs(least).sum())
-    return bool(least.sum() - most.sum() > VERIFIED * size)
+    largest_activity = largest_activity[price != 0]
+    least_sides = least_sides[multipliers != 0]
+    size = float(abs(largest_activity).sum() + abs(least_sides).sum())
+    return bool(least_sides.sum() - largest_activity.sum() > VERIFIED * size)
 
 
 def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -635,8 +644,8 @@ def reach_of(program: Program) -> np.ndarray:
             below, np.maximum(by_rows, _tightest(A, np.where(A.data > 0, lower, upper))), by_rows
         )
     by_bounds = finite_size(program.col_lower, program.col_upper)
-    both = (by_rows > 0) & (by_bounds > 0)
-    reach = np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
+    has_both = (by_rows > 0) & (by_bounds > 0)
+    reach = np.where(has_both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
     has_size = (abs(A) @ reach > 0) | (finite_size(program.row_lower, program.row_upper) > 0)
     return np.where((reach == 0) & (abs(A).T @ has_size == 0), 1.0, reach)
 
@@ -654,8 +663,8 @@ def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np
 
 def _wrong_sign(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return how large each price (minimisation sense) is where it would need a bound that is not there, else 0."""
-    wrong = np.where(np.isneginf(lower), np.maximum(price, 0.0), 0.0)
-    return np.maximum(wrong, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
+    sign_errors = np.where(np.isneginf(lower), np.maximum(price, 0.0), 0.0)
+    return np.maximum(sign_errors, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
 
 
 def implied_reach(program: Program) -> np.ndarray:
@@ -678,9 +687,9 @@ def implied_reach(program: Program) -> np.ndarray:
                 a * np.where(a > 0, low[column], high[column]),
                 a * np.where(a > 0, high[column], low[column]),
             )
-            least, most = (_sum_of_others(end, row, program.n_rows) for end in ends)
-            below = (program.row_upper[row] - least) / a
-            above = (program.row_lower[row] - most) / a
+            smallest, largest = (_sum_of_others(end, row, program.n_rows) for end in ends)
+            below = (program.row_upper[row] - smallest) / a
+            above = (program.row_lower[row] - largest) / a
         np.minimum.at(high, column, np.where(a > 0, below, above))
         np.maximum.at(low, column, np.where(a > 0, above, below))
         if np.isinf(low).sum() + np.isinf(high).sum() == before:

@@ -111,18 +111,18 @@ def _array(xarray: Any, block: Block, x: np.ndarray, names: set[str]) -> Any:
 # ``Options``: what every back end is asked for in the same words.
 
 
-def _wrong(name: str, given: Any) -> str | None:
+def _wrong(name: str, value: Any) -> str | None:
     """Return what is expected of an option where it is given something else."""
-    number = isinstance(given, Real) and not isinstance(given, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     if name == "time_limit":
-        return None if number and given >= 0 else "seconds >= 0"
+        return None if number and value >= 0 else "seconds >= 0"
     if name in ("primal_tolerance", "dual_tolerance"):
-        return None if number and given > 0 else "a number > 0"
+        return None if number and value > 0 else "a number > 0"
     if name == "mip_gap":
-        return None if number and 0 <= given < np.inf else "a number >= 0"
+        return None if number and 0 <= value < np.inf else "a number >= 0"
     if name in ("threads", "seed", "node_limit", "iteration_limit", "pool"):
-        whole = isinstance(given, Integral) and not isinstance(given, bool)
-        return None if whole and given >= 0 else "a whole number >= 0"
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return None if whole and value >= 0 else "a whole number >= 0"
     kinds: dict[str, tuple[Any, str]] = {
         "extra": (Mapping, "a mapping from the solver's own names to values"),
         "start": (
@@ -132,8 +132,8 @@ def _wrong(name: str, given: Any) -> str | None:
         "progress": (Callable, "a function of a fairlp.Progress"),
         "log_file": ((str, Path), "a path"),
     }
-    kind, words = kinds.get(name, (object, ""))
-    return None if isinstance(given, kind) else words
+    kind, expected = kinds.get(name, (object, ""))
+    return None if isinstance(value, kind) else expected
 
 
 @dataclass(frozen=True)
@@ -240,17 +240,17 @@ class Options:
         >>> Options.from_keywords("highs", {"time_limit": 60}).time_limit
         60
         """
-        known = {f.name for f in fields(cls)}
+        names = {f.name for f in fields(cls)}
         for name in keywords:
-            if name not in known:
+            if name not in names:
                 raise UnknownNameError(
-                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(known))} "
+                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(names))} "
                     "(a solver's own options go into extra={'name': value})"
                 )
-        for name, given in keywords.items():
-            expected = None if given is None else _wrong(name, given)
+        for name, value in keywords.items():
+            expected = None if value is None else _wrong(name, value)
             if expected is not None:
-                raise UnsupportedError(f"{name} is {given!r}; expected {expected}")
+                raise UnsupportedError(f"{name} is {value!r}; expected {expected}")
         return cls(**keywords)
 
     def tightened(self, backend: Backend) -> Options:
@@ -572,17 +572,17 @@ class Solution:
         >>> len(solution.plot("x").patches)
         2
         """
-        found = (self.values if name in self.values else self.activity)[name]
-        if not isinstance(found, pd.DataFrame):
-            found = pd.DataFrame(
-                {name: found}, index=None if isinstance(found, pd.Series) else [name]
+        values = (self.values if name in self.values else self.activity)[name]
+        if not isinstance(values, pd.DataFrame):
+            values = pd.DataFrame(
+                {name: values}, index=None if isinstance(values, pd.Series) else [name]
             )
-        axes = found.plot.bar(**{"ylabel": name, **options})
-        for part in np.ravel(axes):
-            legend = part.get_legend()
+        axes = values.plot.bar(**{"ylabel": name, **options})
+        for axis in np.ravel(axes):
+            legend = axis.get_legend()
             names = [
-                *part.get_xticklabels(),
-                part.yaxis.label,
+                *axis.get_xticklabels(),
+                axis.yaxis.label,
                 *(legend.get_texts() if legend else ()),
             ]
             for text in names:
@@ -714,9 +714,11 @@ class Solution:
         if not exact and self.program.is_mip:
             return self._against_relaxation()
         if not exact:
-            found = self.verify()
+            certificate = self.verify()
             return Proof(
-                found.is_optimal, str(found), float("nan") if found.gap is None else found.gap
+                certificate.is_optimal,
+                str(certificate),
+                float("nan") if certificate.gap is None else certificate.gap,
             )
         from .exact_certificate import prove
 
@@ -727,15 +729,15 @@ class Solution:
         from .backends import solve
         from .certificate import Proof, dual_bound
 
-        found = self.verify()
+        certificate = self.verify()
         program = self.program
         relaxed = solve(program.relaxed(), "highs", Options())
-        words = f"{'feasible' if found.is_feasible else 'not feasible'}: {found}"
+        message = f"{'feasible' if certificate.is_feasible else 'not feasible'}: {certificate}"
         if relaxed.row_duals is None or program.logs is not None:
-            return Proof(False, f"{words}; no duals of the linear relaxation: {relaxed.status}")
+            return Proof(False, f"{message}; no duals of the linear relaxation: {relaxed.status}")
         proved = replace(self, bound=dual_bound(program, relaxed.row_duals))
-        words = f"{words}; bound {proved.bound:.10g} proved by LP duals, gap {proved.gap:.1e}"
-        return Proof(found.is_feasible and proved.gap <= VERIFIED, words, proved.gap)
+        message = f"{message}; bound {proved.bound:.10g} proved by LP duals, gap {proved.gap:.1e}"
+        return Proof(certificate.is_feasible and proved.gap <= VERIFIED, message, proved.gap)
 
     def require_optimal(self) -> Solution:
         """Return self, or raise with the reason.
@@ -803,25 +805,28 @@ class Solution:
         feasible = certificate.is_feasible
         optimal = answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
-            words = f"{answer.status.message}; optimal by the solver's word"
-            return replace(answer, status=replace(answer.status, message=words))
-        enough = VERIFIED if self.program.logs is None else CONVEX_POINT
-        if certificate.is_within(enough) if optimal else feasible:
+            message = f"{answer.status.message}; optimal by the solver's word"
+            return replace(answer, status=replace(answer.status, message=message))
+        tolerance = VERIFIED if self.program.logs is None else CONVEX_POINT
+        if certificate.is_within(tolerance) if optimal else feasible:
             return answer
         if accuracy > VERIFIED and self.program.logs is None and not self.program.is_mip:
             loose = replace(certificate, tolerance=accuracy)
             if loose.is_optimal if optimal else loose.is_feasible:
-                what = "optimal" if optimal else "feasible"
+                claim = "optimal" if optimal else "feasible"
                 parts = (loose.primal_residual, loose.dual_residual or 0.0, loose.gap or 0.0)
-                words = f"{answer.status.message}; {what} within {max(parts):.1e}"
+                message = f"{answer.status.message}; {claim} within {max(parts):.1e}"
                 return replace(
-                    answer, status=replace(answer.status, message=words, tolerance=accuracy)
+                    answer, status=replace(answer.status, message=message, tolerance=accuracy)
                 )
-        there = Point.FEASIBLE if feasible else Point.NONE
-        what = "not proved optimal" if feasible else "not feasible"
+        point_status = Point.FEASIBLE if feasible else Point.NONE
+        claim = "not proved optimal" if feasible else "not feasible"
         termination = Termination.UNKNOWN if optimal else answer.status.termination
         status = Status(
-            termination, there, Point.NONE, f"{answer.status.message}; {what}: {certificate}"
+            termination,
+            point_status,
+            Point.NONE,
+            f"{answer.status.message}; {claim}: {certificate}",
         )
         return replace(
             answer,
@@ -840,22 +845,22 @@ class Solution:
         from .certificate import at_integers, worth_of
 
         assert self.x is not None
-        words = f"{self.status.message}; a row with integers held by a tolerance only"
-        left = solve(at_integers(self.program, self.x), "scipy", Options())
-        if left.x is None:
+        message = f"{self.status.message}; a row with integers held by a tolerance only"
+        linear_solution = solve(at_integers(self.program, self.x), "scipy", Options())
+        if linear_solution.x is None:
             status = Status(
-                Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it"
+                Termination.UNKNOWN, Point.NONE, Point.NONE, f"{message}, and no point keeps it"
             )
             return replace(self, status=status, x=None)
-        answer = replace(self, x=left.x)
+        answer = replace(self, x=linear_solution.x)
         apart = abs(answer.objective - self.objective)
-        worth = max(abs(self.objective), worth_of(self.program, left.x))
-        if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
+        size = max(abs(self.objective), worth_of(self.program, linear_solution.x))
+        if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * size:
             status = Status(
                 Termination.UNKNOWN,
                 Point.FEASIBLE,
                 Point.NONE,
-                f"{words}; what keeps it is worth less",
+                f"{message}; what keeps it is worth less",
             )
             return replace(answer, status=status)
         return answer
@@ -934,15 +939,15 @@ def solution_at(
     x: np.ndarray | None,
     row_duals: np.ndarray | None,
     column_duals: np.ndarray | None,
-    **more: Any,
+    **attributes: Any,
 ) -> Solution:
     """Return a solution whose status follows from what is there: "optimal" without a point is unknown."""
     if x is None and termination is Termination.OPTIMAL:
         termination = Termination.UNKNOWN
-    there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
-    primal, dual = (Point.NONE if part is None else there for part in (x, row_duals))
+    point_status = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
+    primal, dual = (Point.NONE if array is None else point_status for array in (x, row_duals))
     status = Status(termination, primal, dual, message)
-    return Solution(program, status, solver, x, row_duals, column_duals, **more)
+    return Solution(program, status, solver, x, row_duals, column_duals, **attributes)
 
 
 def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
@@ -957,15 +962,15 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     NoSolutionError
         For a Solution without a point.
     """
-    known = {block.name for block in program.columns}
+    names = {block.name for block in program.columns}
     if isinstance(start, Solution):
         # what the other program has beside is no matter
-        start = {name: values for name, values in start.values.items() if name in known}
-    found = np.full(program.n_columns, np.nan)
+        start = {name: values for name, values in start.values.items() if name in names}
+    point = np.full(program.n_columns, np.nan)
     for name, values in start.items():
         block = program.column_block(name)
-        found[block.slice] = block.pack(values)
-    return np.asarray(np.clip(found, *program.whole_bounds()))
+        point[block.slice] = block.pack(values)
+    return np.asarray(np.clip(point, *program.whole_bounds()))
 
 
 #: Positions, and their new lower and upper bounds.
