@@ -168,7 +168,7 @@ def _answers(
     import pandas as pd
 
     from ..models.programs import backends
-    from ..models.programs.solution import Options
+    from ..models.programs.options import Options
 
     chosen = [
         backends.backend(name) for name in names

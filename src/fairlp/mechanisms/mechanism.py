@@ -587,7 +587,7 @@ def run(
     where users arrive.
     """
     from ..models.programs.backends import find_backend, is_default, spelt
-    from ..models.programs.solution import Options
+    from ..models.programs.options import Options
 
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method

@@ -8,7 +8,9 @@ import pytest
 import fairlp
 from fairlp import Index, Model
 from fairlp.errors import FairlpError, SolverError, SolverNotAvailableError, UnsupportedError
-from fairlp.models.programs.solution import Capability, Options, Termination
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends import base, cvxpy_backend, highs, ortools_backend, pyomo_backend
 
 

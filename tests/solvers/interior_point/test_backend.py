@@ -11,7 +11,9 @@ import fairlp
 from fairlp.errors import NotConvergedError
 from fairlp.formulations import max_min
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Options, Termination, solution_at
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.solution import solution_at
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point import backend, blocks, method
 from fairlp.solvers.interior_point.iterate import Iterate

@@ -13,7 +13,7 @@ import brute_force
 import fairlp
 from fairlp.errors import NotConvergedError, OversizedTaskWarning
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Options
+from fairlp.models.programs.options import Options
 from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point import backend, face, method, pricing
 from fairlp.solvers.interior_point.iterate import Iterate

@@ -14,7 +14,9 @@ from fairlp.errors import NoSolutionError, NotConvergedError, UnknownNameError, 
 from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
 from fairlp.formulations.proportional import better
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Capability, Options, Termination
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs, HighsSession
 from fairlp.solvers.interior_point import backend, blocks, face, method, pricing
 from fairlp.solvers.interior_point.pricing import PricingSession

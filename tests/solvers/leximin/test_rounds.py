@@ -14,7 +14,9 @@ from fairlp.errors import NoSolutionError, SolverError
 from fairlp.formulations import max_min, normalisers
 from fairlp.mechanisms.table import TABLE
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import level_rounds, rounds
 from fairlp.solvers.leximin.leximin import leximin

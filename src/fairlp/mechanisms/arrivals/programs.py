@@ -12,7 +12,10 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.solution import Options, Session, Solution, Termination
+from ...models.programs.options import Options
+from ...models.programs.protocols import Session
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...tolerances import FEASIBILITY
 from .rule import StepLevels
 from .schedule import Schedule

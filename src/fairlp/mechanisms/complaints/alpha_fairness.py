@@ -16,7 +16,7 @@ from ...formulations.region import have_limits, runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.programs.certificate import Proof
-from ...models.programs.solution import Termination
+from ...models.programs.status import Termination
 from ...models.trees.filling import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import ACCEPTED, AGREEMENT, VERIFIED

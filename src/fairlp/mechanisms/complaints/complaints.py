@@ -19,7 +19,9 @@ from ...models.instances.arithmetic import relative
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Proof, figure
-from ...models.programs.solution import Options, Solution, Termination
+from ...models.programs.options import Options
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...tolerances import AGREEMENT, SATURATED
 
 # Candidate sets of bottlenecks (Dolev et al., §5.2): which of the 2^R linear programs have a fair

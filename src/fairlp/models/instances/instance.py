@@ -16,7 +16,7 @@ import pandas as pd
 from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
-from ..programs.solution import table
+from ..programs.solution_views import table
 from . import checks
 from .arithmetic import tasks_alone
 

@@ -26,18 +26,11 @@ from ...errors import (
 )
 from ...registry import Registry
 from ...tolerances import MILP_TOLERANCES, VERIFIED
+from .options import Options
 from .program import Program
-from .solution import (
-    HOPELESS,
-    Backend,
-    Capability,
-    Lowering,
-    Options,
-    Point,
-    Solution,
-    Termination,
-    solution_at,
-)
+from .protocols import Backend, Capability
+from .solution import Solution, solution_at
+from .status import HOPELESS, Point, Termination
 
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
@@ -50,6 +43,9 @@ _AT_POINT = "fairlp.solvers.backends.highs:at_point"
 _WITHIN_OBJECTIVE = "fairlp.solvers.backends.large_coefficients:within_objective"
 _DOUBT = "fairlp.solvers.backends.large_coefficients:doubt"
 _EQUILIBRATE = "fairlp.solvers.backends.scaling:equilibrate"
+
+#: A function that hands a model to another tool: (Model, …) → that tool's model.
+Lowering = Callable[..., Any]
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -585,7 +585,7 @@ class Program:
         0.666667
         """
         from .backends import solve, spelt
-        from .solution import Options
+        from .options import Options
 
         return solve(self, solver, Options.from_keywords(spelt(solver), options))
 

@@ -116,7 +116,7 @@ def solve_and_certify(program: Program, solver: Any, repeat: int = 1) -> dict[st
     """
     from ...models.programs import backends
     from ...models.programs.certificate import certify
-    from ...models.programs.solution import Options
+    from ...models.programs.options import Options
 
     seconds = []
     try:
@@ -170,7 +170,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
 def _warm_up(solver: Any) -> None:
     """Solve a small linear program and one with logarithms, so that no import is in a time."""
     from ...models.programs import backends
-    from ...models.programs.solution import Options
+    from ...models.programs.options import Options
 
     for entry in (load("ties", triples=1, doublings=1), load("njc-circle", users=3, width=2)):
         with suppress(Exception):

@@ -23,20 +23,11 @@ import numpy as np
 from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.backends import needs
 from ...models.programs.certificate import Certificate, certify
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import (
-    Backend,
-    Bounds,
-    Capability,
-    Entries,
-    Options,
-    Point,
-    Solution,
-    Status,
-    Termination,
-    solution_at,
-    start_of,
-)
+from ...models.programs.protocols import Backend, Bounds, Capability, Entries
+from ...models.programs.solution import Solution, solution_at, start_of
+from ...models.programs.status import Point, Status, Termination
 from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate

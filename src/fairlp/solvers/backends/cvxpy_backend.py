@@ -25,8 +25,11 @@ from ...errors import (
 from ...models.notation.derivatives import Dependence, dependence
 from ...models.notation.model import Model
 from ...models.programs.backends import checked
+from ...models.programs.options import Options
 from ...models.programs.program import Block, LogTerms, Program, free_name
-from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
+from ...models.programs.protocols import Capability
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
 from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
 

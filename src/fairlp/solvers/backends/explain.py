@@ -25,17 +25,11 @@ from ...models.programs.certificate import (
     proves_infeasible,
     proves_unbounded,
 )
+from ...models.programs.options import Options
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import (
-    HOPELESS,
-    Capability,
-    Options,
-    Point,
-    Solution,
-    Status,
-    Termination,
-    solution_at,
-)
+from ...models.programs.protocols import Capability
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import HOPELESS, Point, Status, Termination
 from ...tolerances import VERIFIED
 from .highs import Highs
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError, UnsupportedError
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import FEASIBILITY
 from .base import BaseBackend, Raw
 

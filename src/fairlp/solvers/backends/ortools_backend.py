@@ -17,8 +17,10 @@ from typing import IO
 import numpy as np
 
 from ...errors import SolverError
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONFORMANCE, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 

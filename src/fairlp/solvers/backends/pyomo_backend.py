@@ -39,15 +39,11 @@ from ...models.notation.expressions import (
 from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
+from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, free_name
-from ...models.programs.solution import (
-    LIMITS,
-    Capability,
-    Options,
-    Solution,
-    Termination,
-    solution_at,
-)
+from ...models.programs.protocols import Capability
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import LIMITS, Termination
 from ...tolerances import FEASIBILITY
 from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, each_row, given, installed, reduced_costs
 

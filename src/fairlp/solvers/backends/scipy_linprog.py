@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import SOLVER_TIGHTEST
 from .base import BaseBackend, Raw, given, refuse_iterations
 

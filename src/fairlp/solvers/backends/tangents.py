@@ -18,8 +18,11 @@ import pandas as pd
 
 from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
+from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, Sense
-from ...models.programs.solution import Backend, Options, Solution, Termination, solution_at
+from ...models.programs.protocols import Backend
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONVEX_POINT, FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .base import reduced_costs, sign
 

@@ -26,8 +26,11 @@ import scipy.sparse as sp
 from ...errors import NotConvergedError
 from ...models.programs.backends import solve_on
 from ...models.programs.certificate import Certificate, certify
+from ...models.programs.options import Options
 from ...models.programs.program import LogTerms, Program
-from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
+from ...models.programs.protocols import Capability
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import Termination
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,

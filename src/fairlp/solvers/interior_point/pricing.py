@@ -21,8 +21,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.instances.arithmetic import quotients, relative
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Options, Solution
+from ...models.programs.solution import Solution
 from ...tolerances import SOLVER_TIGHTEST
 from ..backends.base import ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs, HighsSession

@@ -20,8 +20,11 @@ from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values
 from ...models.programs.backends import AnySolver, checked, find_backend, spelt
 from ...models.programs.certificate import Proof, certify, reach_of
+from ...models.programs.options import Options
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
-from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
+from ...models.programs.protocols import Backend, Capability
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...models.trees.filling import History
 from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING
 from ..backends import cvxpy_backend, pyomo_backend

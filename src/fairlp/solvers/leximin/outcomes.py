@@ -20,8 +20,10 @@ import scipy.sparse as sp
 from ...errors import ModelError, UnknownNameError, UnsupportedError, nearest
 from ...models.notation.labels import Index, aligned, carries_labels, floats
 from ...models.notation.model import Model
+from ...models.programs.options import Options
 from ...models.programs.program import CONTINUOUS, Program
-from ...models.programs.solution import Backend, Capability, Options, Session, Solution
+from ...models.programs.protocols import Backend, Capability, Session
+from ...models.programs.solution import Solution
 from ...tolerances import ACCEPTED, SOLVER_TIGHTEST
 
 Oracle = Callable[[Any], Any]
