@@ -57,14 +57,15 @@ def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: f
     if not certificate.is_within(accepted):
         return Proof(False, f"not proved: {certificate}", gap)
 
-    error, part = total_error(certificate), smallest_part(program, x)
-    if not error <= NOISE * part:
+    error = total_error(certificate)
+    smallest = smallest_part(program, x)
+    if not error <= NOISE * smallest:
         message = (
             f"not proved: the whole objective is ({certificate}), but some user's tasks are only "
-            f"{part:.1e} of it, too little beside the others to be told apart from its gap"
+            f"{smallest:.1e} of it, too little beside the others to be told apart from its gap"
         )
         return Proof(False, message, gap)
-    message = f"{certificate}; every user counts for at least {part:.1e} of the whole"
+    message = f"{certificate}; every user counts for at least {smallest:.1e} of the whole"
     return Proof(True, f"optimal, proved ({message})", gap)
 
 
@@ -88,8 +89,8 @@ def smallest_part(program: Program, x: np.ndarray) -> float:
     if logs is None:
         return 1.0
     arguments = logs.arguments(x)
-    worth = (logs.slopes(arguments) * arguments)[logs.weights > 0]
-    return float(worth.min() / worth.sum())
+    values = (logs.slopes(arguments) * arguments)[logs.weights > 0]
+    return float(values.min() / values.sum())
 
 
 def columns_of(model: Model, tasks: np.ndarray) -> np.ndarray:

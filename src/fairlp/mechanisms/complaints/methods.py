@@ -32,10 +32,10 @@ def market(call: MethodCall) -> Tasks:
     """The Eisenberg–Gale optimum by Newton's method on prices."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = prices_by_newton.eisenberg_gale(
+        optimum_point = prices_by_newton.eisenberg_gale(
             part.fractions / left, part.entitlements, part.limited
         )
-        return found.x, found.prices / left
+        return optimum_point.x, optimum_point.prices / left
 
     return _eisenberg_gale(call, optimum, AGREEMENT)
 
@@ -74,11 +74,11 @@ def convex(call: MethodCall) -> Tasks:
             model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0
         )
 
-    found = _eisenberg_gale(call, optimum, CONVEX_POINT)
+    tasks = _eisenberg_gale(call, optimum, CONVEX_POINT)
     return (
-        replace(found, unproved=unproved and f"not proved: {unproved}")
-        if found.certificate.holds
-        else found
+        replace(tasks, unproved=unproved and f"not proved: {unproved}")
+        if tasks.certificate.holds
+        else tasks
     )
 
 
@@ -120,21 +120,21 @@ def in_stages(
     """
     x = np.where(requests.asking, 0.0, 1.0)
     prices = np.zeros(len(requests.resources))
-    first = requests.asking & (requests.entitlements > 0)
-    if first.any():
-        part = requests if first.all() else requests.select(first)
-        x[first], prices = optimum(part, np.ones(len(prices)))
-        prices = prices * requests.entitlements[first].sum()
-    rest = requests.asking & (requests.entitlements == 0)
-    if rest.any():
-        used = x[first] @ requests.fractions[first]
+    entitled = requests.asking & (requests.entitlements > 0)
+    if entitled.any():
+        stage = requests if entitled.all() else requests.select(entitled)
+        x[entitled], prices = optimum(stage, np.ones(len(prices)))
+        prices = prices * requests.entitlements[entitled].sum()
+    unentitled = requests.asking & (requests.entitlements == 0)
+    if unentitled.any():
+        used = x[entitled] @ requests.fractions[entitled]
         closed = used >= 1 - tolerance
-        rest &= ~(requests.fractions[:, closed] > 0).any(axis=1)
-        if rest.any():
-            part = requests.select(rest)
-            weights = part.weights / part.weights.sum()
-            part = Requests(**{**part.__dict__, "entitlements": weights})
-            x[rest], _ = optimum(part, np.where(closed, 1.0, 1 - used))
+        unentitled &= ~(requests.fractions[:, closed] > 0).any(axis=1)
+        if unentitled.any():
+            stage = requests.select(unentitled)
+            weights = stage.weights / stage.weights.sum()
+            stage = Requests(**{**stage.__dict__, "entitlements": weights})
+            x[unentitled], _ = optimum(stage, np.where(closed, 1.0, 1 - used))
     return x, prices
 
 
@@ -156,11 +156,12 @@ def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> Tas
 
 def judge(allocation: Allocation) -> FairCertificate:
     """Return the certificate of an allocation's tasks, by its prices, as accurate as its method is at most."""
-    requests, prices = Requests.of(allocation.instance), allocation.prices_array
-    said = getattr(allocation.certificate, "tolerance", AGREEMENT)
+    requests = Requests.of(allocation.instance)
+    prices = allocation.prices_array
+    tolerance = getattr(allocation.certificate, "tolerance", AGREEMENT)
     x = requests.granted(np.maximum(allocation.totals.to_numpy(), 0.0))
-    whole = None if prices is None else prices[0] * allocation.instance.pool
-    return certify_fair(requests, x, whole, min(said, CONVEX_POINT))
+    pool_prices = None if prices is None else prices[0] * allocation.instance.pool
+    return certify_fair(requests, x, pool_prices, min(tolerance, CONVEX_POINT))
 
 
 def _certified(
