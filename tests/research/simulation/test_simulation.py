@@ -104,14 +104,14 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
         if run.servers.slots is not None:
             assert (run.servers.slots >= 0).all()
         arrived = int(run.tasks[: run.next_job].sum() - run.tasks[run.refused].sum())
-        assert run.queued.sum() + run.active.sum() + run.done.sum() == arrived
-        assert (run.left[: run.next_job] <= run.tasks[: run.next_job]).all()
+        assert run.queued.sum() + run.active.sum() + run.tasks_ended.sum() == arrived
+        assert (run.tasks_waiting[: run.next_job] <= run.tasks[: run.next_job]).all()
     assert (run.servers.free == run.capacity).all() and run.active.sum() == 0
     assert (
         run.queued.sum() == 0
-        and run.done.sum() + run.tasks[run.refused].sum() == workload.total_tasks
+        and run.tasks_ended.sum() + run.tasks[run.refused].sum() == workload.total_tasks
     )
-    assert all(amount == 0 for held in run.held for amount in held)
+    assert all(amount == 0 for held in run.amounts for amount in held)
 
 
 def same_bytes_again(cluster, workload, policy, monkeypatch):
@@ -152,7 +152,7 @@ def test_whole_numbers_beyond_64_bits_are_exact():
     run = engine.Engine(cluster, workload, "best-fit", weights=weights, every=1)
     while run.next_job < 9:
         assert not run.run(float("inf"), 1)
-    assert max(run.share).bit_length() > 128 and max(map(max, run.held)).bit_length() > 64
+    assert max(run.share).bit_length() > 128 and max(map(max, run.amounts)).bit_length() > 64
     assert run.servers.free.dtype == object and run.blocked
 
     jobs, _ = as_oracle(workload, cluster, None)

@@ -57,7 +57,8 @@ PAPER = Paper(
 )
 
 #: PS-DSF where servers divide resources, and where they divide time.
-RDM, TDM = "psdsf-rdm", "psdsf-tdm"
+RDM = "psdsf-rdm"
+TDM = "psdsf-tdm"
 #: Properties of Table I, by the paper's letters.
 LETTERS = {
     "SI": "sharing incentive",
@@ -95,9 +96,9 @@ def figure_1_alone(run: Run) -> ItemAnswer:
 @PAPER.item("§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
 def section_3a(run: Run) -> ItemAnswer:
     """Figs. 2 and 3."""
-    found = allocate(examples.khamse_ashari_section_3a(), RDM)
+    allocation = allocate(examples.khamse_ashari_section_3a(), RDM)
     printed = named("user", ["3.6", "3.6", 8, 8]) | named("on server 1, user", ["3.6", "3.6", 0, 0])
-    return beside(printed, [*found.totals, *found.tasks_array[:, 0]])
+    return beside(printed, [*allocation.totals, *allocation.tasks_array[:, 0]])
 
 
 @PAPER.item(
@@ -107,7 +108,8 @@ def section_3a(run: Run) -> ItemAnswer:
 def shares_3a(run: Run) -> ItemAnswer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
-    totals, alone = allocate(instance, RDM).totals.to_numpy(), instance.gamma()
+    totals = allocate(instance, RDM).totals.to_numpy()
+    alone = instance.gamma()
     level = quotients(totals[:, None], alone)
     printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named(
         "server 2, user", ["8/12", "8/12"]
@@ -120,37 +122,43 @@ def _marks(
     run: Run, mechanism: str, promised: str, missing: str, differently: str = ""
 ) -> ItemAnswer:
     """Return one column of Table I: promised properties on random instances, missing ones by counterexamples."""
-    instances, lies = run.of(FEW, MANY), run.of(FEW_LIES, MANY_LIES)
+    instances = run.of(FEW, MANY)
+    lies = run.of(FEW_LIES, MANY_LIES)
     numbers = []
-    said: list[str] = []
-    wrong: list[str] = []
-    witness, by_one = "", "broken by an instance"
+    as_printed: list[str] = []
+    not_as_printed: list[str] = []
+    witness = ""
+    by_one = "broken by an instance"
     for letters in promised.split():
         name = LETTERS[letters]
         audited, broken, *_ = count_broken(
             mechanism, name, lies if letters == "SP" else instances, run.seed
         )
-        known = _breaking(mechanism, name)
-        if known is not None:
-            witness = witness or f"{letters}: {in_words(known)}"
-        kept = not broken and known is None
-        numbers.append(Number(letters, "yes", kept, kept))
-        found = f"broken on {broken} of {audited}" if broken or kept else by_one
-        (said if kept else wrong).append(f"{letters} {found}")
+        counterexample_instance = _breaking(mechanism, name)
+        if counterexample_instance is not None:
+            witness = witness or f"{letters}: {in_words(counterexample_instance)}"
+        is_kept = not broken and counterexample_instance is None
+        numbers.append(Number(letters, "yes", is_kept, is_kept))
+        remark = f"broken on {broken} of {audited}" if broken or is_kept else by_one
+        (as_printed if is_kept else not_as_printed).append(f"{letters} {remark}")
     for letters in missing.split():
-        known = _breaking(mechanism, LETTERS[letters])
-        numbers.append(Number(letters, "no", known is None, known is not None))
-        (wrong if known is None else said).append(
-            f"{letters} {'not broken' if known is None else by_one}"
+        counterexample_instance = _breaking(mechanism, LETTERS[letters])
+        numbers.append(
+            Number(
+                letters, "no", counterexample_instance is None, counterexample_instance is not None
+            )
         )
-    if not wrong:
+        (not_as_printed if counterexample_instance is None else as_printed).append(
+            f"{letters} {'not broken' if counterexample_instance is None else by_one}"
+        )
+    if not not_as_printed:
         differently = (
             "each promise kept on random instances, each missing one broken by an instance that "
             "ships"
         )
     return ItemAnswer(
-        Agreement.DIFFERS if wrong else Agreement.EQUAL,
-        "; ".join([*wrong, *said]),
+        Agreement.DIFFERS if not_as_printed else Agreement.EQUAL,
+        "; ".join([*not_as_printed, *as_printed]),
         differently,
         tuple(numbers),
         size=f"{instances} instances a property, {lies} with lies",
@@ -230,11 +238,11 @@ PAPER.uncheckable(
 )
 def figure_4(run: Run) -> ItemAnswer:
     """The rates stand in the figure only; those that ship agree with the text."""
-    found = allocate(examples.khamse_ashari_figure_4(), TDM)
-    time = found.tasks_array / examples.khamse_ashari_figure_4().gamma()
+    allocation = allocate(examples.khamse_ashari_figure_4(), TDM)
+    time = allocation.tasks_array / examples.khamse_ashari_figure_4().gamma()
     printed = named("rate of user", [1500, 1000]) | named("part of channel 2, user", ["1/2", "1/2"])
     printed |= {"channel 1 to user 1": 1, "channel 3 to user 2": 1}
-    answer = beside(printed, [*found.totals, *time[:, 1], time[0, 0], time[1, 2]])
+    answer = beside(printed, [*allocation.totals, *time[:, 1], time[0, 0], time[1, 2]])
     if answer.verdict is Agreement.DIFFERS:
         return answer
     why = (
@@ -297,9 +305,9 @@ def table_3(run: Run) -> ItemAnswer:
 @PAPER.item("Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
 def table_4(run: Run) -> ItemAnswer:
     """Tasks of PS-DSF by class."""
-    found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
+    tasks = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
     printed = _on_classes([[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]])
-    return beside(printed, found.flat)
+    return beside(printed, tasks.flat)
 
 
 def _on_classes(rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
@@ -339,9 +347,11 @@ def fully_utilised(run: Run) -> ItemAnswer:
     full |= {f"memory, {name}": table["memory"].min() for name, table in used.items()}
     demands = instance.demands.copy()
     demands[1, 0] = 2 / 15  # the most that Table III leaves open
-    most = allocate(instance.replace(demands=demands), RDM).utilization.loc[["A", "B"], "cpu"].max()
+    largest = (
+        allocate(instance.replace(demands=demands), RDM).utilization.loc[["A", "B"], "cpu"].max()
+    )
     why = (
-        f"user 2's CPU is not printed; with the most that Table III allows {most:.3g} of the CPUs "
+        f"user 2's CPU is not printed; with the most that Table III allows {largest:.3g} of the CPUs "
         "are in use"
     )
     return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
@@ -403,7 +413,8 @@ def _unconstrained(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
 def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
     """Return a small random cluster with weights, placement constraints and perhaps zero demands."""
     plain = _unconstrained(rng, zeros)
-    n, k = plain.demands.shape[0], plain.capacities.shape[0]
+    n = plain.demands.shape[0]
+    k = plain.capacities.shape[0]
     eligible = rng.random((n, k)) < 0.75
     eligible[np.arange(n), rng.integers(0, k, n)] = True
     return plain.replace(weights=rng.integers(1, 4, n), eligible=eligible)
@@ -438,7 +449,8 @@ def _theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
 
 def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
     """Whether all time is used, by users of the lowest level on the server."""
-    alone, level = instance.gamma(), _levels(instance, tasks)
+    alone = instance.gamma()
+    level = _levels(instance, tasks)
     time = quotients(tasks, alone)
     someone = alone.any(axis=0)
     full = time.sum(axis=0) >= 1 - AUDIT
@@ -547,12 +559,14 @@ PAPER.shipped(
 def not_bottleneck(run: Run) -> ItemAnswer:
     """Fig. 1, audited."""
     instance = examples.khamse_ashari_figure_1()
-    found = [
+    verdicts = [
         audit(instance, allocate(instance, name), "bottleneck").iloc[0]
         for name in ("c-drfh", "tsf")
     ]
-    broken = all(one["holds"] is False for one in found)
-    return on_instance(instance, broken, "; ".join(one["witness"] for one in found), missing=True)
+    broken = all(verdict["holds"] is False for verdict in verdicts)
+    return on_instance(
+        instance, broken, "; ".join(verdict["witness"] for verdict in verdicts), missing=True
+    )
 
 
 PAPER.shipped(
@@ -578,18 +592,18 @@ PAPER.shipped(
 )
 def cdrf(run: Run) -> ItemAnswer:
     """Audited on random clusters without placement constraints, and a search for lies."""
-    asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
+    properties = ["Pareto-optimal", "envy-free", "sharing incentive"]
 
     def keeps(instance: Instance) -> Told:
-        found = audit(instance, allocate(instance, "cdrf"), asked)
-        wrong = found[found.holds.eq(False)]
-        return f"{wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
+        answer = audit(instance, allocate(instance, "cdrf"), properties)
+        broken = answer[answer.holds.eq(False)]
+        return f"{broken.witness.iloc[0]}; {in_words(instance)}" if len(broken) else True
 
-    found = over(run, _unconstrained, keeps, few=12)
+    answer = over(run, _unconstrained, keeps, few=12)
     lies = kept(run, "cdrf", "strategy-proof", lies=True)
     if lies.verdict is not Agreement.HOLDS:
         return lies
-    return replace(found, why=f"no lie on {lies.count} more pays")
+    return replace(answer, why=f"no lie on {lies.count} more pays")
 
 
 @PAPER.statement(
@@ -622,11 +636,11 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
             demands = instance.demands.copy()
             demands[user] = claimed
             lie = allocate(instance.replace(demands=demands), RDM).totals.to_numpy()
-            own = lie[user] * own_use(instance.demands[user], claimed)
+            useful_tasks = lie[user] * own_use(instance.demands[user], claimed)
             others = np.delete(lie / honest, user)
-            if own >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
+            if useful_tasks >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
                 return (
-                    f"user {user + 1} claims {shown(claimed)}, has {own:.6g} tasks, not "
+                    f"user {user + 1} claims {shown(claimed)}, has {useful_tasks:.6g} tasks, not "
                     f"{honest[user]:.6g}, and "
                     f"another has {others.min():.4g} of what it had; {in_words(instance)}"
                 )
@@ -642,20 +656,22 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
 def corollary_1(instance: Instance) -> Told:
     """Wherever the corollary's conditions are met in a PS-DSF allocation."""
     tasks = allocate(instance, RDM).tasks_array
-    level, alone = _levels(instance, tasks), instance.gamma()
+    level = _levels(instance, tasks)
+    alone = instance.gamma()
     full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
-    known, met = _bottlenecks(instance, tasks), False
+    bottlenecks = _bottlenecks(instance, tasks)
+    conditions_met = False
     for i, r in np.argwhere(full):
-        who = np.flatnonzero(
+        users = np.flatnonzero(
             (alone[:, i] > 0) & (instance.demands[:, r] > 0)
         )  # somebody: it is full of tasks
-        n = who[level[who, i].argmin()]
-        higher = who[level[who, i] > level[n, i] * (1 + AUDIT)]
+        n = users[level[users, i].argmin()]
+        higher = users[level[users, i] > level[n, i] * (1 + AUDIT)]
         if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
-            met = True
-            if not known[n, i, r]:
+            conditions_met = True
+            if not bottlenecks[n, i, r]:
                 return f"user {n + 1}, server {i + 1}, resource {r + 1}; {in_words(instance)}"
-    return True if met else None
+    return True if conditions_met else None
 
 
 @PAPER.statement(
@@ -665,7 +681,8 @@ def corollary_1(instance: Instance) -> Told:
 )
 def lemma_2(instance: Instance) -> Told:
     """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
-    tasks, alone = allocate(instance, TDM).tasks_array, instance.gamma()
+    tasks = allocate(instance, TDM).tasks_array
+    alone = instance.gamma()
     holds = tasks > AUDIT * alone
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
@@ -682,10 +699,10 @@ def _reached(run: Run, method: str, few: int, why: str) -> ItemAnswer:
 
     def reached(instance: Instance) -> Told:
         try:
-            found = allocate(instance, RDM, method=method)
+            allocation = allocate(instance, RDM, method=method)
         except NotConvergedError as error:
             return f"{error}; {in_words(instance)}"
-        return check.check(instance, found).holds
+        return check.check(instance, allocation).holds
 
     return over(run, _clusters, reached, few=few, many=300, why=why)
 

@@ -230,9 +230,11 @@ class Paper:
 # Checks of general statements: on random instances from a seed, or by audits.
 
 #: Number of instances for a statement, by scale.
-FEW, MANY = 20, 1000
+FEW = 20
+MANY = 1000
 #: The same for the audits that run a mechanism again for every lie.
-FEW_LIES, MANY_LIES = 5, 200
+FEW_LIES = 5
+MANY_LIES = 200
 
 #: The verdict of a check on one instance: true where the statement holds, false or words where the
 #: instance breaks it, None where there is nothing to check.
