@@ -56,7 +56,7 @@ DOORS = {
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),
     ("models/notation/model.py", "models.files.programs"),
-    ("models/programs/certificate.py", "models.files.proofs"),
+    ("models/programs/proof.py", "models.files.proofs"),
     ("models/programs/program.py", "models.files.programs"),
 }
 #: The only files that name modules in strings: the registry of back ends, and one string a family

@@ -26,7 +26,7 @@ from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.mechanism import MethodCall, Tasks
 from fairlp.mechanisms.own import located
 from fairlp.mechanisms.table import TABLE, find
-from fairlp.models.programs.certificate import Proof
+from fairlp.models.programs.proof import Proof
 from fairlp.models.trees.filling import Rows
 from own_back_ends import Halves, MuteNothing, Nothing, Truthful
 

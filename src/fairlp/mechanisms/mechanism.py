@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.arithmetic import is_extreme
-from ..models.programs.certificate import Proof
+from ..models.programs.proof import Proof
 from ..tolerances import VERIFIED
 from .allocation import Allocation, Region
 from .literature import Reference, cited

@@ -29,7 +29,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.backends import register_solver, spelt
-from ..models.programs.certificate import Proof
+from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT

@@ -10,13 +10,10 @@ import scipy.sparse as sp
 
 import fairlp
 from fairlp.models.programs import certificate
-from fairlp.models.programs.certificate import (
-    at_integers,
-    certify,
-    proves_infeasible,
-    proves_unbounded,
-)
+from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.integers import at_integers
 from fairlp.models.programs.program import Block, Program
+from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
 from fairlp.tolerances import VERIFIED
 
 INF = np.inf

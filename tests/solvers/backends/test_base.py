@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 
 from fairlp.errors import NotConvergedError, SolverError, UnsupportedError
-from fairlp.models.programs.certificate import proves_infeasible
 from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.rays import proves_infeasible
 from fairlp.models.programs.solution import Solution
 from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends import explain, highs, tangents

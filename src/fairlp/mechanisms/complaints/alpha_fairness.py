@@ -15,7 +15,7 @@ from ...formulations.normalisers import dominant, tasks_at_level_1
 from ...formulations.region import have_limits, runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.programs.certificate import Proof
+from ...models.programs.proof import Proof
 from ...models.programs.status import Termination
 from ...models.trees.filling import floors
 from ...solvers.interior_point import INTERIOR

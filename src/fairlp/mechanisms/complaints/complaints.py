@@ -18,8 +18,9 @@ from ...formulations.complaints import UTILIZATION, Criterion, candidate
 from ...models.instances.arithmetic import relative
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.certificate import Proof, figure
+from ...models.programs.certificate import figure
 from ...models.programs.options import Options
+from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...models.programs.status import Termination
 from ...tolerances import AGREEMENT, SATURATED

@@ -15,8 +15,9 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import Certificate, Proof, certify
+from ...models.programs.certificate import Certificate, certify
 from ...models.programs.program import Program
+from ...models.programs.proof import Proof
 from ...tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 
 

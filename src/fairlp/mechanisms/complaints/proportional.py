@@ -14,7 +14,8 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof, figure
+from ...models.programs.certificate import figure
+from ...models.programs.proof import Proof
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from ..allocation import Allocation, within_capacity

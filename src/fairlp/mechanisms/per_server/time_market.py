@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import SolverError
 from ...models.instances.instance import Instance
-from ...models.programs.certificate import Proof
+from ...models.programs.proof import Proof
 from ...tolerances import ACCEPTED
 
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from ...errors import SolverNotAvailableError, UnsupportedError
 from ...tolerances import NEGLIGIBLE, VERIFIED
-from .certificate import NO_PROOF, Basis, ExactProof, Proof, ProofRound, certify
+from .certificate import certify
 from .program import Program
+from .proof import NO_PROOF, Basis, ExactProof, Proof, ProofRound
 
 if TYPE_CHECKING:
     from .solution import Solution

@@ -13,9 +13,9 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
-from .certificate import reach_of
 from .exact_certificate import BASIC, FREE, LOWER, UPPER, Exact, ExactBasis, Vertex, fraction, prove
 from .program import Program, tidy
+from .sizes import reach_of
 
 if TYPE_CHECKING:
     import pandas as pd

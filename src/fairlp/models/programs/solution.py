@@ -17,7 +17,8 @@ from .solution_views import html_of, to_xarray
 from .status import Point, Status, Termination
 
 if TYPE_CHECKING:
-    from .certificate import Certificate, Proof
+    from .certificate import Certificate
+    from .proof import Proof
 
 
 @dataclass(frozen=True)
@@ -344,7 +345,7 @@ class Solution:
         >>> solution.certify(exact=True).message
         'optimal, proved'
         """
-        from .certificate import Proof
+        from .proof import Proof
 
         if not exact and self.program.is_mip:
             return self._against_relaxation()
@@ -362,7 +363,8 @@ class Solution:
     def _against_relaxation(self) -> Proof:
         """Return whether the bound by the duals of the linear relaxation proves a point with integers optimal."""
         from .backends import solve
-        from .certificate import Proof, dual_bound
+        from .certificate import dual_bound
+        from .proof import Proof
 
         certificate = self.verify()
         program = self.program
@@ -477,7 +479,8 @@ class Solution:
         One that is worth less than the solver said is not called optimal.
         """
         from .backends import solve
-        from .certificate import at_integers, worth_of
+        from .integers import at_integers
+        from .sizes import integer_objective_size
 
         assert self.x is not None
         message = f"{self.status.message}; a row with integers held by a tolerance only"
@@ -489,7 +492,7 @@ class Solution:
             return replace(self, status=status, x=None)
         answer = replace(self, x=linear_solution.x)
         apart = abs(answer.objective - self.objective)
-        size = max(abs(self.objective), worth_of(self.program, linear_solution.x))
+        size = max(abs(self.objective), integer_objective_size(self.program, linear_solution.x))
         if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * size:
             status = Status(
                 Termination.UNKNOWN,

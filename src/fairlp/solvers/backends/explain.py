@@ -18,16 +18,11 @@ import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import (
-    farkas,
-    finite_size,
-    largest_of,
-    proves_infeasible,
-    proves_unbounded,
-)
 from ...models.programs.options import Options
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Block, Program, finite_size
 from ...models.programs.protocols import Capability
+from ...models.programs.rays import farkas, proves_infeasible, proves_unbounded
+from ...models.programs.sizes import largest_of
 from ...models.programs.solution import Solution, solution_at
 from ...models.programs.status import HOPELESS, Point, Status, Termination
 from ...tolerances import VERIFIED

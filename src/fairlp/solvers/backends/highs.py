@@ -15,10 +15,12 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
 from ...models.programs import backends
-from ...models.programs.certificate import certify, dual_bound, proves_infeasible, reach_of
+from ...models.programs.certificate import certify, dual_bound
 from ...models.programs.options import Options, Progress
 from ...models.programs.program import Program
 from ...models.programs.protocols import Capability
+from ...models.programs.rays import proves_infeasible
+from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution, solution_at, start_of
 from ...models.programs.status import LIMITS, Point, Status, Termination
 from ...tolerances import CONFORMANCE, FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...models.programs.certificate import finite_size, largest_of, smallest_of, units
-from ...models.programs.program import Program
+from ...models.programs.program import Program, finite_size
+from ...models.programs.sizes import largest_of, smallest_of, units
 from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
 _PASSES = 4
