@@ -1,6 +1,6 @@
 """What a mechanism is, and the one way from a call to an answer: ``run`` picks the method, ``finish`` makes the answer.
 
-A method is a function of a :class:`MethodCall` and returns an :class:`Outcome`; it neither clocks
+A method is a function of a :class:`MethodCall` and returns a :class:`MethodResult`; it neither clocks
 itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
 """
 
@@ -198,7 +198,7 @@ class Method:
     """
 
     name: str
-    run: Callable[[MethodCall], Outcome]
+    run: Callable[[MethodCall], MethodResult]
     applies: Callable[[Instance], bool] | None = None
     pays: Callable[[Instance], bool] | None = None
     options: tuple[str, ...] | None = None
@@ -448,7 +448,7 @@ class MethodCall:
         self.times[name] = self.times.get(name, 0.0) + perf_counter() - start
 
 
-class Outcome(Protocol):
+class MethodResult(Protocol):
     """What a method returns: the numbers, and how they become the answer of that kind of mechanism."""
 
     @property
@@ -460,7 +460,7 @@ class Outcome(Protocol):
 
 
 @dataclass(frozen=True)
-class Tasks:
+class TasksResult:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
@@ -660,7 +660,7 @@ def _beyond_floats(call: MethodCall) -> InstanceError:
 
 
 def through(
-    solver: str, method: Callable[[MethodCall], Outcome]
-) -> Callable[[MethodCall], Outcome]:
+    solver: str, method: Callable[[MethodCall], MethodResult]
+) -> Callable[[MethodCall], MethodResult]:
     """Return a method that puts its models before this solver, whatever solver was named."""
     return lambda call: method(replace(call, solver=solver))

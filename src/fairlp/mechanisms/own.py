@@ -35,7 +35,7 @@ from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, Region, overuse, within_capacity
 from .literature import Reference
-from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
+from .mechanism import Domain, Mechanism, Method, MethodCall, TasksResult
 from .table import OWN, TABLE, find
 from .validation import differences
 
@@ -93,7 +93,7 @@ TASKS = "tasks"
 CAPACITY = "capacity"
 
 
-def solve_model(call: MethodCall) -> Tasks:
+def solve_model(call: MethodCall) -> TasksResult:
     """Solve the mechanism's own model."""
     formulation = call.mechanism.formulation
     assert formulation is not None
@@ -103,7 +103,7 @@ def solve_model(call: MethodCall) -> Tasks:
     if _has_levels(model):
         answer = leximin(model, solver=call.solver, **call.options)
         tasks = tasks_at(model, answer.x, call.instance)
-        return Tasks(
+        return TasksResult(
             within_capacity(call.instance, tasks),
             prices=_prices(answer, call.instance),
             rounds=_rounds(answer, call.instance, tasks),
@@ -114,7 +114,7 @@ def solve_model(call: MethodCall) -> Tasks:
     assert solution.x is not None
     tasks = tasks_at(model, solution.x, call.instance)
     proved = solution.row_duals is not None
-    return Tasks(
+    return TasksResult(
         within_capacity(call.instance, tasks),
         prices=_prices(solution, call.instance) if proved else None,
         gap=solution.verify().gap if proved else None,
@@ -307,7 +307,7 @@ class _Procedure:
 
     function: Callable[[Instance], Any]
 
-    def __call__(self, call: MethodCall) -> Tasks:
+    def __call__(self, call: MethodCall) -> TasksResult:
         name = call.mechanism.name
         remembers = call.mechanism.remembers
         returned = _returned(
@@ -319,7 +319,7 @@ class _Procedure:
         tasks = tasks_of(returned, call.instance, name)
         over = _over(call.instance, tasks)
         notes = () if over is None else (f"{name!r} gave out more than there is: {over}",)
-        return Tasks(tasks, notes=notes, state=state)
+        return TasksResult(tasks, notes=notes, state=state)
 
 
 def _and_state(returned: Any, instance: Instance, name: str) -> tuple[Any, pd.Series[float]]:
@@ -567,7 +567,7 @@ class _Formulation:
         return model
 
 
-def _either(call: MethodCall) -> Tasks:
+def _either(call: MethodCall) -> TasksResult:
     raise NotDefinedError(f"mechanism {call.mechanism.name!r} was never asked what it returns")
 
 

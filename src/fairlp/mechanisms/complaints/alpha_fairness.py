@@ -22,7 +22,7 @@ from ...solvers.interior_point import INTERIOR
 from ...tolerances import ACCEPTED, AGREEMENT, VERIFIED
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import require_room
-from ..mechanism import MethodCall, Outcome, Tasks, run
+from ..mechanism import MethodCall, MethodResult, TasksResult, run
 from ..table import find
 from .first_order import proof_at, prove_tasks
 from .proportional import prices_of
@@ -39,7 +39,7 @@ _NO_DUALS = (
 )
 
 
-def optimum(call: MethodCall) -> Outcome:
+def optimum(call: MethodCall) -> MethodResult:
     """The printed model through a solver; at α = ∞ the rounds of DRFH, a leximin."""
     alpha = asked_alpha(call.parameters)
     if alpha == np.inf:
@@ -50,7 +50,7 @@ def optimum(call: MethodCall) -> Outcome:
     instance = _with_terms(call.instance)
     if not runnable_users(instance).any():
         certificate = Proof(True, "optimal, proved (no user can run anything)")
-        return Tasks(np.zeros(instance.shape), gap=0.0, certificate=certificate)
+        return TasksResult(np.zeros(instance.shape), gap=0.0, certificate=certificate)
     _require_floats(instance, alpha)
     small, servers = merge_servers(instance, call.merge)
     model = alpha_fair(small, alpha)
@@ -66,7 +66,7 @@ def optimum(call: MethodCall) -> Outcome:
     values = np.asarray(model.evaluate("tasks", solution.require_point()))
     merged_tasks = within_capacity(small, np.maximum(values.reshape(small.shape), 0.0))
     notes = servers.notes if instance is call.instance else (*servers.notes, _SHUT_OUT)
-    outcome = Tasks(
+    outcome = TasksResult(
         servers.spread(merged_tasks) if servers.merges else merged_tasks,
         notes=notes,
         times=solution.times,

@@ -19,7 +19,7 @@ from ...formulations.complaints import (
 from ...models.instances.requests import Requests
 from ...tolerances import AGREEMENT, CONVEX_POINT, NOISE
 from ..allocation import Allocation
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from . import market as prices_by_newton
 from . import path
 from .complaints import Candidates, FairCertificate, certify_fair
@@ -28,7 +28,7 @@ from .complaints import Candidates, FairCertificate, certify_fair
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def market(call: MethodCall) -> Tasks:
+def market(call: MethodCall) -> TasksResult:
     """The Eisenberg–Gale optimum by Newton's method on prices."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ def market(call: MethodCall) -> Tasks:
     return _eisenberg_gale(call, optimum, AGREEMENT)
 
 
-def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> Tasks:
+def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> TasksResult:
     """The end of the paper's trajectory."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +58,7 @@ by_integration = partial(trajectory, follow=path.by_integration)
 by_newton = partial(trajectory, follow=path.by_newton)
 
 
-def convex(call: MethodCall) -> Tasks:
+def convex(call: MethodCall) -> TasksResult:
     """The Eisenberg–Gale model through a solver: an exponential cone, or tangents on linear programs."""
     unproved = ""
 
@@ -82,7 +82,7 @@ def convex(call: MethodCall) -> Tasks:
     )
 
 
-def by_selection(call: MethodCall) -> Tasks:
+def by_selection(call: MethodCall) -> TasksResult:
     """The best of all fair allocations by a criterion: an integer program, one binary for each resource.
 
     Its bottlenecks given, x is that of their linear program.
@@ -98,7 +98,7 @@ def by_selection(call: MethodCall) -> Tasks:
     return _certified(call, requests, np.where(requests.asking, x, 1.0))
 
 
-def by_candidates(call: MethodCall) -> Tasks:
+def by_candidates(call: MethodCall) -> TasksResult:
     """The best of all fair allocations by a criterion: one linear program for each candidate set of bottlenecks."""
     requests, criterion = _best_of(call)
     candidates = Candidates(requests, criterion, call.solver, call.options)
@@ -147,7 +147,7 @@ def _best_of(call: MethodCall) -> tuple[Requests, Criterion]:
     return requests, criterion
 
 
-def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> Tasks:
+def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> TasksResult:
     """Return the optimum with its certificate; ``tolerance`` is how far complaints may go by the method's accuracy."""
     requests = Requests.of(call.instance)
     x, prices = in_stages(requests, optimum, tolerance)
@@ -171,7 +171,7 @@ def _certified(
     prices: np.ndarray | None = None,
     tolerance: float = AGREEMENT,
     notes: tuple[str, ...] = (),
-) -> Tasks:
+) -> TasksResult:
     """Return granted fractions as tasks, with the certificate."""
     with call.phase("check"):
         certificate = certify_fair(requests, x, prices, tolerance)
@@ -179,7 +179,7 @@ def _certified(
         np.arange(len(requests.resources)),
         [list(requests.resources).index(b) for b in certificate.bottlenecks],
     )
-    return Tasks(
+    return TasksResult(
         requests.to_tasks(x)[:, None],
         tasks_per_level=requests.thresholds(saturated) * requests.tasks,
         prices=None if prices is None else (prices / call.instance.pool)[None, :],

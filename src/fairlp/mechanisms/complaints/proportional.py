@@ -19,7 +19,7 @@ from ...models.programs.proof import Proof
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from .first_order import prove_tasks
 from .methods import market
 
@@ -27,12 +27,12 @@ from .methods import market
 _PLACEMENTS = 8
 
 
-def one_server(call: MethodCall) -> Tasks:
+def one_server(call: MethodCall) -> TasksResult:
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
     return replace(market(call), tasks_per_level=_tasks_at_level_1(call.instance))
 
 
-def convex(call: MethodCall) -> Tasks:
+def convex(call: MethodCall) -> TasksResult:
     """The model through a solver, on merged servers: an exponential cone, or tangents on linear programs.
 
     Users entitled to nothing share what the others leave, by their weights.
@@ -54,7 +54,7 @@ def convex(call: MethodCall) -> Tasks:
         tasks, second_verdict, unproved = _with_rest(merged, tasks, unentitled_users, call)
         verdict = verdict if second_verdict or not verdict else second_verdict
     prices = None if prices is None else prices[servers.of]
-    return Tasks(
+    return TasksResult(
         servers.spread(tasks) if servers.merges else tasks,
         tasks_per_level=_tasks_at_level_1(instance),
         prices=prices,

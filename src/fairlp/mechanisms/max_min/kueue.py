@@ -15,11 +15,11 @@ from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaSegment
-from ...solvers.leximin.left_out import LeftOut, with_fewer_pairs
+from ...solvers.leximin.left_out import LeftOutPairs, with_fewer_pairs
 from ...solvers.leximin.leximin import climb
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from .methods import outcome
 
 
@@ -54,7 +54,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     if not entitled.any():
         return Nominal(floors)
 
-    def share(on: Instance, left_out: LeftOut | None = None) -> tuple[Model, LeximinSolution]:
+    def share(on: Instance, left_out: LeftOutPairs | None = None) -> tuple[Model, LeximinSolution]:
         small, servers = merge_servers(on)
         first = formulas.nominal_first(instance, replace(lanes, instance=small), entitled)
         missing = left_out and left_out.of_users(servers)
@@ -105,7 +105,7 @@ def formulation(instance: Instance) -> Model:
     return formulas.kueue(instance, lanes, nominal(instance, lanes).floors)
 
 
-def share_quotas(call: MethodCall) -> Tasks:
+def share_quotas(call: MethodCall) -> TasksResult:
     """Share nominal quotas first, and then what is lent, by rounds of linear programs."""
     instance = call.instance
     lanes = Lanes.of(call.instance)

@@ -28,12 +28,12 @@ from ..mechanism import (
     Mechanism,
     Method,
     MethodCall,
-    Outcome,
-    Tasks,
+    MethodResult,
+    TasksResult,
 )
 from ..validation import in_floats
 from .algorithm_1 import algorithm_1
-from .best_response import MOST_SWEEPS, SettledSweeps, best_response
+from .best_response import MOST_SWEEPS, SweepsResult, best_response
 from .check import fixed_point, judge
 from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
 from .market import PerServerMarket
@@ -47,7 +47,7 @@ MOST_PERIODS = 5000
 SAMPLED = 1.02
 
 
-def sweeps(call: MethodCall, *, settle: Callable[..., SettledSweeps], counted: str) -> Outcome:
+def sweeps(call: MethodCall, *, settle: Callable[..., SweepsResult], counted: str) -> MethodResult:
     """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
 
     def run(small: Instance, start: np.ndarray | None) -> tuple[np.ndarray, pd.DataFrame]:
@@ -142,7 +142,7 @@ without_pivots = partial(sweeps, settle=partial(best_response, pivoting=False), 
 by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
 
 
-def distributed(call: MethodCall) -> Outcome:
+def distributed(call: MethodCall) -> MethodResult:
     """Servers that act at times of their own on totals that arrive late, simulated; every action in ``rounds``."""
     clocks = clocks_of(call.parameters)
     seconds = positive("seconds", call.parameters.get("seconds", MOST_PERIODS * clocks.period))
@@ -209,7 +209,7 @@ def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -
     return frame.join(measured)
 
 
-def convex(call: MethodCall) -> Outcome:
+def convex(call: MethodCall) -> MethodResult:
     """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
 
     The solver's point is right to the square root of its accuracy only; best responses from there
@@ -220,7 +220,7 @@ def convex(call: MethodCall) -> Outcome:
     )
 
 
-def interior_point(call: MethodCall) -> Outcome:
+def interior_point(call: MethodCall) -> MethodResult:
     """Time division as a market by our own interior-point method, ended by best responses."""
     return _certified(
         call,
@@ -228,7 +228,7 @@ def interior_point(call: MethodCall) -> Outcome:
     )
 
 
-def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outcome:
+def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> MethodResult:
     """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
 
     The solver's point is right to its tolerance; best responses from there end at the last digit,
@@ -272,7 +272,7 @@ def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.
 
 def _certified(
     call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]
-) -> Outcome:
+) -> MethodResult:
     """Merge identical servers, run, split, and certify; raise when the certificate does not hold.
 
     A fixed point of the merged servers, split in proportion, is one of the separate servers: every
@@ -302,7 +302,7 @@ def _certified(
             "which keeps a fixed point a fixed point",
         )
     tdm = call.mechanism.division == "tdm"
-    return Tasks(
+    return TasksResult(
         servers.spread(tasks),
         rounds=rounds,
         certificate=certificate,
@@ -342,7 +342,7 @@ def _most_sweeps(call: MethodCall) -> int:
     return int(positive("most_sweeps", call.parameters.get("most_sweeps", MOST_SWEEPS)))
 
 
-def _converged(call: MethodCall, instance: Instance, settled: SettledSweeps) -> np.ndarray:
+def _converged(call: MethodCall, instance: Instance, settled: SweepsResult) -> np.ndarray:
     """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
     if settled.converged:
         return settled.tasks

@@ -108,7 +108,7 @@ def optimal_from(
     verdict = prove_basis(program, columns, rows, lower, entries)
     if verdict.holds or verdict.objective is None:
         return verdict, 0
-    basis = ExactBasis(Vertex(Exact(program, lower, entries), columns, rows))
+    basis = ExactBasis(Vertex(ExactProgram(program, lower, entries), columns, rows))
     pivots = 0
     try:
         basis.shift_costs()
@@ -329,7 +329,7 @@ def prove_basis(
     entries : mapping, optional
         (row, column) → exact entry of the matrix, where it is not the program's float.
     """
-    exact = Exact(program, lower, entries)
+    exact = ExactProgram(program, lower, entries)
     basic = columns.count(BASIC)
     active = len(rows) - rows.count(BASIC)
     if basic != active:
@@ -367,7 +367,7 @@ def fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-class Exact:
+class ExactProgram:
     """The program in rationals, as a minimum."""
 
     def __init__(
@@ -473,7 +473,7 @@ class Vertex:
         When the basis is singular.
     """
 
-    def __init__(self, exact: Exact, columns: Sequence[int], rows: Sequence[int]) -> None:
+    def __init__(self, exact: ExactProgram, columns: Sequence[int], rows: Sequence[int]) -> None:
         self.exact = exact
         self.columns = list(columns)
         self.rows = list(rows)

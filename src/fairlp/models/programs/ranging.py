@@ -13,7 +13,17 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
-from .exact_certificate import BASIC, FREE, LOWER, UPPER, Exact, ExactBasis, Vertex, fraction, prove
+from .exact_certificate import (
+    BASIC,
+    FREE,
+    LOWER,
+    UPPER,
+    ExactBasis,
+    ExactProgram,
+    Vertex,
+    fraction,
+    prove,
+)
 from .program import Program, tidy
 from .sizes import reach_of
 
@@ -53,7 +63,7 @@ def ranges(
             raise UnsupportedError(
                 f"the basis of {program.name!r} is not proved optimal: {proof.message}"
             )
-        vertex = Vertex(Exact(program, None), *proof.basis)
+        vertex = Vertex(ExactProgram(program, None), *proof.basis)
         middle, low, high, prices = (
             _exact_rows(vertex) if of == "constraints" else _exact_columns(vertex)
         )

@@ -13,7 +13,7 @@ from ...auditing import audit
 from ...mechanisms.complaints import check
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
-from .registry import Paper, Run, Told, over
+from .registry import CheckAnswer, Paper, Run, over
 from .verdicts import (
     Agreement,
     Chart,
@@ -105,7 +105,7 @@ def three(run: Run) -> ItemAnswer:
     few=15,
     many=200,
 )
-def pareto(instance: Instance) -> Told:
+def pareto(instance: Instance) -> CheckAnswer:
     """Fair allocations at the ends of every user's range, audited."""
     ends = [
         fair_set.vertices
@@ -125,7 +125,7 @@ def pareto(instance: Instance) -> Told:
     "Everybody is at least as well off as with its entitlement of each resource",
     requests,
 )
-def sharing(instance: Instance) -> Told:
+def sharing(instance: Instance) -> CheckAnswer:
     """Granted fractions beside what the entitlement of every resource would do."""
     alone = np.minimum(1, instance.entitlements / instance.demands.max(axis=1))
     return not (granted(instance) < alone - AUDIT).any()
@@ -164,7 +164,7 @@ def envy(run: Run) -> ItemAnswer:
     "No user prefers another user's allocation",
     requests,
 )
-def no_envy(instance: Instance) -> Told:
+def no_envy(instance: Instance) -> CheckAnswer:
     """Where the paper's own method ends, per unit of entitlement."""
     x = granted(instance)
     e = np.asarray(instance.entitlements)
@@ -212,7 +212,7 @@ def figure_2(run: Run) -> ItemAnswer:
     "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)",
     requests,
 )
-def drf_bottleneck(instance: Instance) -> Told:
+def drf_bottleneck(instance: Instance) -> CheckAnswer:
     """Whether everybody who has not all it asked for needs something that is used up."""
     x = check.against_drf(instance).users["drf"].to_numpy()
     full = x @ instance.demands >= 1 - AGREEMENT
@@ -366,7 +366,7 @@ def _wanting(rng: np.random.Generator) -> Instance:
     few=100,
     many=3000,
 )
-def theorem_1(instance: Instance) -> Told:
+def theorem_1(instance: Instance) -> CheckAnswer:
     """One is computed and checked by the definition."""
     return check.check(instance, allocate(instance, NJC))
 
@@ -374,7 +374,7 @@ def theorem_1(instance: Instance) -> Told:
 @PAPER.statement(
     "§5.1, simplifications", "Resources that nobody can use up may be left out", requests
 )
-def simplifications(instance: Instance) -> Told:
+def simplifications(instance: Instance) -> CheckAnswer:
     """A fair allocation without them is fair with them."""
     scarce = instance.demands.sum(axis=0) >= 1
     if scarce.all() or not (instance.demands[:, scarce].max(axis=1, initial=0) > 0).all():
@@ -388,7 +388,7 @@ def simplifications(instance: Instance) -> Told:
     "If the bottlenecks were known, a linear program would find the allocation",
     _wanting,
 )
-def known(instance: Instance) -> Told:
+def known(instance: Instance) -> CheckAnswer:
     """The linear program of the bottlenecks of a fair allocation."""
     verdict = check.check(instance, allocate(instance, NJC))
     if not verdict.bottlenecks:
@@ -405,7 +405,7 @@ def _pairs_of_users(rng: np.random.Generator) -> Instance:
 @PAPER.statement(
     "§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300
 )
-def two_users(instance: Instance) -> Told:
+def two_users(instance: Instance) -> CheckAnswer:
     """All fair allocations of random pairs."""
     return check.solutions(instance).is_unique
 
@@ -418,14 +418,14 @@ def two_users(instance: Instance) -> Told:
     many=200,
     why="the whole curve does, to the Eisenberg–Gale optimum",
 )
-def lemma_2(instance: Instance) -> Told:
+def lemma_2(instance: Instance) -> CheckAnswer:
     """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
     return np.allclose(end, granted(instance), atol=NOISE) or f"{shown(end)}; {in_words(instance)}"
 
 
 @PAPER.statement("Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
-def lemma_3(instance: Instance) -> Told:
+def lemma_3(instance: Instance) -> CheckAnswer:
     """The end of the curve, checked by the definition."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
     return check.check(instance, end * instance.task_limits, NOISE)
@@ -438,7 +438,7 @@ def lemma_3(instance: Instance) -> Told:
     few=5,
     many=100,
 )
-def lemma_4(instance: Instance) -> Told:
+def lemma_4(instance: Instance) -> CheckAnswer:
     """Both sides at points of the integrated curve."""
     path = check.trajectory(instance, points=20, until=100)
     rows = with_dummies(instance)
@@ -492,7 +492,7 @@ def last_display(run: Run) -> ItemAnswer:
 @PAPER.statement(
     "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting
 )
-def remark_1(instance: Instance) -> Told:
+def remark_1(instance: Instance) -> CheckAnswer:
     """Values of f on a ray to the boundary."""
     rows = with_dummies(instance)
     edge = 1 / rows.sum(axis=0).max()
@@ -511,7 +511,7 @@ def remark_1(instance: Instance) -> Told:
     many=100,
     why="x ≤ c, and c begins at one millionth",
 )
-def remark_4(instance: Instance) -> Told:
+def remark_4(instance: Instance) -> CheckAnswer:
     """The first point of the integrated curve, which lies at a small c."""
     path = check.trajectory(instance, points=5, until=10).granted
     return path.iloc[0].max() <= path.index[0]
@@ -524,7 +524,7 @@ def remark_4(instance: Instance) -> Told:
     few=5,
     many=100,
 )
-def remark_5(instance: Instance) -> Told:
+def remark_5(instance: Instance) -> CheckAnswer:
     """Both parts of the sum at points of the curve."""
     rows = with_dummies(instance)
     for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
@@ -655,7 +655,7 @@ def selection(run: Run) -> ItemAnswer:
 def polynomial(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum is fair, and a convex program."""
 
-    def fair(instance: Instance) -> Told:
+    def fair(instance: Instance) -> CheckAnswer:
         certificate = allocate(instance, NJC).certificate
         return certificate and certificate.conditions < VERIFIED
 

@@ -25,9 +25,9 @@ from .registry import (
     FEW_LIES,
     MANY,
     MANY_LIES,
+    CheckAnswer,
     Paper,
     Run,
-    Told,
     integers,
     kept,
     over,
@@ -467,7 +467,7 @@ def _equivalent(run: Run, division: Division) -> ItemAnswer:
     """Return whether Definition 5 and the theorem's condition agree, on fixed points and on other allocations."""
     condition, name = (_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
 
-    def agree(instance: Instance) -> Told:
+    def agree(instance: Instance) -> CheckAnswer:
         fixed = allocate(instance, name).tasks_array
         half = 0.9 * fixed + 0.1 * allocate(instance, "naive-drf").tasks_array
         for tasks in (
@@ -505,7 +505,7 @@ def theorem_2(run: Run) -> ItemAnswer:
 
 
 @PAPER.statement("Formula (11)", "Time division implies resource division", _clusters)
-def formula_11(instance: Instance) -> Told:
+def formula_11(instance: Instance) -> CheckAnswer:
     """Allocations under time division, audited for resources."""
     return audit(instance, allocate(instance, TDM), "feasible", division="rdm").holds.iloc[0]
 
@@ -594,7 +594,7 @@ def cdrf(run: Run) -> ItemAnswer:
     """Audited on random clusters without placement constraints, and a search for lies."""
     properties = ["Pareto-optimal", "envy-free", "sharing incentive"]
 
-    def keeps(instance: Instance) -> Told:
+    def keeps(instance: Instance) -> CheckAnswer:
         answer = audit(instance, allocate(instance, "cdrf"), properties)
         broken = answer[answer.holds.eq(False)]
         return f"{broken.witness.iloc[0]}; {in_words(instance)}" if len(broken) else True
@@ -612,7 +612,7 @@ def cdrf(run: Run) -> ItemAnswer:
     lambda rng: integers(rng, zeros=0.2),
     why="where resources are divided",
 )
-def one_server(instance: Instance) -> Told:
+def one_server(instance: Instance) -> CheckAnswer:
     """PS-DSF where resources are divided, beside extended DRF, with zero demands too."""
     return np.allclose(
         allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT
@@ -626,7 +626,7 @@ def one_server(instance: Instance) -> Told:
     few=8,
     many=300,
 )
-def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
+def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
     """Random lies about demands and servers: others with less, and the liar with no less."""
     instance, rng = drawn
     honest = allocate(instance, RDM).totals.to_numpy()
@@ -653,7 +653,7 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
     "hold none of it",
     _clusters,
 )
-def corollary_1(instance: Instance) -> Told:
+def corollary_1(instance: Instance) -> CheckAnswer:
     """Wherever the corollary's conditions are met in a PS-DSF allocation."""
     tasks = allocate(instance, RDM).tasks_array
     level = _levels(instance, tasks)
@@ -679,7 +679,7 @@ def corollary_1(instance: Instance) -> Told:
     "Time divided: of two users who exchange tasks of two servers, one has fewer in all",
     _clusters,
 )
-def lemma_2(instance: Instance) -> Told:
+def lemma_2(instance: Instance) -> CheckAnswer:
     """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
     tasks = allocate(instance, TDM).tasks_array
     alone = instance.gamma()
@@ -697,7 +697,7 @@ def lemma_2(instance: Instance) -> Told:
 def _reached(run: Run, method: str, few: int, why: str) -> ItemAnswer:
     """Return whether a method ends at a fixed point."""
 
-    def reached(instance: Instance) -> Told:
+    def reached(instance: Instance) -> CheckAnswer:
         try:
             allocation = allocate(instance, RDM, method=method)
         except NotConvergedError as error:

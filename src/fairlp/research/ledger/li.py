@@ -13,7 +13,7 @@ from ...mechanisms.arrivals.algorithms import linear, stack, water_filling
 from ...mechanisms.arrivals.result import DynamicAllocation
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
-from .registry import Paper, Run, Told, integers
+from .registry import CheckAnswer, Paper, Run, integers
 from .verdicts import (
     ROUNDED,
     Agreement,
@@ -67,7 +67,7 @@ def _limit(value: Fraction) -> str:
     few=15,
     many=300,
 )
-def lemma_1(instance: Instance) -> Told:
+def lemma_1(instance: Instance) -> CheckAnswer:
     """Each step's linear program, solved afresh, beside the shares built from its M by the rule of the lemma."""
     allocation = arrivals(instance, DYNAMIC, method="lp")
     before = np.zeros(0)
@@ -80,7 +80,7 @@ def lemma_1(instance: Instance) -> Told:
 
 
 @PAPER.statement("Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn)
-def lemma_2(instance: Instance) -> Told:
+def lemma_2(instance: Instance) -> CheckAnswer:
     """Shares of the linear programs, in order of arrival."""
     steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
     return not (np.diff(np.nan_to_num(steps), axis=1) > AUDIT).any()
@@ -91,7 +91,7 @@ def lemma_2(instance: Instance) -> Told:
     "Whoever has more than another came before it, and has got nothing since it came",
     _drawn,
 )
-def lemma_3(instance: Instance) -> Told:
+def lemma_3(instance: Instance) -> CheckAnswer:
     """The same as dynamic envy-freeness, from the table of steps alone."""
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     for k, row in enumerate(steps):
@@ -138,7 +138,7 @@ PAPER.audited("§2, irrevocability", "Nobody loses anything at any step", DYNAMI
     many=300,
     why="with line 6 corrected; benchmarks/arrivals.py measures the time",
 )
-def theorem_1(instance: Instance) -> Told:
+def theorem_1(instance: Instance) -> CheckAnswer:
     """Algorithm 1, line 6 corrected, beside water-filling and the stack in rationals, and the linear programs."""
     table = instance.demands / instance.pool
     exact = np.array(
@@ -181,7 +181,7 @@ def algorithm_1(run: Run) -> ItemAnswer:
     "From some τ on all have M, those before keep more, and M is a minimum over resources",
     _drawn,
 )
-def equation_2(instance: Instance) -> Told:
+def equation_2(instance: Instance) -> CheckAnswer:
     """The closed form at the τ that the answer names, beside the linear programs."""
     allocation = arrivals(instance, DYNAMIC, method="lp")
     n = len(instance.users)
@@ -241,7 +241,7 @@ def _many_users(rng: np.random.Generator) -> Instance:
     few=100,
     many=3000,
 )
-def theorem_2(instance: Instance) -> Told:
+def theorem_2(instance: Instance) -> CheckAnswer:
     """The ratio at every step of random instances."""
     ratio = arrivals(instance, DYNAMIC).competitive()["cr2"].to_numpy()
     k = np.arange(1, len(ratio) + 1)
@@ -307,7 +307,7 @@ def any_mechanism(run: Run) -> ItemAnswer:
     _drawn,
     why="by our reading of it, equal to that of static DRF",
 )
-def cautious_last(instance: Instance) -> Told:
+def cautious_last(instance: Instance) -> CheckAnswer:
     """Its last step beside static DRF (our reading of the cautious LP: docs/arrivals.md)."""
     level = arrivals(instance, CAUTIOUS).levels.iloc[-1]
     return np.isclose(level, allocate(instance, "drf").shares.min(), rtol=AGREEMENT)

@@ -17,7 +17,7 @@ from ...mechanisms.whole_tasks.placement import pick_by_pick
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from ..study import Study, generators
-from .registry import Paper, Run, Told, integers
+from .registry import CheckAnswer, Paper, Run, integers
 from .verdicts import (
     CONFIDENCE,
     Agreement,
@@ -77,7 +77,7 @@ def program(run: Run) -> ItemAnswer:
     "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]",
     integers,
 )
-def closed_form(instance: Instance) -> Told:
+def closed_form(instance: Instance) -> CheckAnswer:
     """The formula beside the linear program."""
     fractions = instance.demands / instance.pool
     level = 1 / (fractions / fractions.max(axis=1, keepdims=True)).sum(axis=0).max()
@@ -90,7 +90,7 @@ def closed_form(instance: Instance) -> Told:
     "With zero demands, rounds that each use up one resource are Pareto-efficient",
     lambda rng: integers(rng, zeros=0.4),
 )
-def rounds(instance: Instance) -> Told:
+def rounds(instance: Instance) -> CheckAnswer:
     """The rounds, audited, and beside the linear programs."""
     allocation = allocate(instance, "edrf", method="rounds")
     judged = audit(instance, allocation, "Pareto-optimal").holds.iloc[0]
@@ -154,7 +154,7 @@ def subcycles(run: Run) -> ItemAnswer:
     "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation",
     integers,
 )
-def formula(instance: Instance) -> Told:
+def formula(instance: Instance) -> CheckAnswer:
     """Precomputed DRF without its floor beside the linear program of DRF."""
     totals = allocate(instance, "pdrf", divisible=True).totals
     return np.allclose(totals, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
@@ -166,7 +166,7 @@ def formula(instance: Instance) -> Told:
     integers,
     why="rounding may cost one task, and never gives one",
 )
-def algorithm_1(instance: Instance) -> Told:
+def algorithm_1(instance: Instance) -> CheckAnswer:
     """Algorithm 1 in floats beside the same formula in rationals."""
     pool = Pool.of(instance)
     exact = precomputed.precomputed(pool)
@@ -238,7 +238,7 @@ def picks(run: Run) -> ItemAnswer:
     "One task each in ascending share leaves nothing that would fit",
     lambda rng: integers(rng, users=(5, 20)),
 )
-def repair(instance: Instance) -> Told:
+def repair(instance: Instance) -> CheckAnswer:
     """Precomputed DRF repaired, and what still fits."""
     return _nothing_fits(instance, allocate(instance, "pdrf", repair="ascending").totals.to_numpy())
 
@@ -296,7 +296,7 @@ def stopping(run: Run) -> ItemAnswer:
     integers,
     why="no task of anybody fits any more; with whole tasks another allocation may still be better for all",
 )
-def excluding(instance: Instance) -> Told:
+def excluding(instance: Instance) -> CheckAnswer:
     """What still fits at the end of filling."""
     return _nothing_fits(instance, pick_by_pick(Pool.of(instance)))
 
@@ -313,7 +313,7 @@ def _weighted(rng: np.random.Generator) -> Instance:
     "Scaling demands by weights per resource (columns that sum to 1) gives weighted DRF",
     _weighted,
 )
-def weights(instance: Instance) -> Told:
+def weights(instance: Instance) -> CheckAnswer:
     """Precomputed DRF with weights per resource, without its floor, beside extended DRF."""
     totals = allocate(instance, "pdrf", divisible=True).totals
     expected = allocate(instance, "edrf", method="lp").totals

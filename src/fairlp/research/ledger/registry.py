@@ -238,9 +238,9 @@ MANY_LIES = 200
 
 #: The verdict of a check on one instance: true where the statement holds, false or words where the
 #: instance breaks it, None where there is nothing to check.
-Told = object
+CheckAnswer = object
 #: A check of a statement on one random instance.
-Check = Callable[[Any], Told]
+Check = Callable[[Any], CheckAnswer]
 #: A function that draws an instance.
 Draw = Callable[[np.random.Generator], Any]
 

@@ -17,7 +17,7 @@ from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
 from ..simulation import Workload, experiments
 from ..simulation.generators import google_sample, synthetic
-from .registry import Paper, Run, Scale, Told, breaks, integers, over
+from .registry import CheckAnswer, Paper, Run, Scale, breaks, integers, over
 from .verdicts import (
     CONFIDENCE,
     Agreement,
@@ -167,7 +167,7 @@ def _bundles(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     few=200,
     many=5000,
 )
-def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> Told:
+def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> CheckAnswer:
     """Random bundles, in proportion and not: whether less of something would run as many tasks."""
     need, bundle = drawn
     normal = need / need.max()
@@ -218,7 +218,7 @@ def _program_7(instance: Instance, counted: list[int]) -> float:
 def program_7(run: Run) -> ItemAnswer:
     """The program with the sum over servers, beside DRFH on random clusters."""
 
-    def same(instance: Instance) -> Told:
+    def same(instance: Instance) -> CheckAnswer:
         optimum = _program_7(instance, [1] * len(instance.servers))
         return np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=VERIFIED)
 
@@ -252,7 +252,7 @@ PAPER.audited(
 
 
 @PAPER.statement("Proposition 4", "On one server DRFH is DRF", integers)
-def proposition_4(instance: Instance) -> Told:
+def proposition_4(instance: Instance) -> CheckAnswer:
     """Both on one server."""
     return np.allclose(
         allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT
@@ -272,7 +272,7 @@ PAPER.audited(
 def proposition_7(run: Run) -> ItemAnswer:
     """DRFH without each user in turn, with positive demands as the paper assumes."""
 
-    def monotonic(instance: Instance) -> Told:
+    def monotonic(instance: Instance) -> CheckAnswer:
         verdict = audit(instance, allocate(instance, DRFH), "population-monotonic").iloc[0]
         return verdict["witness"] if verdict["holds"] is False else True
 
@@ -327,7 +327,7 @@ def _finite_clusters(rng: np.random.Generator) -> Instance:
     _finite_clusters,
     many=300,
 )
-def finite(instance: Instance) -> Told:
+def finite(instance: Instance) -> CheckAnswer:
     """Envy-freeness, Pareto optimality and population monotonicity with weights and task limits."""
     properties = ["envy-free", "Pareto-optimal", "population-monotonic"]
     verdicts = audit(instance, allocate(instance, DRFH), properties)

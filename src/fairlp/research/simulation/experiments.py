@@ -161,7 +161,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Sharing:
+class DedicatedClouds:
     """Users on dedicated clouds, and together on all servers.
 
     Attributes
@@ -365,7 +365,7 @@ def dedicated_clouds(
     folder: str | Path | None = None,
     progress: bool | None = None,
     **options: Any,
-) -> Sharing:
+) -> DedicatedClouds:
     """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
 
     Parameters
@@ -385,7 +385,7 @@ def dedicated_clouds(
 
     Returns
     -------
-    Sharing
+    DedicatedClouds
     """
     users = workload.users
     clouds = divide(cluster, len(users), seed)
@@ -407,7 +407,7 @@ def dedicated_clouds(
             "dedicated time": times["alone"].mean(),
             "shared time": times["shared"].mean(),
         }
-    return Sharing(policy, pd.DataFrame.from_dict(rows, orient="index").rename_axis("user"))
+    return DedicatedClouds(policy, pd.DataFrame.from_dict(rows, orient="index").rename_axis("user"))
 
 
 def leaving_user(

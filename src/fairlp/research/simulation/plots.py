@@ -15,7 +15,7 @@ from ...plots import style
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .experiments import Comparison, Sharing
+    from .experiments import Comparison, DedicatedClouds
     from .result import SimulationResult
 
 #: Seconds from which an axis of time is in hours.
@@ -199,12 +199,12 @@ def plot_completion_ratios(
     )
 
 
-def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
+def plot_dedicated_clouds(found: DedicatedClouds, *, ax: Any = None) -> Any:
     """Draw a bubble for each user: the fraction of its tasks completed alone and shared (Wang et al., Fig. 8).
 
     Parameters
     ----------
-    found : Sharing
+    found : DedicatedClouds
         Of :func:`fairlp.simulation.experiments.dedicated_clouds`.
     ax : Axes, optional
 

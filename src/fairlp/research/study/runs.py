@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Whole numbers beyond this do not fit a column of 64-bit integers.
 LARGEST_WHOLE = 2**63 - 1
 #: The statistics of a run by column, or the error of the run.
-Outcome = dict[str, float] | Failure
+MethodResult = dict[str, float] | Failure
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def run_study(
     # Run 0 of every point comes first, so that the progress bar tells of all points.
     runs = [(point, run) for run in range(study.runs) for point in range(len(study.points))]
     calls = [(key, study.points[point], run, study.work) for point, run in runs]
-    outcomes: dict[tuple[int, int], Outcome] = {}
+    outcomes: dict[tuple[int, int], MethodResult] = {}
     with run_on(workers, backend):
         results = run_calls(
             study.name,
@@ -164,7 +164,7 @@ def _error_of_run(study: Study, point: int, run: int, failure: Failure) -> Study
 
 
 def frame_of(
-    points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], Outcome]
+    points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], MethodResult]
 ) -> pd.DataFrame:
     """Return one row a run, by point and run; statistics are in the order of their first appearance."""
     runs = sorted(outcomes)
