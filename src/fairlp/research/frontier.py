@@ -26,7 +26,7 @@ from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.arithmetic import relative
 from ..models.instances.instance import Instance
-from ..solvers.interior_point.backend import in_series
+from ..solvers.interior_point.warm_starts import in_series
 from ..tolerances import AGREEMENT, ROUNDING
 from .study.statistics import jains_index
 

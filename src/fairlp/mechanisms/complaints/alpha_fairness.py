@@ -1,4 +1,4 @@
-"""α-fairness on any servers: the printed model through a solver, and the duals of its rows as the proof."""
+"""α-fairness on any servers: the printed model through a solver, proved by its rows' duals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..table import find
 from .first_order import proof_at, prove_tasks
 from .proportional import prices_of
 
-#: What α-fairness tends to.
+#: The mechanism that α-fairness tends to.
 LIMIT = "drfh"
 #: Logarithm of the largest power that is computed with.
 _LARGEST_LOG = 600.0
@@ -80,7 +80,7 @@ def optimum(call: MethodCall) -> MethodResult:
 
 
 def prove(allocation: Allocation, exact: bool = False) -> Proof:
-    """Return whether an allocation is α-fair, by duals of a linear program of its own; at ∞ as DRFH proves it."""
+    """Return whether an allocation is α-fair, by a linear program's duals; at ∞ as of DRFH."""
     if exact:
         raise NotDefinedError(
             "alpha-fair levels are not rational, so there is no exact certificate of them"
@@ -102,7 +102,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
 
 
 def _with_terms(instance: Instance) -> Instance:
-    """Return the instance with a limit of no tasks for users to whom guarantees of others leave none.
+    """Return the instance with a limit of 0 for users to whom guarantees of others leave nothing.
 
     These are the users to whom max-min fairness gives none. A power or logarithm of nothing would
     leave the model without an optimum.
