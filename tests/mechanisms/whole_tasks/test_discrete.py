@@ -17,6 +17,7 @@ from fairlp.mechanisms.whole_tasks import filling, on_tree, placement, precomput
 from fairlp.mechanisms.whole_tasks.filling import TIES, Filling, Pool
 from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 from profiles import by_day, many
+from whole_task_cases import awkward
 from whole_task_oracles import (
     has_the_smallest_level_of_the_integer_program,
     is_within_one_task_of_divisible_drf,
@@ -70,31 +71,6 @@ def test_shares_that_floats_cannot_tell_apart():
     assert picks.user.tolist()[:6] == ["B", "A", "A", "A", "B", "A"]
     assert fairlp.allocate(instance, "drf-discrete").totals.to_dict() == {"A": 3, "B": 2}
     assert Plain([[0.1], [0.3]], [0.9]).serve() == [3, 2]
-
-
-def awkward(rng, most_users=9, kinds=6):
-    """Instances built to tie: proportional users, equal shares, capacities that saturate exactly."""
-    n, m = int(rng.integers(1, most_users)), int(rng.integers(1, 4))
-    kind = rng.integers(0, kinds)
-    demands = rng.integers(kind == 0, rng.choice([2, 4, 9]), (n, m)).astype(float)
-    if kind == 1:
-        demands = np.outer(rng.integers(1, 5, n), rng.integers(1, 4, m)).astype(float)
-    if kind == 2:
-        demands = rng.choice([0.1, 0.2, 0.3, 0.7], (n, m))
-    demands[~demands.any(axis=1), 0] = 1
-    capacity = rng.integers(3, rng.choice([15, 60, 200]), m).astype(float)
-    if kind in (1, 3):
-        capacity = demands.sum(axis=0) * rng.integers(1, 5) + (demands.sum(axis=0) == 0)
-    if kind == 4:
-        demands, capacity = rng.lognormal(0, 1.5, (n, m)), rng.lognormal(3, 1, m)
-    if kind == 5:
-        unit = 10.0 ** rng.integers(-6, 10, m)
-        demands, capacity = demands * unit, capacity * unit
-    weights = [None, rng.integers(1, 5, n), rng.uniform(0.1, 1, n), rng.integers(1, 4, (n, m))][
-        rng.integers(0, 4)
-    ]
-    limits = rng.choice([0, 1, 3, 6.5, np.inf], n) if rng.random() < 0.4 else None
-    return demands, capacity, weights, limits
 
 
 @settings(max_examples=many(300), deadline=None)

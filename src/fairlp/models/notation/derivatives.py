@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
 
 from ...errors import UnsupportedError
 from ..programs.program import Program
@@ -120,6 +119,8 @@ class _Unit:
         self.index = Index(" element", range(size))
         elements = np.arange(size)
         places = np.unravel_index(elements, shape) if shape else ()
+        from scipy.sparse import coo_array
+
         units = coo_array((np.ones(size), (*places, elements)), shape=(*shape, size))
         self.elements = Parameter(parameter.name, (*parameter.indices, self.index), units)
         #: What constants are multiplied with: the column behind the last.

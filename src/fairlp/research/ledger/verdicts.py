@@ -230,7 +230,7 @@ def beside(
     ours : iterable
         In the same order.
     why : str
-    more
+    **fields
         ``otherwise=``: what is said in place of ``why`` where numbers differ.
 
     Returns
@@ -255,7 +255,7 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **fields: Any) 
     broken : sequence of str
         Those that break the statement, in words.
     why : str
-    more
+    **fields
         Other attributes of the answer.
 
     Returns
@@ -306,7 +306,7 @@ def picture(checks: Mapping[str, object], why: str = "", **fields: Any) -> ItemA
     checks : mapping
         What the picture shows → whether we see it too.
     why : str
-    more
+    **fields
         ``chart=``: the picture drawn again.
 
     Returns
