@@ -73,13 +73,13 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
     errors = differences(totals, optimal_totals)
     user = int(errors.argmax())
     if errors[user] > AGREEMENT:
-        wrong = (
+        difference = (
             f"user {instance.users[user]!r} has {totals[user]:.12g} tasks, and an optimum "
             f"{optimal_totals[user]:.12g}"
         )
         remark = "" if model.levels is not None else "; other totals may be as good"
         return Proof(
-            False, f"{wrong} ({verdict.message}){remark}", float(errors[user]), verdict.levels
+            False, f"{difference} ({verdict.message}){remark}", float(errors[user]), verdict.levels
         )
     message = f"optimal, proved: {verdict.message}"
     return Proof(True, message, float(errors[user]), verdict.levels, exact=verdict.exact)
@@ -665,15 +665,15 @@ def load_function(reference: str, kind: str) -> Any:
         When the file, module or function is not there.
     """
     path, dotted_name, module = module_of(reference, kind)
-    found: Any = module
+    function: Any = module
     for attribute in dotted_name.split("."):
-        found = getattr(found, attribute, None)
-    if not callable(found):
+        function = getattr(function, attribute, None)
+    if not callable(function):
         names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         raise UnknownNameError(
             f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
         )
-    return found
+    return function
 
 
 def _there(name: str, names: Collection[str]) -> str:

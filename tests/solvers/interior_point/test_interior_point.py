@@ -419,13 +419,13 @@ def test_a_session_that_finds_nothing_on_the_way_begins_afresh(monkeypatch):
     session = find_backend("interior-point").session(program(), Options())
     assert (
         session.reaches(1e-3) == pytest.approx(session.solve().objective, rel=1e-2)
-        and session.near is not None
+        and session.warm_start is not None
     )
-    near = session.near
+    near = session.warm_start
     for answer in (late, not_converged):
-        session.near = near
+        session.warm_start = near
         monkeypatch.setattr(method, "solve", lambda *_, answer=answer: answer())
-        assert session.reaches(1e-3) is None and session.near is None
+        assert session.reaches(1e-3) is None and session.warm_start is None
 
 
 @pytest.mark.parametrize(("off", "calls"), [(0.0, 1), (1e-3, 2)])
@@ -438,7 +438,7 @@ def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
         return replace(wanted, error=wanted.error + (off if start is not None else 0.0))
 
     monkeypatch.setattr(method, "solve", planted)
-    near = warm_starts.Near(wanted, structure.level_unit)
+    near = warm_starts.WarmStart(wanted, structure.level_unit)
     found = warm_starts.solve_near(structure, near, np.inf, Options())
     assert found.error <= method.NEARLY * SETTLED and len(asked) == calls
     assert [start is not None for start in asked] == [True, False][:calls]

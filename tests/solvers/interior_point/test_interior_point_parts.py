@@ -411,7 +411,7 @@ FAULTS = {
     "no duals": (face, "_whole_duals", lambda *_: None),
     "no duals later": (session, "with_whole_duals", lambda *_: None),
     "another face": (session, "structure_on_face", lambda *_: None),
-    "other units": (warm_starts.Near, "of", lambda *_: None),
+    "other units": (warm_starts.WarmStart, "of", lambda *_: None),
     "near is not near": (method, "NEARLY", 0.0),
     "nothing converges": (method, "solve", not_converged),
 }
@@ -448,7 +448,7 @@ def program(formulation="drfh"):
 def test_a_point_of_another_program_is_not_near():
     structure = Structure.of(program())
     point = method.solve(structure.problem)
-    near = warm_starts.Near(point, structure.level_unit)
+    near = warm_starts.WarmStart(point, structure.level_unit)
     assert near.of(structure).point.t == pytest.approx(point.point.t)
     other = Structure.of(fairlp.formulate(instance(users=11), "drfh").compile())
     assert near.of(other) is None

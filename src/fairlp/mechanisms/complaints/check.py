@@ -269,7 +269,7 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     drf_tasks = _drf(requests)
     dominant = np.where(requests.tasks > 0, requests.fractions.max(axis=1), 0.0)
     share = quotients(dominant, requests.tasks)
-    checked = check_complaints(requests, drf_tasks)
+    verdict = check_complaints(requests, drf_tasks)
     users = pd.DataFrame(
         {
             "njc": njc_tasks,
@@ -277,7 +277,7 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
             "gain": njc_tasks - drf_tasks,
             "njc_share": njc_tasks * share,
             "drf_share": drf_tasks * share,
-            "complains": checked.table["complains"].to_numpy(),
+            "complains": verdict.table["complains"].to_numpy(),
         },
         index=instance.users.labels.rename("user"),
     )
@@ -286,20 +286,20 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
         "drf": drf_tasks @ instance.demands / instance.pool,
     }
     resources = pd.DataFrame(used, index=instance.resources.labels.rename("resource"))
-    return DrfComparison(users, resources, checked)
+    return DrfComparison(users, resources, verdict)
 
 
 def _drf(requests: Requests) -> np.ndarray:
     """Return DRF's tasks with entitlements as weights; users entitled to nothing come afterwards."""
     mechanism = find("drf")
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # one request as one task, so that x is in the unit of the path: fractions of a request
-        limits = np.where(part.limited, 1.0, np.inf)
+        limits = np.where(stage.limited, 1.0, np.inf)
         pool = Instance.from_arrays(
-            part.fractions, [left], weights=part.entitlements, task_limits=limits
+            stage.fractions, [free], weights=stage.entitlements, task_limits=limits
         )
-        return run(mechanism, pool).totals.to_numpy(), np.zeros(len(left))
+        return run(mechanism, pool).totals.to_numpy(), np.zeros(len(free))
 
     return requests.to_tasks(in_stages(requests, optimum, AGREEMENT)[0])
 

@@ -31,11 +31,11 @@ Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
 def market(call: MethodCall) -> TasksResult:
     """The Eisenberg–Gale optimum by Newton's method on prices."""
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         optimum_point = prices_by_newton.eisenberg_gale(
-            part.fractions / left, part.entitlements, part.limited
+            stage.fractions / free, stage.entitlements, stage.limited
         )
-        return optimum_point.x, optimum_point.prices / left
+        return optimum_point.x, optimum_point.prices / free
 
     return _eisenberg_gale(call, optimum, AGREEMENT)
 
@@ -43,13 +43,13 @@ def market(call: MethodCall) -> TasksResult:
 def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> TasksResult:
     """The end of the paper's trajectory."""
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        fractions = part.fractions / left
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fractions = stage.fractions / free
         end = follow(
-            fractions, part.entitlements, part.limited, path.end_near_limit(part.entitlements)
+            fractions, stage.entitlements, stage.limited, path.end_near_limit(stage.entitlements)
         )
         x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
-        return x, end.prices[-1] / left
+        return x, end.prices[-1] / free
 
     return _eisenberg_gale(call, optimum, NOISE)
 
@@ -62,14 +62,14 @@ def convex(call: MethodCall) -> TasksResult:
     """The Eisenberg–Gale model through a solver: an exponential cone, or tangents on linear programs."""
     unproved = ""
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nonlocal unproved
-        model = eisenberg_gale(part, left)
+        model = eisenberg_gale(stage, free)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
         x = model.compile().column_block("x").unpack(solution.require_point()).to_numpy()
         unproved = unproved or solution.unproved
         if solution.row_duals is None:
-            return x, np.full(len(left), np.nan)
+            return x, np.full(len(free), np.nan)
         return x, np.maximum(
             model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0
         )

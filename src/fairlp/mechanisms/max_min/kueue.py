@@ -71,26 +71,26 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     floors[owners] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
     return Nominal(
         floors,
-        tuple(_told(instance, owners, amounts, first.evaluate("used", answer.x))),
+        tuple(_lacking_sentences(instance, owners, amounts, first.evaluate("used", answer.x))),
         answer.gap,
     )
 
 
-def _told(
-    instance: Instance, owners: np.ndarray, wanted: np.ndarray, granted: np.ndarray
+def _lacking_sentences(
+    instance: Instance, owners: np.ndarray, limits: np.ndarray, granted: np.ndarray
 ) -> list[str]:
     """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
     quotas = instance.quotas
     sentences = []
-    wanted = np.where(quotas.listed[owners], wanted, 0.0)
-    lacks = np.where(wanted > 0, wanted - granted, 0.0)
-    fraction = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
+    limits = np.where(quotas.listed[owners], limits, 0.0)
+    lacks = np.where(limits > 0, limits - granted, 0.0)
+    fraction = np.divide(lacks, limits, out=np.zeros(limits.shape), where=limits > 0)
     for o in np.flatnonzero(fraction.max(axis=1) > AUDIT).tolist():
         m = int(fraction[o].argmax())
         resource = str(instance.resources[int(quotas.resource[m])])
         pool = instance.pool[quotas.resource[m]]
         amounts = of_whole(
-            lacks[o, m] * pool, wanted[o, m] * pool, resource, instance.units.get(resource, "")
+            lacks[o, m] * pool, limits[o, m] * pool, resource, instance.units.get(resource, "")
         )
         sentences.append(
             f"{amounts} in the nominal quota of queue {instance.tree.paths[int(owners[o])]!r} have "

@@ -488,19 +488,19 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _refuse_unreadable(problem: Any, variables: Sequence[Any]) -> None:
-    for one in variables:
-        if one.is_complex():
+    for leaf in variables:
+        if leaf.is_complex():
             raise ModelError(
-                f"variable {one.name()!r} is complex; write its parts as two real variables"
+                f"variable {leaf.name()!r} is complex; write its parts as two real variables"
             )
-        if one.attributes["PSD"] or one.attributes["NSD"]:
+        if leaf.attributes["PSD"] or leaf.attributes["NSD"]:
             raise ModelError(
-                f"variable {one.name()!r} is semidefinite; a leximin here takes linear constraints "
+                f"variable {leaf.name()!r} is semidefinite; a leximin here takes linear constraints "
                 "only"
             )
-    for one in problem.parameters():
-        if one.value is None:
-            raise ModelError(f"parameter {one.name()!r} has no value; set its .value first")
+    for leaf in problem.parameters():
+        if leaf.value is None:
+            raise ModelError(f"parameter {leaf.name()!r} has no value; set its .value first")
 
 
 def _levels(

@@ -25,7 +25,7 @@ from .polishing import polished
 from .problem import Variables
 from .session import InteriorPointSession
 from .structure import Structure
-from .warm_starts import Near, current_series, solve_near
+from .warm_starts import WarmStart, current_series, solve_near
 
 
 class InteriorPoint(BaseBackend):
@@ -56,7 +56,7 @@ class InteriorPoint(BaseBackend):
         return InteriorPointSession(self, program, options)
 
     def solve_with_point(
-        self, program: Program, options: Options, near: Near | None = None
+        self, program: Program, options: Options, warm_start: WarmStart | None = None
     ) -> tuple[Solution, tuple[Structure, FinalPoint] | None]:
         """Solve one program; return the answer, with structure and point where it is ours."""
         begin = perf_counter()
@@ -64,7 +64,7 @@ class InteriorPoint(BaseBackend):
         reason = "these are not users who share servers"
         if structure is not None:
             try:
-                solution, final = self._by_interior_points(structure, options, begin, near)
+                solution, final = self._by_interior_points(structure, options, begin, warm_start)
                 return solution, None if final is None else (structure, final)
             except NotConvergedError as error:
                 reason = str(error)
@@ -74,15 +74,15 @@ class InteriorPoint(BaseBackend):
         return self._by_highs(program, replace(options, time_limit=remaining), reason), None
 
     def _by_interior_points(
-        self, structure: Structure, options: Options, begin: float, near: Near | None
+        self, structure: Structure, options: Options, begin: float, warm_start: WarmStart | None
     ) -> tuple[Solution, FinalPoint | None]:
         """Return the answer of our own method, and the point; raise where it is not proved."""
         recognised = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
         series = None if structure.problem.has_level else current_series()
         if series is not None:
-            near = series.near(structure)
-        final = solve_near(structure, near, deadline, options)
+            warm_start = series.near(structure)
+        final = solve_near(structure, warm_start, deadline, options)
         if series is not None and final is not None:
             series.record(structure, final)
         solved = perf_counter()
@@ -119,7 +119,8 @@ class InteriorPoint(BaseBackend):
         self, structure: Structure, point: Variables, final: FinalPoint, seconds: dict[str, float]
     ) -> tuple[Solution, Certificate]:
         """Return the answer at a point, and its certificate; raise where it is not proved."""
-        program, begin = structure.program, perf_counter()
+        program = structure.program
+        begin = perf_counter()
         inside = structure.vectors(point)
         columns, duals = polished(program, *inside)
         newton = "" if columns is inside[0] else ", then Newton steps"

@@ -42,10 +42,12 @@ from .structure import Structure
 #: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
 #: of pairs and capacities (a wrong one shows in the next round's certificate), and of users (who
 #: stop for good).
-_CLEAR_PLACE, _CLEAR_USER = 10.0, 1e3
+_CLEAR_PLACE = 10.0
+_CLEAR_USER = 1e3
 #: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks
 #: do.
-_STILL, _MOVES = 2.0**-60, 2.0**-30
+_STILL = 2.0**-60
+_MOVES = 2.0**-30
 #: Duals of earlier rounds are added in this multiple of what is needed.
 _AMPLE = 1.01
 
@@ -113,7 +115,9 @@ def sharpened(problem: Problem, point: Variables) -> Variables | None:
     """
     from threadpoolctl import threadpool_limits
 
-    region, rows, face = problem.region, problem.rows, problem.face
+    region = problem.region
+    rows = problem.rows
+    face = problem.face
     total = _totals(region, point)
     if not _one_floor_each(rows, len(total)):
         return None
@@ -126,7 +130,8 @@ def sharpened(problem: Problem, point: Variables) -> Variables | None:
             tight_capacities = tight_capacities | face.tight_capacities
             tight_rows = tight_rows | face.tight_rows
 
-        p, values = np.where(tight_capacities, point.p, 0.0), problem.sum_by_user(point.v)
+        p = np.where(tight_capacities, point.p, 0.0)
+        values = problem.sum_by_user(point.v)
         worth = np.maximum(region.highest_costs(abs(p)), abs(values))
         part_of_user = point.x / region.to_pairs(total)
         in_use = region.reduced_costs(p, values) <= (
@@ -153,7 +158,9 @@ def _projected(
     Two projections with one Cholesky factor: of tasks, which move in proportion to their size, so
     that positive ones stay positive; and of prices, so that reduced costs of pairs in use are 0.
     """
-    region, rows, face = problem.region, problem.rows, problem.face
+    region = problem.region
+    rows = problem.rows
+    face = problem.face
     all_rows = np.ones_like(tight_rows)
     no_changes = ProductChanges(
         np.zeros_like(point.x), np.zeros_like(point.s), np.zeros_like(point.u)
@@ -223,7 +230,8 @@ def decisions_of(
     It decides nothing where it stops no user, or where its duals prove nothing.
     ``sharp`` is the optimum moved onto its face, or the point itself where it could not be.
     """
-    region, rows = structure.problem.region, structure.problem.rows
+    region = structure.problem.region
+    rows = structure.problem.rows
     blocked = (rows.slope > 0) & (sharp.v > 0)
     if sharp is point or not blocked.any():
         return None
@@ -277,8 +285,10 @@ def _whole_duals(
     first, the duals of the round are added in the smallest multiple that makes the signs right
     where it decided something.
     """
-    problem, region = structure.problem, structure.problem.region
-    prices, values = point.p, point.v
+    problem = structure.problem
+    region = structure.problem.region
+    prices = point.p
+    values = point.v
     for decision in reversed(earlier.rounds if earlier is not None else ()):
         costs = region.reduced_costs(prices, problem.sum_by_user(values))
         earlier_costs = region.reduced_costs(decision.prices, problem.sum_by_user(decision.values))
@@ -305,14 +315,17 @@ def _whole_duals(
 
 def next_program(structure: Structure, point: Variables, decisions: Decisions) -> Program | None:
     """Return the next round's program; None where all users are blocked."""
-    program, places = structure.program, structure.places
+    program = structure.program
+    places = structure.places
     is_growing = structure.problem.rows.slope > 0
     stops = is_growing & decisions.blocked
     if (stops == is_growing).all():
         return None
     stopped_rows = places.row[stops]
-    A, floors = program.A.tocsc(copy=True), program.row_lower.copy()
-    begin, end = A.indptr[places.level], A.indptr[places.level + 1]
+    A = program.A.tocsc(copy=True)
+    floors = program.row_lower.copy()
+    begin = A.indptr[places.level]
+    end = A.indptr[places.level + 1]
     level_coefficients = np.zeros(program.n_rows)
     level_coefficients[A.indices[begin:end]] = A.data[begin:end]
     floors[stopped_rows] -= level_coefficients[stopped_rows] * (point.t / structure.level_unit)
@@ -325,7 +338,9 @@ def structure_on_face(program: Program, decisions: Decisions) -> Structure | Non
     structure = Structure.of(program)
     if structure is None:
         return None
-    problem, region, rows = structure.problem, structure.problem.region, structure.problem.rows
+    problem = structure.problem
+    region = structure.problem.region
+    rows = structure.problem.rows
     if region.exists.shape != decisions.usable_pairs.shape:
         return None
     if len(rows.user) != len(decisions.tight_rows) or not _one_floor_each(rows, region.shape[1]):

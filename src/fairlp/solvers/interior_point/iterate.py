@@ -81,8 +81,10 @@ class Iterate:
 
     def measure(self) -> None:
         """Compute residuals, the mean product and the gap here (all relative)."""
-        problem, point = self.problem, self.point
-        region, rows = problem.region, problem.rows
+        problem = self.problem
+        point = self.point
+        region = problem.region
+        rows = problem.rows
 
         total = problem.to_rows(region.totals(point.x))
         self.capacity_residual = region.capacities - region.usage(point.x) - point.s
@@ -118,7 +120,9 @@ class Iterate:
 
     def _gap_of_level(self) -> float:
         """Return the duality gap where t is maximised."""
-        region, rows, point = self.problem.region, self.problem.rows, self.point
+        region = self.problem.region
+        rows = self.problem.rows
+        point = self.point
         dual = float(np.vdot(region.capacities, point.p) + np.vdot(rows.sign * rows.bound, point.v))
         # no user can be raised: HiGHS tells
         return abs(dual - point.t) / abs(dual) if dual else np.inf
@@ -140,8 +144,11 @@ class Iterate:
 
     def factor(self) -> None:
         """Factor the normal equations here."""
-        point, problem = self.point, self.problem
-        region, rows, face = problem.region, problem.rows, problem.face
+        point = self.point
+        problem = self.problem
+        region = problem.region
+        rows = problem.rows
+        face = problem.face
         self.theta = point.x / point.z
         if region.allowed is not None:
             self.theta = np.where(region.allowed, self.theta, 0.0)
@@ -155,7 +162,8 @@ class Iterate:
         self.user_ratio = problem.sum_by_user(self.row_ratio)
         self.user_ratio_of_level = problem.sum_by_user(rows.slope * self.row_ratio)
 
-        border, corner = None, 0.0
+        border = None
+        corner = 0.0
         if problem.has_level:
             border = self.user_ratio_of_level / self.user_ratio
             remainder = rows.slope - problem.to_rows(border)
@@ -173,9 +181,14 @@ class Iterate:
         ``target`` is the size that products are to have, which tells how exact the direction must
         be: errors matter beyond a part of a slack, or of what it is to be.
         """
-        point, problem = self.point, self.problem
-        region, rows, face = problem.region, problem.rows, problem.face
-        capacity_residual, row_residual, level_residual = 0.0, 0.0, 0.0
+        point = self.point
+        problem = self.problem
+        region = problem.region
+        rows = problem.rows
+        face = problem.face
+        capacity_residual = 0.0
+        row_residual = 0.0
+        level_residual = 0.0
         if with_residuals:
             capacity_residual = self.capacity_residual
             row_residual = self.row_residual

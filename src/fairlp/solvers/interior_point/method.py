@@ -43,20 +43,30 @@ MOST_ITERATIONS = 150
 #: The part of the way to the boundary that a long step goes, and that a short step goes (its end is
 #: far from the centre). Near the optimum a long step goes further, and leaves at least the last
 #: part.
-_BOUNDARY, _CAUTIOUS, _LEFT = 0.995, 0.9, 2.0**-13
+_BOUNDARY = 0.995
+_CAUTIOUS = 0.9
+_LEFT = 2.0**-13
 #: Weights of a corrector that are tried, the largest first; a weight must bring so much longer a
 #: step than the one before.
-_WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
+_WEIGHTS = np.linspace(1.0, 0.1, 6).tolist()
+_BETTER = 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than the second number;
 #: how much longer a step they aim at, and the part of that which they must bring; products are to
 #: be within the last two factors of the target.
-_CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
+_CORRECTORS = 4
+_SHORT = 0.9
+_LONGER = 0.5
+_GAIN = 0.05
+_LOW = 0.1
+_HIGH = 10.0
 #: The error at which a point on the way to an optimum is kept, from which that of other terms may
 #: be begun.
 _EARLY = 0.01
 #: The method ends after so many iterations that did not bring the products (once the error is
 #: accepted: the error) down by this factor, or after more that did not bring the error down.
-_PATIENCE, _PROGRESS, _LONGEST = 8, 0.9, 24
+_PATIENCE = 8
+_PROGRESS = 0.9
+_LONGEST = 24
 #: This near to its end, as a multiple of ``SETTLED``, the method goes on only while every other
 #: iteration helps.
 NEARLY = 100.0
@@ -162,16 +172,19 @@ class _Progress:
         self.best = FinalPoint(point, np.inf, 0)
         self.on_the_way: Variables | None = None
         #: the measure that must fall, and for how many iterations it has not
-        self.reference, self.waiting = np.inf, 0
+        self.reference = np.inf
+        self.waiting = 0
         #: the lowest error, and the iteration that brought it
-        self.lowest_error, self.lowest_at = np.inf, 0
+        self.lowest_error = np.inf
+        self.lowest_at = 0
 
     def record(self, iterate: Iterate, iteration: int) -> None:
         """Take note of the errors of an iterate."""
         error = iterate.error
         measure = iterate.mean_product if self.best.error > ACCEPTED else error
         if measure < _PROGRESS * self.reference:
-            self.reference, self.waiting = measure, 0
+            self.reference = measure
+            self.waiting = 0
         else:
             self.waiting += 1
         if self.on_the_way is None and error <= _EARLY and not iterate.problem.has_level:
@@ -179,7 +192,8 @@ class _Progress:
         if error < self.best.error:
             self.best = FinalPoint(iterate.point, error, iteration, on_the_way=self.on_the_way)
         if error < _PROGRESS * self.lowest_error:
-            self.lowest_error, self.lowest_at = error, iteration
+            self.lowest_error = error
+            self.lowest_at = iteration
 
     def ends(self, error: float, iteration: int) -> bool:
         """Whether the optimum is found, or no further iteration will bring it nearer."""
@@ -215,7 +229,8 @@ class Step(NamedTuple):
 
 def next_point(iterate: Iterate) -> Variables:
     """Return the next point: one step of the method."""
-    point, mean_product = iterate.point, iterate.mean_product
+    point = iterate.point
+    mean_product = iterate.mean_product
 
     # Predictor: the direction that takes all products to their size at the optimum, mostly 0.
     to_optimum = ProductChanges(
@@ -313,7 +328,8 @@ def _best_weight(
     iterate: Iterate, direction: Variables, corrector: Variables, names: str
 ) -> tuple[float, float]:
     """Return the weight of a corrector that allows the longest step, and the length of that."""
-    slopes, changes = [], []
+    slopes = []
+    changes = []
     for name in names:
         value, slope, change = (
             _bounded(iterate, variables, name)
@@ -325,12 +341,15 @@ def _best_weight(
         (blocking,) = np.nonzero(lowest < 0)
         slopes.append(slope[blocking] / value[blocking])
         changes.append(change[blocking] / value[blocking])
-    slope, change = np.concatenate(slopes), np.concatenate(changes)
+    slope = np.concatenate(slopes)
+    change = np.concatenate(changes)
 
-    best_weight, longest = 1.0, -1.0
+    best_weight = 1.0
+    longest = -1.0
     for weight in _WEIGHTS:
         steepest = float((slope + weight * change).min(initial=-1.0))
         length = -1.0 / steepest
         if length > longest + _BETTER:
-            best_weight, longest = weight, length
+            best_weight = weight
+            longest = length
     return best_weight, longest

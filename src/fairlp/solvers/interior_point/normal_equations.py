@@ -29,7 +29,9 @@ _REFINEMENTS = 4
 #: Costs in multiplications of a large matrix product: of adding one number to an element of a
 #: matrix, and of one element of a small product beside its own multiplications. At most so many
 #: elements are added one by one.
-_COST_OF_ADDING, _COST_OF_SMALL, _MOST_ADDED = 300, 80, 2**25
+_COST_OF_ADDING = 300
+_COST_OF_SMALL = 80
+_MOST_ADDED = 2**25
 
 #: dp (K, R), dq (N,) and dt.
 Solution = tuple[np.ndarray, np.ndarray, float]
@@ -251,7 +253,8 @@ def _server_blocks(region: Region, theta: np.ndarray, slack_ratio: np.ndarray) -
 
 def _add_blocks(matrix: np.ndarray, blocks: np.ndarray) -> None:
     """Add blocks (K, R, R) along the diagonal of a square matrix, in place."""
-    size, width = matrix.shape[0], blocks.shape[1]
+    size = matrix.shape[0]
+    width = blocks.shape[1]
     flat = matrix.reshape(-1)
     for row in range(width):
         for column in range(width):

@@ -38,7 +38,8 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
         solution = _newton(_System(program, logs), x, duals)
     if solution is None:
         return x, duals
-    before, after = certify(program, x, duals), certify(program, *solution)
+    before = certify(program, x, duals)
+    after = certify(program, *solution)
     error = max(after.gap or 0.0, after.dual_residual or 0.0)
     return solution if after.is_optimal and error <= (before.gap or 0.0) else (x, duals)
 
@@ -147,15 +148,18 @@ class _System:
         """Return point and prices of these columns and rows; None where Newton's method fails."""
         from scipy.linalg import lstsq
 
-        columns, rows = self.columns[used], self.A[full][:, used].toarray()
-        point, row_prices = np.zeros(self.n_columns), np.zeros(len(prices))
+        columns = self.columns[used]
+        rows = self.A[full][:, used].toarray()
+        point = np.zeros(self.n_columns)
+        row_prices = np.zeros(len(prices))
         point[columns], row_prices[full] = x[columns], prices[full]
         lowest_error = np.inf
         for _ in range(_STEPS):
             if not (self.logs.arguments(point) > 0).all():
                 return None
             units = self.units(point)
-            gradient, column_unit = units.gradient[used], units.column[used]
+            gradient = units.gradient[used]
+            column_unit = units.column[used]
             price_unit = units.price[full]
             stationarity = (rows.T @ row_prices[full]) / gradient - 1.0
             slack = 1.0 - rows @ point[columns] / self.bound[full]

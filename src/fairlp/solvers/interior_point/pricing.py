@@ -29,13 +29,17 @@ from ..backends.highs import Highs, HighsSession
 
 #: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which
 #: all are tried at once.
-_FIRST, _ADDED, _ROUNDS = 4, 1, 10
+_FIRST = 4
+_ADDED = 1
+_ROUNDS = 10
 
 
-def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:
+def on_columns(program: Program, options: Options, warm_start: Solution) -> PricingSession:
     """Return a session that begins at an interior optimum and ends at vertices."""
     highs = Highs()
-    return PricingSession(highs, program, replace(options, threads=None).tightened(highs), near)
+    return PricingSession(
+        highs, program, replace(options, threads=None).tightened(highs), warm_start
+    )
 
 
 class PricingSession(ProgramSession):
@@ -47,7 +51,7 @@ class PricingSession(ProgramSession):
     program : Program
     options : Options
     start : Solution
-        An optimum (or near one) with row duals.
+        An optimum (or a point near it) with row duals.
     """
 
     backend: Highs
@@ -74,7 +78,9 @@ class PricingSession(ProgramSession):
 
     def _change_of_master(self, change: ProgramChange) -> ProgramChange:
         """Return the change of the columns that HiGHS sees, by their positions there."""
-        columns, costs, coefficients = change.columns, change.costs, change.coefficients
+        columns = change.columns
+        costs = change.costs
+        coefficients = change.coefficients
         if columns is not None:
             changed, lower, upper = columns
             is_seen = self.active[changed]
@@ -94,7 +100,8 @@ class PricingSession(ProgramSession):
 
     def solve(self) -> Solution:
         """Solve the program as it is now: no column that is left out would help."""
-        seconds, rounds = 0.0, 0
+        seconds = 0.0
+        rounds = 0
         while True:
             solution = self.master.solve()
             seconds += solution.times.get("solve", 0.0)
@@ -112,7 +119,8 @@ class PricingSession(ProgramSession):
                 if optimum.status.is_optimal and optimum.row_duals is not None:
                     self._begin(optimum)
                     continue
-            basis, columns_before = self.master.basic(), self.columns
+            basis = self.master.basic()
+            columns_before = self.columns
             self._add(helpful)
             if basis is not None:
                 is_basic = np.zeros(len(self.columns), dtype=bool)
@@ -150,7 +158,8 @@ class PricingSession(ProgramSession):
         """Let HiGHS see these columns, or leave all as it is where it cannot take them."""
         columns = np.flatnonzero(active)
         self.master = self._load(columns)
-        self.active, self.columns = active, columns
+        self.active = active
+        self.columns = columns
 
     def _load(self, columns: np.ndarray) -> HighsSession:
         program = self.program

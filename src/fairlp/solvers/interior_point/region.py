@@ -181,7 +181,8 @@ class Region:
     def triangle_positions(self) -> np.ndarray:
         """Positions of elements of a symmetric R × R matrix in its triangle; shape (R²,)."""
         row, column = np.divmod(np.arange(self.shape[2] ** 2), self.shape[2])
-        low, high = np.minimum(row, column), np.maximum(row, column)
+        low = np.minimum(row, column)
+        high = np.maximum(row, column)
         return np.asarray(high * (high + 1) // 2 + low)
 
     @cached_property
@@ -220,7 +221,8 @@ class Region:
             end = begin + count
             widest = int(width[end - 1])
             servers = first[begin:end]
-            user, exists = self.place_users[servers, :widest], self.exists[servers, :widest]
+            user = self.place_users[servers, :widest]
+            exists = self.exists[servers, :widest]
             in_triangle = user[:, :, None] >= user[:, None, :]
             in_triangle = in_triangle & exists[:, :, None] & exists[:, None, :]
             kind, row, column = np.nonzero(in_triangle)

@@ -27,7 +27,7 @@ from .face import (
 from .pricing import PricingSession, on_columns
 from .problem import Variables
 from .structure import Structure
-from .warm_starts import Near, solve_near
+from .warm_starts import WarmStart, solve_near
 
 if TYPE_CHECKING:
     from .backend import InteriorPoint
@@ -60,9 +60,9 @@ class InteriorPointSession(ProgramSession):
         self.solved: _Solved | None = None
         self.decisions: Decisions | None = None
         #: the point of the next round, from the trial of its face
-        self.tried: Near | None = None
+        self.tried: WarmStart | None = None
         #: a point inside, on the way to the optimum
-        self.near: Near | None = None
+        self.warm_start: WarmStart | None = None
 
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and the part of it that ends at vertices."""
@@ -77,7 +77,7 @@ class InteriorPointSession(ProgramSession):
         elif self.last is not None:
             self.at_vertices = on_columns(self.program, self.options, self.last)
             self.decisions = None
-        self.near = None
+        self.warm_start = None
 
     def proves(self, certificate: Certificate) -> bool:
         """Whether a certificate is good enough; on a face earlier prices carry gaps over."""
@@ -98,7 +98,8 @@ class InteriorPointSession(ProgramSession):
         ahead = next_program(structure, sharp, decisions)
         if ahead is not None and self._on_face(ahead, decisions) is None:
             return True
-        self.decisions, self.near = decisions, None
+        self.decisions = decisions
+        self.warm_start = None
         return False
 
     def reaches(self, gap: float) -> float | None:
@@ -117,17 +118,17 @@ class InteriorPointSession(ProgramSession):
             structure = structure_on_face(self.program, self.decisions)
         if structure is None or not structure.problem.has_level:
             return None
-        near = None if self.near is None else self.near.of(structure)
-        start = None if near is None else near.point
+        warm_start = None if self.warm_start is None else self.warm_start.of(structure)
+        start = None if warm_start is None else warm_start.point
         threads = self.options.threads or 1
         try:
             final = method.solve(structure.problem, self._deadline(), threads, start, gap)
         except NotConvergedError:
             final = None
         if final is None:
-            self.near = None
+            self.warm_start = None
             return None
-        self.near = Near(final, structure.level_unit)
+        self.warm_start = WarmStart(final, structure.level_unit)
         columns, _ = structure.vectors(final.point)
         return float(columns[structure.places.level]) * (1 - AGREEMENT)
 
@@ -139,12 +140,13 @@ class InteriorPointSession(ProgramSession):
         if self.decisions is None:
             solution = self._first_round()
         else:
-            tried, self.tried = self.tried, None
+            tried = self.tried
+            self.tried = None
             on_face = None
             if tried is not None:
                 on_face = self._on_face(self.program, self.decisions, tried)
             if on_face is None:
-                on_face = self._on_face(self.program, self.decisions, near=self.near)
+                on_face = self._on_face(self.program, self.decisions, warm_start=self.warm_start)
             self.tried = None
             if on_face is None:
                 self.restart()
@@ -157,8 +159,9 @@ class InteriorPointSession(ProgramSession):
 
     def _first_round(self) -> Solution:
         """Solve the whole program; sharpen its optimum where prices are not clear."""
-        begin, self.solved = perf_counter(), None
-        solution, ours = self.backend.solve_with_point(self.program, self.options, self.near)
+        begin = perf_counter()
+        self.solved = None
+        solution, ours = self.backend.solve_with_point(self.program, self.options, self.warm_start)
         if ours is not None:
             structure, final = ours
             sharp = final.point
@@ -178,8 +181,8 @@ class InteriorPointSession(ProgramSession):
         self,
         program: Program,
         decisions: Decisions,
-        tried: Near | None = None,
-        near: Near | None = None,
+        tried: WarmStart | None = None,
+        warm_start: WarmStart | None = None,
     ) -> tuple[Solution, _Solved] | None:
         """Solve on the face of earlier rounds, or take a point; None where it is not proved."""
         begin = perf_counter()
@@ -190,12 +193,12 @@ class InteriorPointSession(ProgramSession):
             if tried is not None:
                 final = tried.of(structure)
             else:
-                final = solve_near(structure, near, self._deadline(), self.options)
+                final = solve_near(structure, warm_start, self._deadline(), self.options)
                 if final is not None:
                     final = replace(final, sharpened=sharpened(structure.problem, final.point))
             if final is None:
                 return None
-            self.tried = Near(final, structure.level_unit)
+            self.tried = WarmStart(final, structure.level_unit)
             solution, sharp = self._sharpest(structure, final, decisions, begin)
         except NotConvergedError:
             return None

@@ -26,13 +26,19 @@ from .region import Region, users_of_places
 MANY = 150_000
 #: The fractions of the users that every server keeps, at least so many for each resource, and the
 #: servers that every user keeps.
-_FRACTIONS, _LEAST, _SERVERS = (0.2, 0.05), 16, 4
+_FRACTIONS = (0.2, 0.05)
+_LEAST = 16
+_SERVERS = 4
 #: The part of the usage that few pairs must have at least; how often pairs come in, at most.
-_COVERED, _ROUNDS = 0.7, 4
+_COVERED = 0.7
+_ROUNDS = 4
 #: A start on few pairs: the new size of values that are above their lowest cost, as a part of it;
 #: how often tasks are brought to what users had and servers gave, by a factor of at most so much;
 #: t, as a part of the smallest level.
-_BELOW, _BALANCED, _MOST_AT_ONCE, _NEAR = 0.99, 4, 4.0, 0.95
+_BELOW = 0.99
+_BALANCED = 4
+_MOST_AT_ONCE = 4.0
+_NEAR = 0.95
 
 
 def suits(problem: Problem) -> bool:
@@ -59,7 +65,9 @@ def _sifted(
     problem: Problem, rough: method.FinalPoint, deadline: float, threads: int
 ) -> method.FinalPoint | None:
     """Go on from a point of all pairs with fewer and fewer of them."""
-    region, point, iterations = problem.region, rough.point, rough.iterations
+    region = problem.region
+    point = rough.point
+    iterations = rough.iterations
     chosen = region.exists
     accepted_errors = (*INTERIOR_EARLY[1:], 0.0)
     for fraction, accepted_error in zip(_FRACTIONS, accepted_errors, strict=True):
@@ -103,7 +111,8 @@ def _smallest_of_rows(numbers: np.ndarray, count: int) -> np.ndarray:
 
 def _restricted(problem: Problem, chosen: np.ndarray) -> Problem:
     """Return the problem with these pairs only; raise where they are not few."""
-    region, place_users = problem.region, users_of_places(chosen)
+    region = problem.region
+    place_users = users_of_places(chosen)
     if place_users is None:
         raise NotConvergedError("most pairs came in")
     exists = np.take_along_axis(chosen, place_users, axis=1)
@@ -127,7 +136,9 @@ def _start(problem: Problem, point: Variables, few: Problem) -> Variables:
     Users' values are lowered to what their pairs cost, and pairs that were not used are as central
     as the others.
     """
-    region, rows, total = few.region, few.rows, problem.region.totals(point.x)
+    region = few.region
+    rows = few.rows
+    total = problem.region.totals(point.x)
     assert region.place_users is not None
     x = np.where(region.exists, np.take_along_axis(point.x, region.place_users, axis=1), 0.0)
     usage = region.capacities - point.s
@@ -147,10 +158,12 @@ def _start(problem: Problem, point: Variables, few: Problem) -> Variables:
         x *= region.to_pairs(np.minimum(total / region.totals(x), _MOST_AT_ONCE))
         with np.errstate(divide="ignore"):
             x *= np.minimum((usage / region.usage(x)).min(axis=1), 1.0)[:, None]
-    few_total, is_growing = few.to_rows(region.totals(x)), rows.slope > 0
+    few_total = few.to_rows(region.totals(x))
+    is_growing = rows.slope > 0
     levels = (few_total - rows.bound)[is_growing] / rows.slope[is_growing]
     t = min(point.t, _NEAR * float(levels.min()))
-    x, z = np.where(region.exists, x, ABSENT), np.where(region.exists, z, 1.0)
+    x = np.where(region.exists, x, ABSENT)
+    z = np.where(region.exists, z, 1.0)
     return replace(point, x=x, s=region.capacities - region.usage(x), z=z, v=v, t=t)
 
 

@@ -10,7 +10,9 @@ from .problem import ABSENT, Face, Problem, Variables
 
 #: How much of every server (or of an upper bound) is in use at the start; the part of its lowest
 #: cost that a user has as its value; the part of the smallest X/a that t begins with.
-_USED, _VALUE, _LEVEL = 0.9, 0.5, 0.5
+_USED = 0.9
+_VALUE = 0.5
+_LEVEL = 0.5
 #: From a point of other terms, prices are such that tasks of the largest worth beside their costs
 #: cost more by this factor.
 _COVERED = 1.01
@@ -18,56 +20,67 @@ _COVERED = 1.01
 _DEAR = 2.0
 
 
-def start_of(problem: Problem, near: Variables | None) -> Variables:
+def start_of(problem: Problem, warm_start: Variables | None) -> Variables:
     """Return the start: near a point of another problem, on a face, or of equal parts."""
-    if near is not None:
-        return _near_level(problem, near) if problem.has_level else _near_terms(problem, near)
+    if warm_start is not None:
+        return (
+            _near_level(problem, warm_start)
+            if problem.has_level
+            else _near_terms(problem, warm_start)
+        )
     if problem.face is not None:
         return _on_face(problem, problem.face)
     return _equal_parts(problem)
 
 
-def _near_level(problem: Problem, near: Variables) -> Variables:
+def _near_level(problem: Problem, warm_start: Variables) -> Variables:
     """Return a point of a problem with other rows, whose lower bounds are lower than before."""
-    rows, region = problem.rows, problem.region
-    price_of_level = float(np.vdot(rows.slope, near.v))
-    total = problem.to_rows(region.totals(near.x))
-    room = rows.sign * (rows.bound + rows.slope * near.t - total)
+    rows = problem.rows
+    region = problem.region
+    price_of_level = float(np.vdot(rows.slope, warm_start.v))
+    total = problem.to_rows(region.totals(warm_start.x))
+    room = rows.sign * (rows.bound + rows.slope * warm_start.t - total)
     # where there is next to no room, a residual is left to take away
-    central = np.vdot(near.x, near.z) / region.n_pairs
-    u = np.maximum(room, np.minimum(central / abs(near.v), near.u))
+    central = np.vdot(warm_start.x, warm_start.z) / region.n_pairs
+    u = np.maximum(room, np.minimum(central / abs(warm_start.v), warm_start.u))
     if problem.face is not None:
         u = np.where(problem.face.tight_rows, 0.0, u)
     return replace(
-        near, u=u, z=near.z / price_of_level, p=near.p / price_of_level, v=near.v / price_of_level
+        warm_start,
+        u=u,
+        z=warm_start.z / price_of_level,
+        p=warm_start.p / price_of_level,
+        v=warm_start.v / price_of_level,
     )
 
 
-def _near_terms(problem: Problem, near: Variables) -> Variables:
+def _near_terms(problem: Problem, warm_start: Variables) -> Variables:
     """Return a point of a problem with other terms: the same tasks, at prices that cover them."""
-    rows, region = problem.rows, problem.region
-    total = problem.to_rows(region.totals(near.x))
+    rows = problem.rows
+    region = problem.region
+    total = problem.to_rows(region.totals(warm_start.x))
     is_term = rows.weight > 0
     worth = np.where(is_term, rows.weight * total**-rows.alpha, 0.0)
-    unit = np.vdot(worth, total) / np.vdot(np.where(is_term, near.v, 0.0), total)
-    v = np.where(is_term, worth, unit * near.v)
+    unit = np.vdot(worth, total) / np.vdot(np.where(is_term, warm_start.v, 0.0), total)
+    v = np.where(is_term, worth, unit * warm_start.v)
 
     # users at a limit are worth no more beyond it than they cost; prices cover the worth of all
     # others
-    lowest_cost = region.min_by_user(region.costs(near.p))
+    lowest_cost = region.min_by_user(region.costs(warm_start.p))
     beyond_cost = problem.user_values(v) - unit * lowest_cost
     is_limit = rows.sign > 0
     v = np.where(is_limit, v + np.maximum(problem.to_rows(beyond_cost), 0.0), v)
     values = problem.user_values(v)
     dearest = max(float((values / lowest_cost).max()), unit)
-    p = near.p * (_COVERED * dearest)
+    p = warm_start.p * (_COVERED * dearest)
     z = np.where(region.exists, region.reduced_costs(p, values), 1.0)
-    return replace(near, u=np.where(is_term, total, near.u), z=z, p=p, v=v)
+    return replace(warm_start, u=np.where(is_term, total, warm_start.u), z=z, p=p, v=v)
 
 
 def _on_face(problem: Problem, face: Face) -> Variables:
     """Return a point on the face, where the last round ended, with prices as at any start."""
-    region, rows = problem.region, problem.rows
+    region = problem.region
+    rows = problem.rows
     total = problem.to_rows(region.totals(np.where(region.exists, face.x, 0.0)))
     is_growing = rows.slope > 0
     t = _LEVEL * float((total[is_growing] / rows.slope[is_growing]).min())
@@ -83,15 +96,18 @@ def _on_face(problem: Problem, face: Face) -> Variables:
     # values of users who keep what they have are free: below 0, so that all costs are positive
     v = np.where(face.tight_rows, -_VALUE, _VALUE * problem.to_rows(lowest_cost))
     scale = 1.0 / np.vdot(rows.slope, v)
-    p, v = p * scale, v * scale
+    p = p * scale
+    v = v * scale
     z = region.reduced_costs(p, problem.user_values(v))
-    x, z = np.where(region.exists, face.x, ABSENT), np.where(region.exists, z, 1.0)
+    x = np.where(region.exists, face.x, ABSENT)
+    z = np.where(region.exists, z, 1.0)
     return Variables(x, face.s, u, z, p, v, t)
 
 
 def _equal_parts(problem: Problem) -> Variables:
     """Return a point where users have equal parts of servers, at the same prices everywhere."""
-    region, rows = problem.region, problem.rows
+    region = problem.region
+    rows = problem.rows
     exists = region.exists
     is_limit = rows.sign > 0
 
@@ -118,7 +134,8 @@ def _equal_parts(problem: Problem) -> Variables:
         t = _LEVEL * float((total[is_growing] / rows.slope[is_growing]).min())
         v = _VALUE * problem.to_rows(lowest_cost) / np.maximum(lower_bounds, 1.0)
         scale = 1.0 / np.vdot(rows.slope, v)
-        p, v = p * scale, v * scale
+        p = p * scale
+        v = v * scale
     else:
         worth = problem.sum_by_user(rows.weight * total ** (1.0 - rows.alpha))
         v = problem.to_rows(worth) / total

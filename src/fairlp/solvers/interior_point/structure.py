@@ -15,7 +15,8 @@ from .region import Region, users_of_places
 
 #: A Program and the users and servers that were recognised in it must agree at a random point, to
 #: this many roundings of a row's terms.
-_PROBE_SEED, _ROUNDINGS = 20261120, 1000
+_PROBE_SEED = 20261120
+_ROUNDINGS = 1000
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,11 @@ class Structure:
         """Return the structure in units of its own; None where weights of terms are no floats."""
         region, user_unit, resource_unit = region.scaled()
         unit_of_row = user_unit[rows.user]
-        slope, bound = rows.slope * unit_of_row, rows.bound * unit_of_row
+        slope = rows.slope * unit_of_row
+        bound = rows.bound * unit_of_row
         is_term = rows.weight > 0
-        weight, level_unit = rows.weight, 1.0
+        weight = rows.weight
+        level_unit = 1.0
         if places.level >= 0:
             slopes_by_user = np.bincount(rows.user, slope, minlength=len(user_unit))
             level_unit = float((slopes_by_user @ region.demands).max())
@@ -155,7 +158,8 @@ class Structure:
         """Return columns and row duals of the Program, within rows and without rounding noise."""
         x, level, prices, values = self._cleaned(point)
         places = self.places
-        columns, duals = np.zeros(self.program.n_columns), np.zeros(self.program.n_rows)
+        columns = np.zeros(self.program.n_columns)
+        duals = np.zeros(self.program.n_rows)
         exists = places.pair >= 0
         tasks = x / self.problem.region.to_pairs(self.user_unit)
         columns[places.pair[exists]] = tasks[exists]
@@ -168,7 +172,9 @@ class Structure:
 
     def _cleaned(self, point: Variables) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         """Return tasks within capacities, the level, prices, and values that no cost is below."""
-        problem, region, rows = self.problem, self.problem.region, self.problem.rows
+        problem = self.problem
+        region = self.problem.region
+        rows = self.problem.rows
 
         # Prices and tasks that complementarity says are 0.
         slack = point.s / region.capacities
@@ -324,8 +330,10 @@ def _user_rows(
 
     ``entries`` are those of each user's first column, ``outside`` the capacities or not.
     """
-    variable, level = blocks.variable, blocks.level
-    row, user = entries.row[outside], entries.col[outside]
+    variable = blocks.variable
+    level = blocks.level
+    row = entries.row[outside]
+    user = entries.col[outside]
     coefficient = entries.data[outside]
     if len(np.unique(row)) != len(row) or (coefficient <= 0).any():
         return None
@@ -340,8 +348,10 @@ def _user_rows(
         return None
 
     # Rows with a lower side, and rows with an upper one, which no level may be in.
-    low, high = program.row_lower[row], program.row_upper[row]
-    has_lower, has_upper = np.flatnonzero(np.isfinite(low)), np.flatnonzero(np.isfinite(high))
+    low = program.row_lower[row]
+    high = program.row_upper[row]
+    has_lower = np.flatnonzero(np.isfinite(low))
+    has_upper = np.flatnonzero(np.isfinite(high))
     if np.isin(has_lower, has_upper).any() or slope[row[has_upper]].any():
         return None
     holds_back = (low[has_lower] > 0) | (slope[row[has_lower]] > 0)
@@ -406,7 +416,8 @@ def _agrees(program: Program, region: Region, rows: UserRows, places: Places) ->
     if places.level >= 0:
         columns[places.level] = t
 
-    expected, is_expected = np.zeros(program.n_rows), np.zeros(program.n_rows, dtype=bool)
+    expected = np.zeros(program.n_rows)
+    is_expected = np.zeros(program.n_rows, dtype=bool)
     expected[places.capacity.slice] = region.usage(x).ravel()
     is_expected[places.capacity.slice] = True
     in_program = places.row >= 0

@@ -21,7 +21,7 @@ _APART = 1.75
 
 
 @dataclass(frozen=True)
-class Near:
+class WarmStart:
     """A point of a program, its optimum or inside on the way there, and the unit of its level."""
 
     final: method.FinalPoint
@@ -29,7 +29,8 @@ class Near:
 
     def of(self, structure: Structure) -> method.FinalPoint | None:
         """Return the point in the units of another program; None for other users or servers."""
-        point, region = self.final.point, structure.problem.region
+        point = self.final.point
+        region = structure.problem.region
         if point.x.shape != region.exists.shape or point.v.shape != structure.row_unit.shape:
             return None
         unit = structure.level_unit / self.level_unit
@@ -43,10 +44,10 @@ class Near:
 class Series:
     """The point that the last concave program leaves to start from, and how steep its terms are."""
 
-    last: Near | None = None
+    last: WarmStart | None = None
     alpha: float = 1.0
 
-    def near(self, structure: Structure) -> Near | None:
+    def near(self, structure: Structure) -> WarmStart | None:
         """Return the point to start from, None where terms are far from the last ones."""
         apart = _steepest(structure) / self.alpha
         return self.last if 1 / _APART <= apart <= _APART else None
@@ -57,7 +58,7 @@ class Series:
         self.last = None
         if final.on_the_way is not None:
             start = replace(final, point=final.on_the_way, on_the_way=None)
-            self.last = Near(start, structure.level_unit)
+            self.last = WarmStart(start, structure.level_unit)
 
 
 def _steepest(structure: Structure) -> float:
@@ -85,10 +86,11 @@ def current_series() -> Series | None:
 
 
 def solve_near(
-    structure: Structure, near: Near | None, deadline: float, options: Options
+    structure: Structure, near: WarmStart | None, deadline: float, options: Options
 ) -> method.FinalPoint | None:
     """Return the optimum, from a point near it where that leads there; None at the deadline."""
-    problem, threads = structure.problem, options.threads or 1
+    problem = structure.problem
+    threads = options.threads or 1
     start = None if near is None else near.of(structure)
     if start is not None:
         with suppress(NotConvergedError):
