@@ -22,7 +22,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
-from ..clusters.cluster import told_apart
+from ..clusters.cluster import unique_labels
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
 
@@ -115,7 +115,7 @@ def _amounts(instance: Instance, row: int) -> str:
 def _unique(names: list[str], amounts: list[str]) -> list[str]:
     """Return names of which no two are the same: amounts are added, then numbers."""
     twice = {name for name in names if names.count(name) > 1}
-    return told_apart(
+    return unique_labels(
         f"{name}: {more}" if name in twice else name
         for name, more in zip(names, amounts, strict=True)
     )
