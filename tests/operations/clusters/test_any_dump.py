@@ -462,7 +462,10 @@ def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_
     (tmp_path / "dump").mkdir()
     dump = written(tmp_path / "dump", *items)
     text = fairlp.report(fairlp.snapshot(dump), tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "What was left out or not understood" in text and "Lines of the dump" in text
+    assert (
+        "Parts of the dump that are left out or not understood" in text
+        and "Lines of the dump" in text
+    )
     assert "They wait, and no server may take them" in text and "ml/giant" in text
     said = " ".join(run("audit", dump).stdout.split())
     assert "more tasks wait of 1 users whom no server may take" in said

@@ -394,10 +394,8 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
     page = tmp_path / "page.html"
     fairlp.report(found, page)
     text = page.read_text(encoding="utf-8")
-    assert (
-        "decayed usage is in the dump, and what users had in the past does not count here" in text
-    )
-    assert "decayed, as Slurm told it" in text
+    assert "decayed usage is in the dump, and past use does not count here" in text
+    assert "decayed, as Slurm prints it" in text
 
 
 @pytest.mark.parametrize(

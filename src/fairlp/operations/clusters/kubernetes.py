@@ -107,19 +107,19 @@ def objects(file: Path) -> Iterator[Record]:
     if not is_json(text):
         raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
     document: Record = {}  # its keys other than items
-    early = []  # entries whose kind may follow behind them
+    without_kind = []  # entries whose kind may follow behind them
     for key, value in members(text, file):
         if key == "items":
             if isinstance(value, dict) and "kind" not in value and "kind" not in document:
-                early.append(value)
+                without_kind.append(value)
             elif value != []:
                 yield _of_list(value, document)
         elif key == END:
-            yield from (_of_list(value, document) for value in early)
+            yield from (_of_list(value, document) for value in without_kind)
             if document and not str(document.get("kind", "List")).endswith("List"):
                 yield document
             document = {}
-            early = []
+            without_kind = []
         else:
             document[key] = value
 
