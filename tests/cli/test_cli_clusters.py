@@ -239,7 +239,7 @@ def test_what_if_of_a_dump(dump):
 def test_a_report_for_cron(dump):
     told = run("report", dump, "--exit-code", "--since", dump, code=1)
     assert "unfair: Not fair: ml/serve is" in told.stderr
-    assert "Who moved since the earlier dump" in Path("report.html").read_text("utf-8")
+    assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
     assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
 

@@ -95,7 +95,7 @@ def audit(
         raise typer.BadParameter(
             "--allocation FILE is there already; --method, --solver and such compute one"
         )
-    from ..operations.reports.facts import left_out_of
+    from ..operations.reports.facts import costly_properties
     from ..operations.reports.share_comparison import ShareComparison
 
     comparison = ShareComparison.of(subject, mechanism, **arguments) if subject.scheduler else None
@@ -107,7 +107,7 @@ def audit(
         text = [TitledTable(f"{name}: {table}", for_people(chosen, subject.instance.units))]
     elif comparison is not None:
         text = [*(shares_text(comparison) if table is None else ()), *text]
-        if question.properties is None and (names := left_out_of(subject.instance)):
+        if question.properties is None and (names := costly_properties(subject.instance)):
             text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
 
     whole = comparison if table is None else None
@@ -154,11 +154,11 @@ def _findings(
     """Return what the audit says, property by property."""
     from ..api import allocate
     from ..auditing import audit as run
-    from ..operations.reports.facts import asked_of
+    from ..operations.reports.facts import default_properties
 
     names = question.properties
     if subject.scheduler and names is None:
-        names = asked_of(subject.instance)
+        names = default_properties(subject.instance)
     found = run(
         subject.instance,
         allocate(subject.instance, name, **arguments) if tasks is None else tasks,
@@ -173,9 +173,9 @@ def _findings(
 
 
 def _findings_text(found: pd.DataFrame, name: str, broken: list[str]) -> Text:
-    from ..operations.reports.facts import judged
+    from ..operations.reports.facts import findings_in_words
 
-    shown, others = judged(found)
+    shown, others = findings_in_words(found)
     yield TitledTable(f"{name}: what it keeps", shown.rename(columns={"holds": "answer"}))
     if others:
         yield others

@@ -101,12 +101,12 @@ class AboutOptions:
 
     def subjects(self, path: str, scheduler: str | None) -> tuple[Subject, Subject | None]:
         """Return what a report is about, and the same before."""
-        from ..operations.reports.page import reported
+        from ..operations.reports.page import adjusted
 
         exclude = self.exclude or ()
-        now = reported(load_subject(path, scheduler), read_pairs(self.weight, "--weight"), exclude)
+        now = adjusted(load_subject(path, scheduler), read_pairs(self.weight, "--weight"), exclude)
         return now, None if self.since is None else load_subject(self.since, scheduler).without(
-            exclude, there=False
+            exclude, required=False
         )
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import fairlp
 from cli_runner import run
 from fairlp.errors import FileFormatError, InstanceError, TooLargeError
-from fairlp.operations.clusters.cluster import Odd
+from fairlp.operations.clusters.cluster import EntryError
 from fairlp.operations.clusters.slurm import array_tasks, gres
 from kubernetes_dumps import kueue, node, pod, said, thing, volcano, written
 from profiles import PROFILE, by_day, many
@@ -289,7 +289,7 @@ def test_devices_of_no_kind_are_none():
 
 
 def test_an_array_of_too_many_tasks_is_refused():
-    with pytest.raises(Odd, match=r"has more than \d+ tasks"):
+    with pytest.raises(EntryError, match=r"has more than \d+ tasks"):
         array_tasks("0-999999999")
 
 
@@ -307,7 +307,7 @@ def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
     found = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
     assert found.observed.totals.to_dict() == {"a/ann": 2}
     assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
-    assert said(found, "nothing tells what it asks for")[0][0].startswith(
+    assert said(found, "the dump does not say what it asks for")[0][0].startswith(
         "application 'application_1_0002'"
     )
 
@@ -462,7 +462,10 @@ def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_
     (tmp_path / "dump").mkdir()
     dump = written(tmp_path / "dump", *items)
     text = fairlp.report(fairlp.snapshot(dump), tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "What was left out or not understood" in text and "Lines of the dump" in text
+    assert (
+        "Parts of the dump that are left out or not understood" in text
+        and "Lines of the dump" in text
+    )
     assert "They wait, and no server may take them" in text and "ml/giant" in text
     said = " ".join(run("audit", dump).stdout.split())
     assert "more tasks wait of 1 users whom no server may take" in said

@@ -348,7 +348,7 @@ def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
         "pods": 10,
     }
     for what in ("'limits.cpu'", "'services'", "'requests.storage'"):
-        assert said(found, what)[0][1] == "left out: it is none of what pods request"
+        assert said(found, what)[0][1] == "left out: pods do not request it"
     assert said(found, "scopes") == [("ResourceQuota 'ml/three'", "left out")]
     assert said(found, "cap of 'nvidia.com/gpu'") == [("queue 'ml'", "left out")]
     free = read(

@@ -143,8 +143,8 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
         "a weight of 0",
         "spec.stopPolicy",
         "it is above itself",
-        "LocalQueue 'none' is not there",
-        "ClusterQueue 'gone' is not there",
+        "LocalQueue 'none' is not in the dump",
+        "ClusterQueue 'gone' is not in the dump",
         "its quota also binds pods that are in queues",
     ):
         assert said(found, what), what
@@ -177,8 +177,8 @@ def test_guarantees_of_more_than_there_is_are_told(tmp_path):
         kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
     ]
     found = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
-    what = "guarantees of 'cpu' below it add up to 100000, and there are 8000"
-    assert said(found, what) == [("the root", "kept as they are")]
+    what = "guarantees of 'cpu' below it add up to 100000, more than 8000"
+    assert said(found, what) == [("the root", "unchanged")]
 
 
 def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):
@@ -224,10 +224,10 @@ def test_queues_of_volcano_by_parent(tmp_path):
         lost.guarantees[lost.named("lost")].tolist()[0] == 1000
         and said(found, "spec.deserved") == []
     )
-    assert said(found, "its parent 'nowhere' is not there") == [
+    assert said(found, "its parent 'nowhere' is not in the dump") == [
         ("Queue 'lost'", "it stands at the root")
     ]
-    assert said(found, "Queue 'unknown' is not there") == [
+    assert said(found, "Queue 'unknown' is not in the dump") == [
         ("pod 'ml/e'", "it counts as one in no queue")
     ]
 

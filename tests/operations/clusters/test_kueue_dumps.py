@@ -293,7 +293,7 @@ def test_what_is_there_twice_counts_once(tmp_path):
     twice = fairlp.snapshot(written(tmp_path / "twice", *items))
     assert twice.instance.equals(once.instance) and fair(twice) == fair(once)
     for kind, count in (("ClusterQueue", 1), ("LocalQueue", 1), ("Workload", 2)):
-        assert len(said(twice, f"there is an earlier {kind} of this name")) == count
+        assert len(said(twice, f"an earlier {kind} has this name")) == count
 
 
 def test_what_a_workload_cannot_have_is_left_out(tmp_path):

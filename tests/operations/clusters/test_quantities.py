@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlp.operations.clusters.cluster import Odd
+from fairlp.operations.clusters.cluster import EntryError
 from fairlp.operations.clusters.pods import amount, quantity, unit_of
 
 TABLE = {
@@ -74,18 +74,18 @@ def test_numbers_of_json_are_quantities():
     ],
 )
 def test_what_is_no_quantity_is_named(wrong):
-    with pytest.raises(Odd, match="is no quantity; expected"):
+    with pytest.raises(EntryError, match="is no quantity; expected"):
         quantity(wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, True, [], {"cpu": 1}])
 def test_what_is_no_text_is_named(wrong):
-    with pytest.raises(Odd, match="is no quantity; expected text"):
+    with pytest.raises(EntryError, match="is no quantity; expected text"):
         quantity(wrong)
 
 
 def test_a_negative_one_is_refused():
-    with pytest.raises(Odd, match="'-1Gi' is negative"):
+    with pytest.raises(EntryError, match="'-1Gi' is negative"):
         quantity("-1Gi")
 
 

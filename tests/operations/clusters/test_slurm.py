@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp.errors import FairlpError, InstanceError
 from fairlp.operations.clusters import slurm
-from fairlp.operations.clusters.cluster import Odd
-from fairlp.operations.clusters.slurm import array_tasks, gres, hosts, number, tres, wanted
+from fairlp.operations.clusters.cluster import EntryError
+from fairlp.operations.clusters.slurm import array_tasks, feature_terms, gres, hosts, number, tres
 from kubernetes_dumps import said
 from profiles import many
 
@@ -164,7 +164,7 @@ def test_the_golden_dump(tmp_path):
         and found.hidden.empty
     )
     assert said(found, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
-    assert said(found, "nodes have it, but nobody asks for it") == [
+    assert said(found, "nodes have it, but no task asks for it") == [
         ("resource 'gpu:a100'", "left out")
     ]
     assert said(found, "its share is that of its parent") == [("line 5", WEIGHS)]
@@ -272,10 +272,10 @@ def test_accounts_of_sacctmgr(tmp_path):
         ("column 'GrpJobs'", "line 3"),
         ("a share of 0", "line 4"),
         ("'cpu=x' in 'cpu=x' is no amount", "line 5"),
-        ("an earlier line of 'bob' in 'lab'", "line 6"),
+        ("an earlier line is of 'bob' in 'lab'", "line 6"),
         ("share 'many' is no whole number", "line 7"),
         ("cap of 'gpu', which is no resource here", "queue 'physics'"),
-        ("nothing tells where it stands", "account 'unknown'"),
+        ("no line lists it", "account 'unknown'"),
     ):
         assert said(found, what)[0][0] == where, what
     assert said(found, "it is above itself")
@@ -385,7 +385,7 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
         "physics/ann": 0.25,
         "physics/eve": 0.125,
     }
-    assert said(found, "there is an earlier line of 'ann' in 'physics'") == [
+    assert said(found, "an earlier line is of 'ann' in 'physics'") == [
         ("share of 'ann'", "left out")
     ]
     assert fairlp.fair_shares(found, by="queue").loc[
@@ -394,10 +394,8 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
     page = tmp_path / "page.html"
     fairlp.report(found, page)
     text = page.read_text(encoding="utf-8")
-    assert (
-        "decayed usage is in the dump, and what users had in the past does not count here" in text
-    )
-    assert "decayed, as Slurm told it" in text
+    assert "decayed usage is in the dump, and past use does not count here" in text
+    assert "decayed, as Slurm prints it" in text
 
 
 @pytest.mark.parametrize(
@@ -452,21 +450,21 @@ def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
 
 
 LINES = [
-    ({"nodes": [node("n1")]}, "there is an earlier node of this name", "node 'n1'"),
+    ({"nodes": [node("n1")]}, "an earlier node has this name", "node 'n1'"),
     ({"nodes": [node("", cpus=1)]}, "it has no name", "nodes: ''"),
     ({"nodes": [node("x", cpus=None)]}, "it has no cpus and real_memory", "nodes: 'x'"),
     ({"nodes": [node("x", cpus="4")]}, "'4' is no number", "nodes: 'x'"),
     ({"nodes": [node("x", state=["IDLE", "RESERVED"])]}, "it is in a reservation", "node 'x'"),
     ({"nodes": [7]}, "it is 7; expected a mapping", "nodes: '?'"),
-    ({"jobs": [job(1)]}, "there is an earlier job of this number", "job 1"),
-    ({"jobs": [job(9, nodes="n7")]}, "it runs on 'n7', a node that is not there", "job 9"),
+    ({"jobs": [job(1)]}, "an earlier job has this number", "job 1"),
+    ({"jobs": [job(9, nodes="n7")]}, "it runs on 'n7', a node that is not in the dump", "job 9"),
     ({"jobs": [job(9, nodes="n[1")]}, "a bracket is not closed", "jobs: 9"),
     ({"jobs": [job(9, job_state=["COMPLETED"])]}, "it has finished (COMPLETED)", "job 9"),
     ({"jobs": [job(9, job_state=["RUNNING", "SUSPENDED"])]}, "it is suspended", "job 9"),
     ({"jobs": [job(9, nodes="", array_task_string="1-3,...")]}, "its list of array tasks is cut off", "job 9"),
-    ({"jobs": [job(9, tres="")]}, "nothing tells what it asks for", "jobs: 9"),
+    ({"jobs": [job(9, tres="")]}, "it has no amounts", "jobs: 9"),
     ({"jobs": [job(9, tres="cpu")]}, "'cpu' in 'cpu' is no amount", "jobs: 9"),
-    ({"jobs": [job(9, nodes="", job_state=["RUNNING"])]}, "nothing tells on which nodes", "jobs: 9"),
+    ({"jobs": [job(9, nodes="", job_state=["RUNNING"])]}, "the dump does not list its nodes", "jobs: 9"),
     ({"jobs": [job(9, features="[a|b]*2")]}, "counts nodes", "job 9"),
     ({"jobs": [job(9, features="a&(b")]}, "a parenthesis is not closed", "job 9"),
     ({"jobs": [job(9, required_nodes="n1")]}, "it names nodes that it needs", "job 9"),
@@ -517,7 +515,7 @@ def test_gres_hosts_arrays_and_numbers():
     assert hosts("a,b-[09-11],") == ["a", "b-09", "b-10", "b-11"] and hosts("") == []
     assert number({"set": True, "infinite": True, "number": 0}) is None and number(None) is None
     for wrong in ("n[1-99999999]", "n[0-999][0-9999]", "n[1-2:2]", "n[a]", "n1]"):
-        with pytest.raises(Odd):
+        with pytest.raises(EntryError):
             hosts(wrong)
 
 
@@ -533,13 +531,13 @@ def test_ranges_of_array_tasks(text, tasks):
 
 
 def test_lists_of_hosts_and_tasks_are_bounded(monkeypatch):
-    monkeypatch.setattr(slurm, "_MOST", 10)
+    monkeypatch.setattr(slurm, "MOST", 10)
     for right in ("n[0-9]", "n[0-4],m[0-4]", "r[1-2]n[1-5]"):
         assert len(hosts(right)) == array_tasks("1-5,11-15") == 10
     for wrong in ("n[0-10]", "n[0-4],m[0-5]", "r[1-2]n[1-6]"):
-        with pytest.raises(Odd, match="more than 10 hosts"):
+        with pytest.raises(EntryError, match="more than 10 hosts"):
             hosts(wrong)
-    with pytest.raises(Odd, match="more than 10 tasks"):
+    with pytest.raises(EntryError, match="more than 10 tasks"):
         array_tasks("1-5,11-16")
 
 
@@ -555,7 +553,7 @@ def test_lists_of_hosts_and_tasks_are_bounded(monkeypatch):
     ],
 )
 def test_constraints(text, there, holds):
-    assert any(term <= set(there) for term in wanted(text)) == holds
+    assert any(term <= set(there) for term in feature_terms(text)) == holds
 
 
 @pytest.mark.parametrize(
@@ -573,9 +571,9 @@ def test_constraints(text, there, holds):
     ],
 )
 def test_wrong_constraints(wrong):
-    with pytest.raises(Odd, match="constraint"):
-        wanted(wrong)
-    assert wanted("") is None
+    with pytest.raises(EntryError, match="constraint"):
+        feature_terms(wrong)
+    assert feature_terms("") is None
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -677,9 +675,9 @@ def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
 
 
 def test_parentheses_without_end_and_a_file_of_nothing(tmp_path):
-    assert wanted("((a))") == {frozenset({"a"})}
-    with pytest.raises(Odd, match="has more than 100 parentheses"):
-        wanted("(" * 5000 + "a" + ")" * 5000)
+    assert feature_terms("((a))") == {frozenset({"a"})}
+    with pytest.raises(EntryError, match="has more than 100 parentheses"):
+        feature_terms("(" * 5000 + "a" + ")" * 5000)
     written(tmp_path, [node("n1")], [job(1)], accounts="\ufeff")
     with pytest.raises(FairlpError):
         fairlp.snapshot(tmp_path / "accounts.txt", scheduler="slurm")

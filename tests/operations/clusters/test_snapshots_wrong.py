@@ -54,7 +54,7 @@ def test_a_file_that_cannot_be_read_says_where(tmp_path, text, message):
 def test_a_number_of_thousands_of_digits_is_no_node(tmp_path):
     path = tmp_path / "dump.json"
     path.write_text('{"apiVersion": "v1", "items": [1' + "0" * 5000 + "]}")
-    with pytest.raises(InstanceError, match="no node is there"):
+    with pytest.raises(InstanceError, match="the dump has no nodes"):
         fairlp.snapshot(path, "kubernetes")
 
 
@@ -101,7 +101,7 @@ def test_a_folder_is_of_one_scheduler_and_what_else_is_in_it_is_told(tmp_path):
         {
             "file": "notes.json",
             "where": "the file",
-            "what": "nothing in it tells what it is",
+            "what": "it is of no scheduler that is known",
             "done": "left out",
         }
     ]
@@ -120,7 +120,9 @@ def test_a_folder_is_of_one_scheduler_and_what_else_is_in_it_is_told(tmp_path):
     [[], [node("n1")], [pod("a", on="n1")], [pod("a")], [node("n1"), pod("a", phase="Failed")]],
 )
 def test_a_dump_without_nodes_or_tasks_is_no_problem_to_share(tmp_path, items):
-    with pytest.raises(InstanceError, match=r"no node is there|nothing runs and nothing waits"):
+    with pytest.raises(
+        InstanceError, match=r"the dump has no nodes|nothing runs and nothing waits"
+    ):
         read(tmp_path, *items, scheduler="kubernetes")
 
 
@@ -129,14 +131,14 @@ LINES = [
     (thing("Queue", "q", {}, "other.io/v1"), "objects of kind 'Queue' (other.io/v1) are not read", "Queue 'q'"),
     ([1], "it is a list; expected a mapping", "an entry of items"),
     ({"kind": 5}, "kind is 5; expected text", "an entry of items"),
-    (node("n1"), "there is an earlier node of this name", "node 'n1'"),
+    (node("n1"), "an earlier node has this name", "node 'n1'"),
     (node("") | {}, "it has no name", "Node ''"),
     (node("bad", allocatable={"cpu": "many"}), "'many' is no quantity", "Node 'bad'"),
     (node("bad", allocatable={"cpu": "-1"}), "'-1' is negative", "Node 'bad'"),
     (node("bad", taints="x"), "taints is 'x'; expected a list", "Node 'bad'"),
     (node("bad", unschedulable="yes"), "spec.unschedulable is 'yes'", "Node 'bad'"),
-    (pod("run", on="n1"), "there is an earlier pod of this name", "pod 'ml/run'"),
-    (pod("odd", on="n9"), "it runs on 'n9', a node that is not there", "pod 'ml/odd'"),
+    (pod("run", on="n1"), "an earlier pod has this name", "pod 'ml/run'"),
+    (pod("odd", on="n9"), "it runs on 'n9', a node that is not in the dump", "pod 'ml/odd'"),
     (pod("odd", phase="Succeeded"), "it has finished (Succeeded)", "pod 'ml/odd'"),
     (pod("odd", requests={}), "it requests nothing", "pod 'ml/odd'"),
     (pod("odd", requests={"cpu": "1x"}), "'1x' is no quantity", "Pod 'odd'"),
@@ -164,7 +166,7 @@ def test_overcommitment_is_kept_and_told(tmp_path):
     assert found.observed.usage.loc["n1", "cpu"] == 9000
     assert (
         said(found, "9000 of 'cpu' are in use, of 8000")[0][1]
-        == "kept in what is observed; nothing of it is free"
+        == "observed all the same; nothing of it is free"
     )
     assert not fairlp.audit(found.instance, found.observed, ["feasible"])["holds"].item()
     free = fairlp.snapshot(tmp_path, capacity="free")
@@ -198,7 +200,7 @@ def test_a_packed_dump_is_read_and_a_damaged_one_refused(tmp_path):
 
 
 def test_nothing_free_is_an_error(tmp_path):
-    with pytest.raises(InstanceError, match="nothing is free of what anybody asks for"):
+    with pytest.raises(InstanceError, match="nothing is free that any task asks for"):
         read(tmp_path, node("n1"), pod("a", on="n1", requests={"cpu": "8"}), capacity="free")
 
 
@@ -217,7 +219,7 @@ def test_many_lines_that_say_the_same_are_counted(tmp_path):
 
 
 def test_too_many_users_and_nodes_are_refused_with_a_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr(assembly, "_MOST_BYTES", 100)
+    monkeypatch.setattr(assembly, "MOST_BYTES", 100)
     items = [node(f"n{k}") for k in range(4)] + [
         pod(f"p{k}", owner=("Job", f"p{k}")) for k in range(4)
     ]
@@ -287,7 +289,7 @@ def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
         "what"
     ]  # all that there is to tell: too much in use, and memory that nobody asks for
     assert (
-        told.str.contains("are in use, of") | (told == "nodes have it, but nobody asks for it")
+        told.str.contains("are in use, of") | (told == "nodes have it, but no task asks for it")
     ).all()
 
 

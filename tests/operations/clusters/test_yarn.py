@@ -148,7 +148,7 @@ def test_the_golden_dump(tmp_path):
         ("limits of single users", "queue 'b'"),
         ("its state is STOPPED", "queue 'stopped'"),
         ("a capacity of 0", "queue 'stopped'"),
-        ("nothing tells on which nodes containers run", "2 nodes"),
+        ("the dump does not say on which nodes containers run", "2 nodes"),
     ):
         assert [place for place, _ in said(found, what)] == [where]
     assert len(found.not_understood) == 5
@@ -277,24 +277,24 @@ def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
 
 
 LINES = [
-    ("nodes", node("n1"), "there is an earlier node of this name", "node 'n1:8041'"),
+    ("nodes", node("n1"), "an earlier node has this name", "node 'n1:8041'"),
     ("nodes", node("n9", state="LOST"), "it does not work (LOST)", "node 'n9:8041'"),
     ("nodes", node("n9", state="DECOMMISSIONING"), "it takes no new containers", "node 'n9:8041'"),
     ("nodes", node("n9", nodeLabels=["x", "y"]), "labels ['y']", "node 'n9:8041'"),
-    ("nodes", {"id": "n9", "state": "RUNNING"}, "nothing tells what it has", "node 'n9'"),
+    ("nodes", {"id": "n9", "state": "RUNNING"}, "it has no amounts", "node 'n9'"),
     ("nodes", node("n9", (-5, 0)), "amounts are negative", "node 'n9:8041'"),
     ("nodes", {"state": "RUNNING"}, "it has no id", "node '?'"),
     ("nodes", 3, "it is 3; expected a mapping", "node '?'"),
     (
         "apps",
         app(1),
-        "there is an earlier application of this number",
+        "an earlier application has this number",
         "application 'application_1_0001'",
     ),
     (
         "apps",
         app(9, "root.zzz"),
-        "queue 'root.zzz' is not there",
+        "queue 'root.zzz' is not in the dump",
         "application 'application_1_0009'",
     ),
     (
@@ -312,13 +312,13 @@ LINES = [
     (
         "apps",
         app(9, appNodeLabelExpression="moon"),
-        "a node that is not there",
+        "a node that is not in the dump",
         "application 'application_1_0009'",
     ),
     (
         "apps",
         app(9, has=(0, 0), state="ACCEPTED"),
-        "nothing tells what it asks for",
+        "the dump does not say what it asks for",
         "application 'application_1_0009'",
     ),
 ]
@@ -356,7 +356,7 @@ def test_odd_schedulers(tmp_path, document, what):
     (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
     found = fairlp.snapshot(tmp_path, "yarn")
-    assert len(said(found, what)) == 1 or said(found, "nothing in it tells what it is")
+    assert len(said(found, what)) == 1 or said(found, "it is of no scheduler that is known")
 
 
 @settings(max_examples=many(60), deadline=None)

@@ -11,7 +11,7 @@ import pytest
 import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.operations.reports.share_comparison import Blocking, ShareComparison
-from fairlp.operations.reports.subject import Classes, Subject, chosen, subject_of
+from fairlp.operations.reports.subject import Classes, Subject, mechanism_or_default, subject_of
 from fairlp.tolerances import SATURATED
 from kubernetes_dumps import flavors, kueue, node, pod, thing, written
 
@@ -117,7 +117,7 @@ def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
 def stop(instance, tasks, user, whole=True):
     """Return what stops a user: why, the resource, the servers, the nearest of them, the queue."""
     found = Blocking(instance, np.array(tasks, dtype=float), whole=whole).of(user)
-    return found.why, found.resource, found.servers.tolist(), found.nearest, found.queue
+    return found.kind, found.resource, found.servers.tolist(), found.nearest, found.queue
 
 
 def test_what_is_short_is_what_fewest_tasks_fit_of():
@@ -139,11 +139,11 @@ def test_what_is_short_is_what_fewest_tasks_fit_of():
 
 def test_what_is_left_counts_what_tasks_need_there_and_no_rounding():
     instance = fairlp.Instance.from_arrays([[1.0]], [[6.0], [6.0]], rates=[[6.0, 3.0]])
-    assert Blocking(instance, np.array([[0.0, 2.0]]), whole=False).left.tolist() == [[6], [2]]
+    assert Blocking(instance, np.array([[0.0, 2.0]]), whole=False).free.tolist() == [[6], [2]]
     instance = fairlp.Instance.from_arrays([[1.0]], [[1e4]])
     tasks = np.array([[1e4 * (1 - SATURATED / 2)]])
     assert stop(instance, tasks, 0, whole=False) == ("resource", 0, [0], 0, -1)
-    assert Blocking(instance, tasks, whole=False).left == 0
+    assert Blocking(instance, tasks, whole=False).free == 0
     assert stop(instance, 0 * tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
 
 
@@ -211,12 +211,14 @@ def test_neither_an_instance_nor_a_path():
 
 
 def test_the_mechanism_goes_with_the_instance():
-    assert chosen(shared(), None) == "h-drf-counted"
-    assert chosen(shared(), "tsf") == "tsf"
-    assert chosen(fairlp.examples.load("wang-figure-1"), None) == "drfh"
-    assert chosen(fairlp.examples.load("ghodsi"), None) == "drf"
+    assert mechanism_or_default(shared(), None) == "h-drf-counted"
+    assert mechanism_or_default(shared(), "tsf") == "tsf"
+    assert mechanism_or_default(fairlp.examples.load("wang-figure-1"), None) == "drfh"
+    assert mechanism_or_default(fairlp.examples.load("ghodsi"), None) == "drf"
     rated = fairlp.Instance.from_arrays([[1.0]], [[4.0]], rates=[[2.0]])
-    assert fairlp.allocate(rated, chosen(rated, None)).totals.tolist() == pytest.approx([2.0])
+    assert fairlp.allocate(
+        rated, mechanism_or_default(rated, None)
+    ).totals.tolist() == pytest.approx([2.0])
 
 
 def test_options_of_the_mechanism_are_its_own():
@@ -271,7 +273,7 @@ def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
     subject = subject_of(path)
     assert subject.homeless["user"].tolist() == ["ml/lost"]
     assert subject.scheduler == "kubernetes"
-    with pytest.raises(InstanceError, match="a snapshot says itself"):
+    with pytest.raises(InstanceError, match="a snapshot has its own running tasks"):
         fairlp.fair_shares(path, observed=found)
 
 
@@ -303,12 +305,12 @@ def test_of_many_users_each_row_is_what_blockers_says():
         comparison = ShareComparison.of(subject_of(instance), "drfh")
         for n, user in enumerate(instance.users):
             rows = blocked[blocked["user"] == user]
-            assert rows["blocked"].all() == (comparison.stops[n].why == "resource")
-            if comparison.stops[n].why == "resource":
+            assert rows["blocked"].all() == (comparison.obstacles[n].kind == "resource")
+            if comparison.obstacles[n].kind == "resource":
                 used = allocation.utilization.to_numpy()[
-                    comparison.stops[n].servers, comparison.stops[n].resource
+                    comparison.obstacles[n].servers, comparison.obstacles[n].resource
                 ]
-                assert used == pytest.approx(1) and demands[n, comparison.stops[n].resource] > 0
+                assert used == pytest.approx(1) and demands[n, comparison.obstacles[n].resource] > 0
 
 
 def test_who_does_not_wait_is_owed_nothing():

@@ -56,7 +56,7 @@ def test_where_there_is_room_the_scheduler_is_named():
 )
 def test_where_nobody_is_short_it_is_fair(waiting, said):
     found = lines([[1, 1], [8, 8]], waiting)
-    assert found[0] == f"Fair: nobody is short of a whole task of its fair share. {said}"
+    assert found[0] == f"Fair: no user is short of a whole task of its fair share. {said}"
 
 
 def test_what_was_not_counted_is_told():
@@ -70,7 +70,7 @@ def test_what_was_not_counted_is_told():
         "The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks"
     )
     shows = (
-        "Of the tasks that it shows: nobody is short of a whole task of its fair share. No task "
+        "Of the tasks that it shows: no user is short of a whole task of its fair share. No task "
         "that could run waits."
     )
     assert found[2] == shows
@@ -96,7 +96,7 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     with pytest.warns(OversizedTaskWarning, match="'a'"):
         found = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
     assert (
-        found[0] == "Fair: nobody is short of a whole task of its fair share. Tasks that wait: 1."
+        found[0] == "Fair: no user is short of a whole task of its fair share. Tasks that wait: 1."
     )
     assert found[1] == "Waiting, but they fit on no server as it is now: 1 task (a)."
     assert "decayed usage is not in the dump" in found[-1]

@@ -17,7 +17,13 @@ from fairlp import Instance, examples
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 from fairlp.operations.reports import charts, sections, subject
 from fairlp.operations.reports import facts as prices
-from fairlp.operations.reports.facts import Facts, asked_of, is_large, judged, left_out_of
+from fairlp.operations.reports.facts import (
+    Facts,
+    costly_properties,
+    default_properties,
+    findings_in_words,
+    is_large,
+)
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import is_dump, subject_of
 from fairlp.operations.reports.what_if import edited
@@ -202,12 +208,14 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     instance, now = queued()
     assert (
         not is_large(instance)
-        and "Pareto-optimal" in asked_of(instance)
-        and left_out_of(instance) == []
+        and "Pareto-optimal" in default_properties(instance)
+        and costly_properties(instance) == []
     )
     monkeypatch.setattr("fairlp.operations.reports.facts.MOST_PAIRS", 3)
-    assert "Pareto-optimal" not in asked_of(instance) and "leximin (tsf)" in left_out_of(instance)
-    assert "caps kept" in asked_of(instance)
+    assert "Pareto-optimal" not in default_properties(
+        instance
+    ) and "leximin (tsf)" in costly_properties(instance)
+    assert "caps kept" in default_properties(instance)
     free = instance.replace(queues=None)
     names = [set(Facts(ShareComparison.of(subject_of(free, now)), None).compared)]
     monkeypatch.undo()
@@ -359,7 +367,7 @@ def test_answers_in_three_words():
         "no lie that pays was found in 9 tries, which proves nothing",
     ]
     names = ["envy-free", "feasible", "single-resource", "strategy-proof"]
-    shown, others = judged(
+    shown, others = findings_in_words(
         pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names)
     )
     assert shown["holds"].to_dict() == {
@@ -368,7 +376,10 @@ def test_answers_in_three_words():
         "strategy-proof": "not checked",
     }
     assert others.startswith("not about such an instance: single-resource (")
-    assert judged(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1] == ""
+    assert (
+        findings_in_words(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1]
+        == ""
+    )
 
 
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
@@ -459,7 +470,7 @@ def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
         {"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]}
     )
     found = sections._reading(facts(not_understood=odd))
-    assert [table.id for table in found.tables] == ["odd-table"]
+    assert [table.id for table in found.tables] == ["note-table"]
     assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
 
 
@@ -479,10 +490,13 @@ def test_a_folder_of_tables_is_no_dump_even_beside_one(tmp_path):
 
 
 def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
-    assert subject.chosen(satisfied(), None) and subject.chosen(satisfied(), "tsf") == "tsf"
+    assert (
+        subject.mechanism_or_default(satisfied(), None)
+        and subject.mechanism_or_default(satisfied(), "tsf") == "tsf"
+    )
     monkeypatch.setattr(subject, "TABLE", {})
     with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
-        subject.chosen(satisfied(), None)
+        subject.mechanism_or_default(satisfied(), None)
 
 
 # Names that are long or the same, edits that meet what is there, subjects that are none.
@@ -551,7 +565,7 @@ def test_given_rates_say_nothing_of_users_that_are_new():
         [[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"]
     )
     with pytest.raises(
-        InstanceError, match="rates are given, and there are none for users that are new"
+        InstanceError, match="the instance has rates, and new users would have none"
     ):
         edited(rated, None, None, {"c": {"like": "x"}})
 

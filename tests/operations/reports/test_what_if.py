@@ -100,7 +100,7 @@ def test_what_belongs_to_users_stays_with_them():
 @pytest.mark.parametrize(
     ("edit", "error", "words"),
     [
-        ({}, InstanceError, "nothing is edited"),
+        ({}, InstanceError, "there is no edit"),
         ({"add_servers": {"slwo": 1}}, UnknownNameError, "did you mean 'slow'"),
         ({"add_servers": {"slow": 0}}, InstanceError, "at least 1"),
         ({"add_servers": {"slow": 1.5}}, InstanceError, "whole number"),
@@ -109,7 +109,7 @@ def test_what_belongs_to_users_stays_with_them():
         ({"weights": {"": 2}}, UnknownNameError, "no queue and no user"),
         ({"weights": {"a": -1}}, InstanceError, "expected a finite number > 0"),
         ({"weights": {"a": "two"}}, InstanceError, "'two'"),
-        ({"queues": {"c": 2}}, InstanceError, "nobody would stand in it"),
+        ({"queues": {"c": 2}}, InstanceError, "would have no users"),
         ({"queues": {"c": {"like": "z"}}}, UnknownNameError, "no user and no queue"),
         (
             {"queues": {"c": {"like": "x", "demand": {"cpu": 1}}}},

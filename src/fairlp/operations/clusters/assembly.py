@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
@@ -18,7 +18,8 @@ from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
 from ...models.instances.instance import Instance
 from ...models.instances.queues import ROOT, lineage, parent_of
-from ...models.instances.quotas import AT, KINDS
+from ...models.instances.quotas import AT as QUOTA_SEPARATOR
+from ...models.instances.quotas import KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
 from .cluster import (
     Cluster,
@@ -29,24 +30,22 @@ from .cluster import (
     Record,
     add_amounts,
     name_in_path,
-    told_apart,
+    unique_labels,
 )
 from .pods import PODS
-
-# ``Snapshot``: a cluster at one moment, as its scheduler told it.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
-    """What a scheduler's dump says; :func:`fairlp.snapshot` reads one.
+    """A cluster at one moment, as its scheduler prints it; :func:`fairlp.snapshot` reads one.
 
     Attributes
     ----------
     instance : Instance
-        Who demands what and what there is, with the scheduler's queues: the whole capacity, or what
-        is free.
+        The users' demands and the capacity, with the scheduler's queues: the whole capacity, or
+        the free part of it.
     observed : Allocation
-        What runs now, of the instance with the whole capacity (``observed.instance``).
+        The tasks that run now, of the instance with the whole capacity (``observed.instance``).
     waiting : DataFrame
         ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does,
         and the highest ``priority`` among them (it does not count in fair shares), where these are
@@ -54,18 +53,18 @@ class Snapshot:
     held : DataFrame
         ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
     hidden : Series
-        By resource, what nodes say is in use beyond what the tasks of the dump have; it counts as
-        used. Empty where the two agree, or where nodes do not say.
+        By resource, the use that nodes report beyond the tasks of the dump; it counts as used.
+        Empty where the two agree, or where nodes report none.
     not_understood : DataFrame
-        ``file``, ``where``, ``what`` and what was ``done``: all that was left out or read in a way
-        of our own.
+        ``file``, ``where``, ``what`` and what was ``done``: every part of the dump that the reader
+        leaves out or interprets.
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
     shares : DataFrame
         Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what
-        is admitted (of what runs, where the dump does not say) in thousandths, over the weight; and
-        what Kueue ``told`` itself. Of Slurm's accounts and users: the decayed ``usage`` and the
-        ``fairshare`` factor of ``sshare``.
+        is admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
+        and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
+        ``usage`` and the ``fairshare`` factor of ``sshare``.
     """
 
     instance: Instance
@@ -92,17 +91,16 @@ class Snapshot:
 #: Amounts by queue and resource.
 InQueues = dict[str, Floats]
 
-# What is known of queues, as an instance takes it: all that are used are listed, and odd limits are
-# noted.
+# Rows of queues, as an instance takes them.
 
 
-def queues_of(
-    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray, below: InQueues
+def queue_rows(
+    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray, in_use: InQueues
 ) -> dict[str, Record]:
-    """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
+    """Return weight, guarantee, cap and quotas of each queue by path, as an instance takes them.
 
-    Pods need ``pods``, which quotas need not name. A guarantee then has as many as its other
-    amounts allow.
+    Queues of which the scheduler says nothing are listed, too. Pods need ``pods``, which quotas
+    need not name: a guarantee then has as many as its other amounts allow.
 
     Parameters
     ----------
@@ -112,87 +110,117 @@ def queues_of(
         The users. All queues that they are in are returned.
     resources : list of str
     pool : ndarray, shape (R,)
-        What there is of each.
-    below : mapping
-        By queue and resource, what of its guarantee and cap is in use already.
+        The capacity of all nodes.
+    in_use : mapping
+        By queue and resource, the part of its guarantee and cap that is in use already; empty for
+        an instance of the whole capacity.
     """
-    known = set(resources)
-    used = [row.leaf.queue for row in rows]
-    found: dict[str, Record] = {
-        here: {} for path in [*cluster.queues, *used] for here in lineage(path)
+    used_paths = [row.leaf.queue for row in rows]
+    table: dict[str, Record] = {
+        ancestor: {} for path in [*cluster.queues, *used_paths] for ancestor in lineage(path)
     }
-    for path, given in cluster.queues.items():
-        row: Record = {"weight": given.get("weight", 1.0)}
-        for what in ("guarantee", "cap"):
-            amounts = {
-                r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)
-            }
-            for resource in sorted(set(amounts) - known):
-                cluster.note(
-                    "",
-                    f"queue {path!r}",
-                    f"{what} of {resource!r}, which is no resource here",
-                    "left out",
-                )
-            taken = below.get(path, {})
-            row[what] = {
-                r: max(amount - taken.get(r, 0.0), 0.0)
-                for r, amount in amounts.items()
-                if r in known
-            }
-        for resource, amount in row["guarantee"].items():
-            cap = row["cap"].get(resource, math.inf)
-            if amount > cap:
-                what = f"guarantee of {resource!r}, {amount:g}, above its cap, {cap:g}"
-                cluster.note("", f"queue {path!r}", what, "lowered to the cap")
-                row["guarantee"][resource] = cap
-        for kind in () if below else KINDS:
-            row[kind] = {
-                name: a for name, a in given.get(kind, {}).items() if name.partition(AT)[0] in known
-            }
-        found[path] = row
-    _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
-    for path, row in found.items() if PODS in known else ():
-        guarantee = row.get("guarantee", {})
-        if guarantee and PODS not in guarantee:
-            demands = [dict(one.leaf.demand) for one in rows if path in lineage(one.leaf.queue)]
-            most = [
-                min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0)
-                for one in demands
-            ]
-            guarantee[PODS] = sum(
-                tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True)
-            )
-    return found
+
+    for path, queue in cluster.queues.items():
+        row: Record = {"weight": queue.get("weight", 1.0)}
+        for kind in ("guarantee", "cap"):
+            row[kind] = _limits_left(cluster, path, kind, resources, in_use.get(path, {}))
+        _lower_to_caps(cluster, path, row)
+        if not in_use:
+            row |= _quotas(queue, resources)
+        table[path] = row
+
+    _note_excess_guarantees(cluster, table, dict(zip(resources, pool.tolist(), strict=True)))
+    if PODS in resources:
+        _guarantee_pods(table, rows)
+    return table
 
 
-def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: Floats) -> None:
-    """Note guarantees of children that add up to more than their parent's, or than there is."""
+def _limits_left(
+    cluster: Cluster, path: str, kind: str, resources: list[str], in_use: Floats
+) -> Floats:
+    """Return the finite amounts of a queue's guarantee or cap, less those in use."""
+    limits = cluster.queues[path].get(kind, {})
+    finite = {resource: limit for resource, limit in limits.items() if math.isfinite(limit)}
+    for resource in sorted(set(finite) - set(resources)):
+        message = f"{kind} of {resource!r}, which is no resource here"
+        cluster.note("", f"queue {path!r}", message, "left out")
+    return {
+        resource: max(limit - in_use.get(resource, 0.0), 0.0)
+        for resource, limit in finite.items()
+        if resource in resources
+    }
+
+
+def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
+    """Lower guarantees of a queue that are above its caps."""
+    for resource, guarantee in row["guarantee"].items():
+        cap = row["cap"].get(resource, math.inf)
+        if guarantee > cap:
+            message = f"guarantee of {resource!r}, {guarantee:g}, above its cap, {cap:g}"
+            cluster.note("", f"queue {path!r}", message, "lowered to the cap")
+            row["guarantee"][resource] = cap
+
+
+def _quotas(queue: Record, resources: list[str]) -> Record:
+    """Return the quotas of a queue, by kind and column, of the instance's resources."""
+    quotas: Record = {}
+    for kind in QUOTA_KINDS:
+        amounts = queue.get(kind, {})
+        quotas[kind] = {
+            column: amount
+            for column, amount in amounts.items()
+            if column.partition(QUOTA_SEPARATOR)[0] in resources
+        }
+    return quotas
+
+
+def _note_excess_guarantees(cluster: Cluster, table: dict[str, Record], pool: Floats) -> None:
+    """Note guarantees of children that add up to more than their parent's cap, or than the pool."""
     children: dict[str, list[str]] = {}
-    for path in rows:
+    for path in table:
         if path != ROOT:
             children.setdefault(parent_of(path), []).append(path)
+
     for parent, paths in children.items():
-        for resource, there in pool.items():
-            asked = sum(rows[path].get("guarantee", {}).get(resource, 0.0) for path in paths)
-            most = rows[parent].get("cap", {}).get(resource, there)
-            if asked > most and not math.isclose(asked, most):
-                what = (
-                    f"guarantees of {resource!r} below it add up to {asked:g}, and there are "
-                    f"{most:g}"
+        place = f"queue {parent!r}" if parent else "the root"
+        for resource, capacity in pool.items():
+            guarantees = [table[path].get("guarantee", {}).get(resource, 0.0) for path in paths]
+            total = sum(guarantees)
+            limit = table[parent].get("cap", {}).get(resource, capacity)
+            if total > limit and not math.isclose(total, limit):
+                message = (
+                    f"guarantees of {resource!r} below it add up to {total:g}, more than {limit:g}"
                 )
-                cluster.note(
-                    "", f"queue {parent!r}" if parent else "the root", what, "kept as they are"
-                )
+                cluster.note("", place, message, "unchanged")
 
 
-#: What says, of a place, on which nodes (by position) it may be; None: everywhere.
+def _guarantee_pods(table: dict[str, Record], rows: list[Row]) -> None:
+    """Guarantee each queue that has guarantees the pods that its other amounts allow."""
+    for path, queue in table.items():
+        guarantee = queue.get("guarantee", {})
+        if not guarantee or PODS in guarantee:
+            continue
+        demands = [dict(row.leaf.demand) for row in rows if path in lineage(row.leaf.queue)]
+        pods = 0.0
+        for demand in demands:
+            tasks = [
+                amount / demand[resource]
+                for resource, amount in guarantee.items()
+                if resource in demand
+            ]
+            pods += min(tasks, default=0.0) * demand.get(PODS, 0.0)
+        guarantee[PODS] = pods
+
+
+# From nodes and leaves to an instance.
+
+#: Returns the mask of the nodes that a place may be on; None: all of them.
 Allowed = Callable[[Hashable], np.ndarray | None]
 #: Bytes of the tables of users × servers (tasks, and where they may run), at most.
-_MOST_BYTES = 4 * 2**30
-_BYTES_A_PAIR = 9
-#: Nodes and tasks are not dumped at one instant: what they say of use may differ by this part.
-A_LITTLE = 0.05
+MOST_BYTES = 4 * 2**30
+BYTES_A_PAIR = 9
+#: Nodes and tasks are not dumped at one instant: the use that they report may differ by this part.
+USE_DISCREPANCY = 0.05
 #: So often a guarantee without servers is lowered by what has none; then it is left out.
 _TRIES = 30
 #: Servers that γ is computed for at once.
@@ -201,7 +229,10 @@ _SLICE = 256
 
 @dataclass
 class Row:
-    """A user to be: its leaf, tasks by position of the node, and where it may run."""
+    """A user of the instance: its leaf and group, running tasks by node, and where it may run.
+
+    Nodes are counted by position; ``allowed`` is a mask of them, None for all.
+    """
 
     leaf: Leaf
     group: Group
@@ -218,252 +249,325 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     allowed : callable
         Where the tasks of a place may run.
     path : str
-        Where it was read, for error messages.
+        The path of the dump, for error messages.
     capacity : {"whole", "free"}
     by : {"owner", "queue"}
     """
-    nodes, rows = _rows(cluster, allowed, by)
-    if cluster.nodes and (size := len(nodes) * len(rows) * _BYTES_A_PAIR) > _MOST_BYTES:
-        way = (
+    nodes, rows = _nodes_and_rows(cluster, allowed, by)
+    _require_moderate_size(path, nodes, rows, by)
+
+    # All that waits, also of users who are left out of the instance below.
+    _label_rows(rows)
+    waiting = _waiting_table(rows)
+    held = _held_table(rows)
+    _note_priorities(cluster, rows)
+
+    # Users: rows with tasks that run, or that wait and could run.
+    rows = [row for row in rows if (row.running or row.group.waiting) and _may_run(cluster, row)]
+    _give_owners_queues(cluster, rows)
+    resources, rows = _resources_and_rows(cluster, nodes, rows)
+    _require_nodes_and_users(path, cluster, nodes, rows)
+
+    # Capacity: a node has its amounts less the use that only it reports; a closed node has the
+    # amounts of the tasks that run on it.
+    used = _used(rows, len(nodes), resources)
+    offered = _offered(nodes, resources)
+    _note_overcommitment(cluster, nodes, resources, offered, used)
+    hidden = _hidden_use(nodes, resources, used)
+    offered = np.maximum(offered - hidden, 0.0)
+    closed = [bool(node.closed) for node in nodes]
+    offered[closed] = used[closed]
+
+    whole = _instance(cluster, nodes, rows, resources, offered)
+    observed = _observed(whole, rows)
+    if capacity == "free":
+        free = np.maximum(offered - used, 0.0)
+        instance = _free_instance(path, cluster, nodes, rows, resources, free)
+    else:
+        instance = whole
+    hidden_totals = pd.Series(hidden.sum(axis=0), index=resources)
+    return Snapshot(
+        instance=instance,
+        observed=observed,
+        waiting=waiting,
+        not_understood=cluster.notes.table(),
+        scheduler=cluster.scheduler,
+        held=held,
+        hidden=hidden_totals[hidden_totals > 0],
+        shares=_shares(cluster, observed),
+    )
+
+
+def _require_moderate_size(path: str, nodes: list[Node], rows: list[Row], by: str) -> None:
+    """Raise where tables of users × nodes would be too large."""
+    size = len(nodes) * len(rows) * BYTES_A_PAIR
+    if size > MOST_BYTES:
+        merging = (
             " (by='queue' makes one of all owners in a queue who ask for the same)"
             if by == "owner"
             else ""
         )
         raise TooLargeError(
             f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take "
-            "tables of "
-            f"{size / 2**30:.3g} GiB; read a part of the dump{way}"
+            f"tables of {size / 2**30:.3g} GiB; read a part of the dump{merging}"
         )
-    waiting, held = _waiting(rows)
-    if len(set().union(*(row.group.priorities for row in rows))) > 1:
-        what = f"their priorities differ, and {cluster.scheduler} takes the highest first"
-        cluster.note("", "tasks that wait", what, "priorities do not count here")
-    rows = [row for row in rows if (row.running or row.group.waiting) and _may_run(cluster, row)]
-    _one_node_an_owner(cluster, rows)
-    resources, rows = _resources(cluster, nodes, rows)
-    if not nodes or not rows:
-        what = "nothing runs and nothing waits that could run" if nodes else "no node is there"
-        if nodes and cluster.absent:
-            what = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
-        raise InstanceError(
-            f"{path}: {what}; expected the nodes of one cluster and what runs on them, dumped "
-            "together"
-        )
-    used = _used(rows, len(nodes), resources)
-    offered = np.array(
-        [[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float
-    )
-    _note_overcommitment(cluster, nodes, resources, offered, used)
-    hidden = _hidden(nodes, resources, used)
-    offered = np.maximum(offered - hidden, 0.0)
-    for k, node in enumerate(nodes):
-        if node.closed:
-            offered[k] = used[k]
-    whole = _instance(cluster, nodes, rows, resources, offered)
-    observed = _observed(whole, rows)
-    if capacity == "free":
-        left = np.maximum(offered - used, 0.0)
-        able, kept = _with_something_free(cluster, rows, resources, left)
-        if not able:
-            raise InstanceError(
-                f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there "
-                "is"
-            )
-        wanted = [resources[r] for r in kept]
-        instance = _instance(cluster, nodes, able, wanted, left[:, kept], _in_queues(rows))
+
+
+def _note_priorities(cluster: Cluster, rows: list[Row]) -> None:
+    """Note that priorities differ, where they do."""
+    priorities = set().union(*(row.group.priorities for row in rows))
+    if len(priorities) > 1:
+        message = f"their priorities differ, and {cluster.scheduler} takes the highest first"
+        cluster.note("", "tasks that wait", message, "priorities do not count here")
+
+
+def _require_nodes_and_users(
+    path: str, cluster: Cluster, nodes: list[Node], rows: list[Row]
+) -> None:
+    """Raise where a dump has no nodes, or no tasks on them or for them."""
+    if nodes and rows:
+        return
+    if not nodes:
+        message = "the dump has no nodes"
+    elif cluster.absent:
+        message = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
     else:
-        instance = whole
-    unseen = pd.Series(hidden.sum(axis=0), index=resources)
-    return Snapshot(
-        instance,
-        observed,
-        waiting,
-        cluster.notes.table(),
-        cluster.scheduler,
-        held,
-        unseen[unseen > 0],
-        _shares(cluster, observed),
+        message = "nothing runs and nothing waits that could run"
+    raise InstanceError(
+        f"{path}: {message}; expected the nodes of one cluster and what runs on them, dumped "
+        "together"
     )
 
 
-def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
-    """Return the nodes that count, and one row for each class of tasks that may run on the same nodes."""
+def _free_instance(
+    path: str,
+    cluster: Cluster,
+    nodes: list[Node],
+    rows: list[Row],
+    resources: list[str],
+    free: np.ndarray,
+) -> Instance:
+    """Return the instance of the free capacity and the tasks that wait."""
+    # Users who need a resource that is used up everywhere are left out, and so is the resource.
+    used_up = {resources[r] for r in np.flatnonzero(~free.any(axis=0))}
+    for resource in sorted(used_up):
+        action = "left out, with the users who need it"
+        cluster.note("", f"resource {resource!r}", "nothing of it is free", action)
+    users = [row for row in rows if used_up.isdisjoint(resource for resource, _ in row.leaf.demand)]
+    if not users:
+        raise InstanceError(
+            f"{path}: nothing is free that any task asks for; capacity='whole' takes all capacity"
+        )
+
+    demanded = {resource for row in users for resource, _ in row.leaf.demand}
+    columns = [r for r, resource in enumerate(resources) if resource in demanded]
+    names = [resources[r] for r in columns]
+    return _instance(cluster, nodes, users, names, free[:, columns], _use_by_queue(rows))
+
+
+def _nodes_and_rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
+    """Return the nodes that count, and a row for each class of tasks that may run on the same."""
+    # A closed node counts while tasks run on it.
     busy = {node for group in cluster.groups.values() for node in group.running}
-    kept = np.array(
+    counts = np.array(
         [not node.closed or node.name in busy for node in cluster.nodes.values()], dtype=bool
     )
-    for node, stays in zip(cluster.nodes.values(), kept, strict=True):
+    for node in cluster.nodes.values():
         if node.closed:
-            done = "it counts with what runs on it" if stays else "left out"
-            cluster.note(
-                node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done
-            )
-    nodes = list(compress(cluster.nodes.values(), kept))
-    place = {node.name: k for k, node in enumerate(nodes)}
-    open_ = np.array([not node.closed for node in nodes], dtype=bool)
+            message = f"it takes no new tasks ({node.closed})"
+            action = "it counts with what runs on it" if node.name in busy else "left out"
+            cluster.note(node.file, f"node {node.name!r}", message, action)
+    nodes = list(compress(cluster.nodes.values(), counts))
+    position = {node.name: k for k, node in enumerate(nodes)}
+    is_open = np.array([not node.closed for node in nodes], dtype=bool)
+
+    # Leaves of one queue, owner, demand and set of nodes are one row.
     masks: dict[Hashable, np.ndarray | None] = {}
-    merged: dict[tuple[Any, ...], Row] = {}
+    rows: dict[tuple[Any, ...], Row] = {}
     for leaf, group in cluster.groups.items():
         if by == "queue":
             leaf = leaf._replace(owner="", label=leaf.queue or "all")
         if leaf.place not in masks:
-            found = allowed(leaf.place)
-            mask = open_ if found is None else found[kept] & open_
+            of_place = allowed(leaf.place)
+            mask = is_open if of_place is None else of_place[counts] & is_open
             masks[leaf.place] = None if mask.all() else mask
-        mask_here = masks[leaf.place]
-        key = (
-            leaf.queue,
-            leaf.owner,
-            leaf.demand,
-            b"" if mask_here is None else np.packbits(mask_here).tobytes(),
-        )
-        row = merged.setdefault(key, Row(leaf, Group(), {}, mask_here))
+        mask_or_all = masks[leaf.place]
+        packed_mask = b"" if mask_or_all is None else np.packbits(mask_or_all).tobytes()
+        key = (leaf.queue, leaf.owner, leaf.demand, packed_mask)
+        row = rows.setdefault(key, Row(leaf, Group(), {}, mask_or_all))
         row.group.add(group)
-    for row in merged.values():
-        row.running = {place[node]: count for node, count in row.group.running.items()}
-    return nodes, list(merged.values())
+
+    for row in rows.values():
+        row.running = {position[node]: count for node, count in row.group.running.items()}
+    return nodes, list(rows.values())
 
 
-def _waiting(rows: list[Row]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Name the rows, and return those of which tasks wait, and those of which tasks may not run yet."""
-    labels = told_apart(row.leaf.label or row.leaf.queue or "all" for row in rows)
+def _label_rows(rows: list[Row]) -> None:
+    """Give each row a label of its own."""
+    labels = unique_labels(row.leaf.label or row.leaf.queue or "all" for row in rows)
     for row, label in zip(rows, labels, strict=True):
         row.leaf = row.leaf._replace(label=label)
-    found = [
-        (
-            row.leaf.label,
-            row.leaf.queue,
-            group.waiting,
-            group.since,
-            max(group.priorities, default=None),
-        )
-        for row in rows
-        if (group := row.group).waiting > 0
-    ]
-    table = pd.DataFrame(
-        found, columns=["user", "queue", "tasks", "since", "priority"], dtype=object
-    )
-    kept = [
-        (row.leaf.label, row.leaf.queue, *entry[::-1])
-        for row in rows
-        for entry in row.group.held.items()
-    ]
-    held = pd.DataFrame(kept, columns=["user", "queue", "tasks", "reason"], dtype=object)
-    return table.astype({"tasks": int}), held.astype({"tasks": int})
 
 
-def _one_node_an_owner(cluster: Cluster, rows: list[Row]) -> None:
-    """Put the rows of one owner below a queue of its own: owners are equal siblings, whatever shapes they ask for."""
-    owned: dict[tuple[str, str], list[Row]] = {}
+def _waiting_table(rows: list[Row]) -> pd.DataFrame:
+    """Return the rows of which tasks wait that may run."""
+    entries = []
+    for row in rows:
+        group = row.group
+        if group.waiting > 0:
+            priority = max(group.priorities, default=None)
+            entries.append((row.leaf.label, row.leaf.queue, group.waiting, group.since, priority))
+    columns = ["user", "queue", "tasks", "since", "priority"]
+    return pd.DataFrame(entries, columns=columns, dtype=object).astype({"tasks": int})
+
+
+def _held_table(rows: list[Row]) -> pd.DataFrame:
+    """Return the rows of which tasks may not run yet, by the scheduler's reason."""
+    entries = [
+        (row.leaf.label, row.leaf.queue, tasks, reason)
+        for row in rows
+        for reason, tasks in row.group.held_tasks.items()
+    ]
+    columns = ["user", "queue", "tasks", "reason"]
+    return pd.DataFrame(entries, columns=columns, dtype=object).astype({"tasks": int})
+
+
+def _give_owners_queues(cluster: Cluster, rows: list[Row]) -> None:
+    """Put the rows of an owner with several demands below a queue of the owner.
+
+    Owners are then equal siblings, however many demands they have.
+    """
+    rows_of_owner: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row.leaf.owner:
-            owned.setdefault((row.leaf.queue, row.leaf.owner), []).append(row)
-    taken = {
-        here
-        for path in [*cluster.queues, *(row.leaf.queue for row in rows)]
-        for here in lineage(path)
-    }
-    shared = {parent_of(path) for path in taken if path != ROOT}
-    owners = Counter(queue for queue, _ in owned)
-    for (queue, _), shapes in owned.items():
-        if len(shapes) > 1 and (owners[queue] > 1 or queue in shared):
-            own = shapes[0].leaf.label.removeprefix(f"{queue}/")
-            path = f"{queue}/{name_in_path(own)}".lstrip("/")
-            path += " (owner)" if path in taken else ""
-            for row in shapes:
+            rows_of_owner.setdefault((row.leaf.queue, row.leaf.owner), []).append(row)
+
+    used_paths = [*cluster.queues, *(row.leaf.queue for row in rows)]
+    taken_paths = {ancestor for path in used_paths for ancestor in lineage(path)}
+    parents = {parent_of(path) for path in taken_paths if path != ROOT}
+    owners = Counter(queue for queue, _ in rows_of_owner)
+    for (queue, _), owner_rows in rows_of_owner.items():
+        has_siblings = owners[queue] > 1 or queue in parents
+        if len(owner_rows) > 1 and has_siblings:
+            name = owner_rows[0].leaf.label.removeprefix(f"{queue}/")
+            path = f"{queue}/{name_in_path(name)}".lstrip("/")
+            if path in taken_paths:
+                path += " (owner)"
+            for row in owner_rows:
                 row.leaf = row.leaf._replace(queue=path)
 
 
-def _hidden(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.ndarray:
-    """Return what nodes say is in use beyond what is seen, by node and resource; 0 where this is a little in all."""
-    told = np.array(
-        [[node.in_use.get(r, np.nan) for r in resources] for node in nodes], dtype=float
+def _hidden_use(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.ndarray:
+    """Return the use that nodes report beyond the tasks, by node and resource; 0 where it is small.
+
+    It is small where its sum over all nodes is within `USE_DISCREPANCY` of what they report.
+    """
+    reported = np.array(
+        [[node.in_use.get(resource, np.nan) for resource in resources] for node in nodes],
+        dtype=float,
     )
-    beyond = np.maximum(np.nan_to_num(told - used), 0.0)
-    matters = beyond.sum(axis=0) > A_LITTLE * np.nansum(told, axis=0)
+    beyond = np.maximum(np.nan_to_num(reported - used), 0.0)
+    matters = beyond.sum(axis=0) > USE_DISCREPANCY * np.nansum(reported, axis=0)
     return np.where(matters, beyond, 0.0)
 
 
 def _may_run(cluster: Cluster, row: Row) -> bool:
-    """Add the nodes where tasks run to where they may, and return whether there is any."""
+    """Add the nodes that tasks run on to those where they may; return whether the row has any."""
     if row.allowed is None:
         return True
-    where = np.array(list(row.running), dtype=int)
-    beyond = where[~row.allowed[where]]
-    if len(beyond):
-        what = (
-            f"{len(beyond)} of its nodes would not take it now (closed, or what it asks of nodes)"
+    place = f"user {row.leaf.label!r}"
+    running_nodes = np.array(list(row.running), dtype=int)
+    refusing_nodes = running_nodes[~row.allowed[running_nodes]]
+    if len(refusing_nodes):
+        message = (
+            f"{len(refusing_nodes)} of its nodes would not take it now (closed, or what it asks of "
+            "nodes)"
         )
-        cluster.note("", f"user {row.leaf.label!r}", what, "it may stay on them")
+        cluster.note("", place, message, "it may stay on them")
         row.allowed = row.allowed.copy()
-        row.allowed[beyond] = True
+        row.allowed[refusing_nodes] = True
     if not row.allowed.any():
-        what = f"no node may take its tasks ({row.group.waiting} wait)"
-        cluster.note(
-            "", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits"
-        )
+        message = f"no node may take its tasks ({row.group.waiting} wait)"
+        cluster.note("", place, message, "left out of the instance, listed among what waits")
         return False
     return True
 
 
-def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[list[str], list[Row]]:
-    """Return the resources that somebody asks for and some node has, and the rows that ask for any of them."""
-    asked = {resource for row in rows for resource, _ in row.leaf.demand}
-    known = {
+def _resources_and_rows(
+    cluster: Cluster, nodes: list[Node], rows: list[Row]
+) -> tuple[list[str], list[Row]]:
+    """Return the resources that tasks ask for and nodes have, and the rows that ask for them."""
+    demanded = {resource for row in rows for resource, _ in row.leaf.demand}
+    of_all_nodes = _resources_of(cluster.nodes.values())
+    of_open_nodes = _resources_of(node for node in nodes if not node.closed)
+    # a closed node has what runs on it
+    of_closed_nodes = {
         resource
-        for node in cluster.nodes.values()
-        for resource, amount in node.amounts.items()
-        if amount > 0
+        for row in rows
+        for resource, _ in row.leaf.demand
+        if any(nodes[k].closed for k in row.running)
     }
-    # a node that takes no new tasks has what runs on it
-    has = {
-        r for node in nodes if not node.closed for r, amount in node.amounts.items() if amount > 0
-    }
-    has |= {
-        r for row in rows for r, _ in row.leaf.demand if any(nodes[k].closed for k in row.running)
-    } & known
-    for resource in sorted(asked - has):
-        what = (
-            "it is asked for, but no node "
-            + ("that takes new tasks " if resource in known else "")
-            + "has it"
-        )
-        cluster.note("", f"resource {resource!r}", what, "left out, with those who only wait")
-    for resource in sorted(known - asked):
-        cluster.note(
-            "", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out"
-        )
-    order = {resource: k for k, resource in enumerate(cluster.order)}
+    available = of_open_nodes | (of_closed_nodes & of_all_nodes)
+
+    for resource in sorted(demanded - available):
+        lacking = "no node that takes new tasks" if resource in of_all_nodes else "no node"
+        message = f"it is asked for, but {lacking} has it"
+        cluster.note("", f"resource {resource!r}", message, "left out, with those who only wait")
+    for resource in sorted(of_all_nodes - demanded):
+        message = "nodes have it, but no task asks for it"
+        cluster.note("", f"resource {resource!r}", message, "left out")
+
+    rank = {resource: k for k, resource in enumerate(cluster.order)}
     resources = sorted(
-        asked & has, key=lambda resource: (order.get(resource, len(order)), resource)
+        demanded & available, key=lambda resource: (rank.get(resource, len(rank)), resource)
     )
-    kept = []
-    for row in rows:
-        missing = [resource for resource, _ in row.leaf.demand if resource not in has]
-        row.leaf = row.leaf._replace(
-            demand=tuple(entry for entry in row.leaf.demand if entry[0] in has)
-        )
-        if row.leaf.demand and not (missing and not row.running):
-            kept.append(row)
-            continue
-        what = (
-            f"no node may take its tasks: {', '.join(missing)} is nowhere"
-            if missing
-            else "its tasks ask for nothing"
-        )
-        what += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
-        cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance")
-    return resources, kept
+    users = [row for row in rows if _ask_for_available(cluster, row, available)]
+    return resources, users
+
+
+def _resources_of(nodes: Iterable[Node]) -> set[str]:
+    """Return the resources of which some node has a positive amount."""
+    return {resource for node in nodes for resource, amount in node.amounts.items() if amount > 0}
+
+
+def _ask_for_available(cluster: Cluster, row: Row, available: set[str]) -> bool:
+    """Take resources that no node has off a row's demand; return whether the row remains a user.
+
+    It remains if it still demands something and, where it lacks a resource, some of its tasks run.
+    """
+    missing = [resource for resource, _ in row.leaf.demand if resource not in available]
+    demand = tuple(
+        (resource, amount) for resource, amount in row.leaf.demand if resource in available
+    )
+    row.leaf = row.leaf._replace(demand=demand)
+    if demand and not (missing and not row.running):
+        return True
+    message = (
+        f"no node may take its tasks: {', '.join(missing)} is nowhere"
+        if missing
+        else "its tasks ask for nothing"
+    )
+    message += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
+    cluster.note("", f"user {row.leaf.label!r}", message, "left out of the instance")
+    return False
 
 
 def _demands(rows: list[Row], resources: list[str]) -> np.ndarray:
+    """Return the demands of the rows, (N, R)."""
     demands = [dict(row.leaf.demand) for row in rows]
     return np.array([[demand.get(resource, 0.0) for resource in resources] for demand in demands])
 
 
-def _used(rows: list[Row], count: int, resources: list[str]) -> np.ndarray:
-    """Return what runs on each node, by resource."""
-    used = np.zeros((count, len(resources)))
+def _offered(nodes: list[Node], resources: list[str]) -> np.ndarray:
+    """Return the amounts of the nodes, (K, R)."""
+    return np.array(
+        [[node.amounts.get(resource, 0.0) for resource in resources] for node in nodes], dtype=float
+    )
+
+
+def _used(rows: list[Row], node_count: int, resources: list[str]) -> np.ndarray:
+    """Return the use of each node by the tasks that run on it, (K, R)."""
+    used = np.zeros((node_count, len(resources)))
     for row, demand in zip(rows, _demands(rows, resources), strict=True):
         for node, tasks in row.running.items():
             used[node] += tasks * demand
@@ -473,37 +577,21 @@ def _used(rows: list[Row], count: int, resources: list[str]) -> np.ndarray:
 def _note_overcommitment(
     cluster: Cluster, nodes: list[Node], resources: list[str], offered: np.ndarray, used: np.ndarray
 ) -> None:
+    """Note nodes of which more is in use than they have."""
     for k, r in np.argwhere(used > offered).tolist():
-        what = f"{used[k, r]:g} of {resources[r]!r} are in use, of {offered[k, r]:g}"
-        done = "kept in what is observed; nothing of it is free"
-        cluster.note(nodes[k].file, f"node {nodes[k].name!r}", what, done)
+        message = f"{used[k, r]:g} of {resources[r]!r} are in use, of {offered[k, r]:g}"
+        action = "observed all the same; nothing of it is free"
+        cluster.note(nodes[k].file, f"node {nodes[k].name!r}", message, action)
 
 
-def _with_something_free(
-    cluster: Cluster, rows: list[Row], resources: list[str], left: np.ndarray
-) -> tuple[list[Row], list[int]]:
-    """Return the rows that ask only for what is free somewhere, and the positions of what they ask for."""
-    gone = {resources[r] for r in np.flatnonzero(~left.any(axis=0))}
-    for resource in sorted(gone):
-        cluster.note(
-            "",
-            f"resource {resource!r}",
-            "nothing of it is free",
-            "left out, with the users who need it",
-        )
-    able = [row for row in rows if not any(resource in gone for resource, _ in row.leaf.demand)]
-    asked = {resource for row in able for resource, _ in row.leaf.demand}
-    return able, [r for r, resource in enumerate(resources) if resource in asked]
-
-
-def _in_queues(rows: list[Row]) -> InQueues:
-    """Return what runs in each queue and below it, by resource."""
-    found: InQueues = {}
+def _use_by_queue(rows: list[Row]) -> InQueues:
+    """Return the amounts of the tasks that run in each queue and below it, by resource."""
+    in_use: InQueues = {}
     for row in rows:
         tasks = sum(row.running.values())
         for path in lineage(row.leaf.queue):
-            add_amounts(found.setdefault(path, {}), dict(row.leaf.demand), tasks)
-    return found
+            add_amounts(in_use.setdefault(path, {}), dict(row.leaf.demand), tasks)
+    return in_use
 
 
 def _instance(
@@ -512,19 +600,29 @@ def _instance(
     rows: list[Row],
     resources: list[str],
     capacities: np.ndarray,
-    below: InQueues | None = None,
+    in_use: InQueues | None = None,
 ) -> Instance:
-    """Return the instance of what is offered; ``below`` is what queues use where that is what is free."""
+    """Return the instance of these capacities.
+
+    ``in_use`` is the use of each queue where the capacities are the free ones: users then have the
+    tasks that wait, and queues the rest of their guarantees and caps.
+    """
     eligible = np.ones((len(rows), len(nodes)), dtype=bool)
     for n, row in enumerate(rows):
         if row.allowed is not None:
             eligible[n] = row.allowed
-    limits = [
-        row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows
-    ]
+
+    task_limits = [row.group.waiting for row in rows]
+    if in_use is None:
+        running = [sum(row.running.values()) for row in rows]
+        task_limits = [waiting + runs for waiting, runs in zip(task_limits, running, strict=True)]
+
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
     attributes = {
         key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys
+    }
+    units = {
+        resource: unit for resource, unit in cluster.units.items() if unit and resource in resources
     }
     instance = Instance.from_arrays(
         _demands(rows, resources),
@@ -532,92 +630,94 @@ def _instance(
         users=[row.leaf.label for row in rows],
         servers=[node.name for node in nodes],
         resources=resources,
-        task_limits=limits,
+        task_limits=task_limits,
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
-        queues=queues_of(cluster, rows, resources, capacities.sum(axis=0), below or {}),
-        units={
-            resource: unit
-            for resource, unit in cluster.units.items()
-            if unit and resource in resources
-        },
+        queues=queue_rows(cluster, rows, resources, capacities.sum(axis=0), in_use or {}),
+        units=units,
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
-    return _clipped(cluster, instance)
+    return _with_placed_guarantees(cluster, instance)
 
 
-def _clipped(cluster: Cluster, instance: Instance) -> Instance:
-    """Return the instance with guarantees lowered to what has a server, which is told of each queue."""
+def _with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
+    """Return the instance with guarantees lowered to what servers can hold, which is noted."""
     queues = instance.tree
     if not queues.guarantees.any():
         return instance
-    before = left = queues.guarantees
-    for last in [False] * _TRIES + [True]:
-        lacks = unplaced(instance)
-        if not lacks.any():
+
+    # Lower the guarantees by what finds no server; after _TRIES times, drop those that still lack.
+    before = queues.guarantees
+    lowered = before
+    for is_last in [False] * _TRIES + [True]:
+        unplaced_tasks = unplaced(instance)
+        if not unplaced_tasks.any():
             break
-        below = queues.below @ (lacks[:, None] * instance.demands)
-        left = (
-            np.where(below.any(axis=1, keepdims=True), 0.0, left)
-            if last
-            else np.maximum(left - below, 0.0)
-        )
-        instance = instance.derived(queues=replace(queues, guarantees=left))
-    part = np.divide(before - left, before, out=np.zeros(before.shape), where=before > 0)
-    for v in np.flatnonzero(part.any(axis=1)).tolist():
-        r = int(part[v].argmax())
+        unplaced_amounts = queues.below @ (unplaced_tasks[:, None] * instance.demands)
+        if is_last:
+            lowered = np.where(unplaced_amounts.any(axis=1, keepdims=True), 0.0, lowered)
+        else:
+            lowered = np.maximum(lowered - unplaced_amounts, 0.0)
+        instance = instance.derived(queues=replace(queues, guarantees=lowered))
+
+    # Of each queue, note the resource that loses the largest part.
+    loss = before - lowered
+    lost_part = np.divide(loss, before, out=np.zeros(before.shape), where=before > 0)
+    for v in np.flatnonzero(lost_part.any(axis=1)).tolist():
+        r = int(lost_part[v].argmax())
         resource = str(instance.resources[r])
-        what = of_whole(
-            before[v, r] - left[v, r], before[v, r], resource, instance.units.get(resource, "")
-        )
-        done = "the guarantee is lowered to what has one"
-        cluster.note(
-            "", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no node", done
-        )
+        unit = instance.units.get(resource, "")
+        amounts = of_whole(loss[v, r], before[v, r], resource, unit)
+        message = f"{amounts} of its guarantee have no node"
+        action = "the guarantee is lowered to what has one"
+        cluster.note("", f"queue {queues.paths[v]!r}", message, action)
     return instance
 
 
 def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
-    """Return the weighted shares of queues with quotas, and what the scheduler told of shares."""
+    """Return the weighted shares of queues with quotas, and the scheduler's own figures."""
     instance = observed.instance
-    queues = observed.instance.tree
-    told = pd.DataFrame.from_dict(cluster.told, orient="index").rename_axis("queue")
+    queues = instance.tree
+    figures = pd.DataFrame.from_dict(cluster.share_figures, orient="index").rename_axis("queue")
     if queues.quotas is None:
-        return told
+        return figures
+
+    # Use of the quotas: by what the scheduler admits, or, where the dump lists none, by what runs.
     tree, used = usage_of(instance, observed.tasks_array)
     if cluster.admitted:
-        names = queues.quotas.names(instance.resources)
-        own = np.zeros(used.shape)
+        columns = queues.quotas.names(instance.resources)
+        admitted = np.zeros(used.shape)
         for path, amounts in cluster.admitted.items():
-            own[queues.named(path)] = [amounts.get(name, 0.0) for name in names]
-        used = tree.upward(own, tree.reserved)
+            admitted[queues.named(path)] = [amounts.get(column, 0.0) for column in columns]
+        used = tree.upward(admitted, tree.reserved)
+
     shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
     shares[tree.is_late[: len(queues)]] = np.inf
-    found = pd.DataFrame(
-        {"weighted_share": shares, "told": told.reindex(shares.index, columns=["told"])["told"]}
-    )
-    return found.iloc[np.flatnonzero(queues.quotas.listed.any(axis=1))]
+    printed_shares = figures.reindex(shares.index, columns=["told"])["told"]
+    table = pd.DataFrame({"weighted_share": shares, "told": printed_shares})
+    has_quotas = queues.quotas.listed.any(axis=1)
+    return table.iloc[np.flatnonzero(has_quotas)]
 
 
 def _observed(whole: Instance, rows: list[Row]) -> Allocation:
+    """Return the tasks that run as an allocation of the instance of the whole capacity."""
     tasks = np.zeros((len(rows), len(whole.servers)))
     for n, row in enumerate(rows):
         for node, count in row.running.items():
             tasks[n, node] = count
-    alone = np.zeros(len(rows))
-    for start in range(
-        0, len(whole.servers), _SLICE
-    ):  # users × all servers in floats would be as large as the tasks
-        part = slice(start, start + _SLICE)
-        alone += np.where(
-            whole.eligible[:, part], tasks_alone(whole.demands, whole.capacities[part]), 0.0
-        ).sum(axis=1)
+
+    # γ, a slice of servers at a time: all at once would take as much memory as the tasks.
+    gamma = np.zeros(len(rows))
+    for start in range(0, len(whole.servers), _SLICE):
+        servers = slice(start, start + _SLICE)
+        alone = tasks_alone(whole.demands, whole.capacities[servers])
+        gamma += np.where(whole.eligible[:, servers], alone, 0.0).sum(axis=1)
     return Allocation(
         instance=whole,
         mechanism="observed",
         method=whole.name,
         tasks_array=tasks,
-        gamma=alone,
-        tasks_per_level=alone,
+        gamma=gamma,
+        tasks_per_level=gamma,
     )

@@ -1,4 +1,4 @@
-"""What every reader fills: nodes, leaves with the tasks that run and wait, and what is known of queues."""
+"""A cluster as every reader fills it: nodes, tasks that run and wait by leaf, and rows of queues."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pandas as pd
 
 from ...models.instances.queues import LEAST_WEIGHT
 
-# What a reader did not understand, or left out: one line each, and many alike counted in one.
+# Notes: a line for each thing that a reader does not understand or leaves out; equal lines are
+# counted together.
 
-#: Lines that are shown of those that say the same; the rest is counted in one more.
+#: Lines that are listed of those with one message; another line counts the rest.
 _SHOWN = 20
 COLUMNS = ("file", "where", "what", "done")
 
@@ -24,127 +25,141 @@ COLUMNS = ("file", "where", "what", "done")
 Record = dict[str, Any]
 #: How much of each resource, exactly.
 Amounts = dict[str, Fraction]
-#: How much of each resource, in units of ours.
+#: How much of each resource, in the units of the instance.
 Floats = dict[str, float]
-#: The file, and what in it, that a note is about.
+#: The file, and the place in it, that a note is about.
 Where = tuple[str, str]
-#: Takes in a mapping of a file.
-Take = Callable[[Record, str], None]
+#: Reads one entry of a file, whose name is the second argument.
+ReadEntry = Callable[[Record, str], None]
 
 
-class Odd(Exception):
-    """A part of a dump that is not as documented; who reads the whole makes a note of it, and goes on."""
+class EntryError(Exception):
+    """A part of a dump that is not as documented; the reader notes it and goes on."""
 
 
 class Notes:
-    """Lines of (file, where, what, what was done)."""
+    """Lines of the file, the place in it, what is wrong there, and what the reader does."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str, str], list[str]] = {}
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
-    def add(self, file: str, where: str, what: str, done: str) -> None:
+    def add(self, file: str, place: str, message: str, action: str) -> None:
         """Add a line."""
-        key = (file, what, done)
+        key = (file, message, action)
         places = self._places.setdefault(key, [])
         self._counts[key] += 1
         if len(places) < _SHOWN:
-            places.append(where)
+            places.append(place)
 
     @contextmanager
-    def noting(self, file: str, where: str, done: str = "left out") -> Iterator[None]:
-        """Add a line where something inside is `Odd`, and go on behind it."""
+    def noting(self, file: str, place: str, action: str = "left out") -> Iterator[None]:
+        """Add a line where something inside raises `EntryError`, and go on behind it."""
         try:
             yield
-        except Odd as error:
-            self.add(file, where, str(error), done)
+        except EntryError as error:
+            self.add(file, place, str(error), action)
 
-    def take(self, take: Take, entry: Any, file: str, what: str, *keys: str) -> None:
-        """Take in an entry of a file; add a line where it is `Odd`, which calls it by the first of the keys it has."""
+    def read_entry(self, read: ReadEntry, entry: Any, file: str, prefix: str, *keys: str) -> None:
+        """Read an entry of a file; where it raises `EntryError`, add a line and leave the entry out.
+
+        The line names the entry by the first of ``keys`` that it has.
+        """
         try:
-            take(mapping_at(entry), file)
-        except Odd as error:
-            self.add(file, f"{what} {called(entry, *keys)}", str(error), "left out")
+            read(mapping_at(entry), file)
+        except EntryError as error:
+            self.add(file, f"{prefix} {entry_label(entry, *keys)}", str(error), "left out")
 
     def table(self) -> pd.DataFrame:
         """Return the lines as a table."""
         rows = []
-        for (file, what, done), places in self._places.items():
-            rows += [(file, where, what, done) for where in places]
-            more = self._counts[file, what, done] - len(places)
-            if more:
-                rows.append((file, f"… and {more} more", what, done))
+        for (file, message, action), places in self._places.items():
+            rows += [(file, place, message, action) for place in places]
+            others = self._counts[file, message, action] - len(places)
+            if others:
+                rows.append((file, f"… and {others} more", message, action))
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
 
 
-def part(value: Any, *path: str, kind: type | tuple[type, ...] = dict, default: Any = None) -> Any:
-    """Return what lies at a path of mappings, the default where nothing does; `Odd` where it is of another kind.
+def value_at(
+    value: Any, *path: str, kind: type | tuple[type, ...] = dict, default: Any = None
+) -> Any:
+    """Return the value at a path of mappings, the default where the path ends early or at null.
 
-    >>> part({"a": {"b": 3}}, "a", "b", kind=int), part({"a": None}, "a", "b", kind=int)
+    A value of another kind raises `EntryError`.
+
+    >>> value_at({"a": {"b": 3}}, "a", "b", kind=int), value_at({"a": None}, "a", "b", kind=int)
     (3, None)
     """
     for k, key in enumerate(path):
         if value is None:
             return default
         if not isinstance(value, dict):
-            raise Odd(f"{'.'.join(path[:k]) or 'it'} is {shown(value)}; expected a mapping")
+            parent = ".".join(path[:k]) or "it"
+            raise EntryError(f"{parent} is {shown(value)}; expected a mapping")
         value = value.get(key)
     if value is None:
         return default
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join(_WORDS.get(one, one.__name__) for one in kinds)
-        raise Odd(f"{'.'.join(path) or 'it'} is {shown(value)}; expected {expected}")
+        expected = " or ".join(_KIND_NAMES.get(kind, kind.__name__) for kind in kinds)
+        raise EntryError(f"{'.'.join(path) or 'it'} is {shown(value)}; expected {expected}")
     return value
 
 
 def text_at(value: Any, *path: str) -> str:
-    """Return the text at a path, empty where there is none; see `part`."""
-    return str(part(value, *path, kind=str, default=""))
+    """Return the text at a path, empty where the path has none; see `value_at`."""
+    return str(value_at(value, *path, kind=str, default=""))
 
 
 def list_at(value: Any, *path: str) -> list[Any]:
-    """Return the list at a path, empty where there is none; see `part`."""
-    found: list[Any] = part(value, *path, kind=list, default=[])
-    return found
+    """Return the list at a path, empty where the path has none; see `value_at`."""
+    entries: list[Any] = value_at(value, *path, kind=list, default=[])
+    return entries
 
 
 def mapping_at(value: Any, *path: str) -> Record:
-    """Return the mapping at a path, empty where there is none; see `part`."""
-    found: Record = part(value, *path, default={})
-    return found
+    """Return the mapping at a path, empty where the path has none; see `value_at`."""
+    mapping: Record = value_at(value, *path, default={})
+    return mapping
 
 
-def called(entry: Any, *keys: str) -> str:
-    """Return what an entry is called in a note: what the first of these keys that it has says, or ``?``.
+def entry_label(entry: Any, *keys: str) -> str:
+    """Return the name of an entry in a note: the value of the first of these keys, or ``?``.
 
-    >>> called({"id": 7, "role": "a"}, "name", "id"), called([], "id")
+    >>> entry_label({"id": 7, "role": "a"}, "name", "id"), entry_label([], "id")
     ('7', "'?'")
     """
-    given = entry if isinstance(entry, dict) else {}
-    return repr(next((given[key] for key in keys if key in given), "?"))
+    mapping = entry if isinstance(entry, dict) else {}
+    return repr(next((mapping[key] for key in keys if key in mapping), "?"))
 
 
-_WORDS = {dict: "a mapping", list: "a list", str: "text", int: "a whole number", float: "a number"}
+_KIND_NAMES = {
+    dict: "a mapping",
+    list: "a list",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+}
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, short."""
+    """Return a value as a message shows it: short."""
     if isinstance(value, (dict, list)):
         return "a mapping" if isinstance(value, dict) else "a list"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-#: Amounts by resource that one task asks for, in the order of their names.
+#: Amounts by resource that one task demands, in the order of their names.
 Demand = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A machine: its amounts by resource, its attributes, and why it takes no new tasks (empty: it does).
+    """A machine: amounts by resource, attributes, and why it takes no new tasks (empty: it does).
 
-    ``in_use`` is what the machine itself says is allocated, by resource, as far as it says.
+    ``in_use`` is what the machine itself reports as allocated, by resource, where it reports that.
     """
 
     name: str
@@ -156,10 +171,10 @@ class Node:
 
 
 class Leaf(NamedTuple):
-    """A class of tasks that nothing tells apart: one user of the instance.
+    """A class of tasks that are alike in all fields: one user of the instance.
 
-    ``owner`` tells owners in a queue apart, ``label`` is what is shown of them, ``place`` what says
-    where they may run.
+    ``owner`` identifies the owner in its queue, ``label`` is its name for people, and ``place``
+    says where its tasks may run.
     """
 
     queue: str
@@ -171,22 +186,22 @@ class Leaf(NamedTuple):
 
 @dataclass
 class Group:
-    """The tasks of a leaf: how many run on which node, how many wait and since when, and how many may not run yet.
+    """The tasks of a leaf: those that run, by node; those that wait; those that may not run yet.
 
-    ``held`` counts the last kind by the scheduler's own reason; ``priorities`` are those of the
-    tasks that wait.
+    ``since`` is when the first that waits was submitted, ``held_tasks`` counts those that may not
+    run yet by the scheduler's own reason, and ``priorities`` are those of the tasks that wait.
     """
 
     running: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
     since: str | None = None
-    held: dict[str, int] = field(default_factory=dict)
+    held_tasks: dict[str, int] = field(default_factory=dict)
     priorities: set[float] = field(default_factory=set)
 
     def add(self, other: Group) -> None:
-        """Take in the tasks of another one."""
+        """Add the tasks of another group."""
         add_amounts(self.running, other.running)
-        add_amounts(self.held, other.held)
+        add_amounts(self.held_tasks, other.held_tasks)
         self.wait(other.waiting, other.since)
         self.priorities |= other.priorities
 
@@ -206,8 +221,8 @@ class Cluster:
     ----------
     scheduler : str
     units : mapping
-        Unit of each resource that has one; resources are put in this order, others after them by
-        name.
+        Unit of each resource that has one. Resources are listed in this order; the others follow
+        by name.
     """
 
     def __init__(self, scheduler: str, units: Mapping[str, str]) -> None:
@@ -219,31 +234,27 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
-        self.admitted: dict[
-            str, Floats
-        ] = {}  # what the scheduler says is in use, by queue and quota
-        self.told: dict[str, Floats] = {}  # what it says of the shares of queues, by column
-        self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
+        #: What the scheduler itself counts as in use, by queue and quota.
+        self.admitted: dict[str, Floats] = {}
+        #: The figures that the scheduler itself gives of the shares of queues, by column.
+        self.share_figures: dict[str, Floats] = {}
+        #: Nodes that tasks run on, and that are not in the dump.
+        self.absent: list[str] = []
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
         if node.name in self.nodes:
-            self.note(
-                node.file,
-                f"node {node.name!r}",
-                "there is an earlier node of this name",
-                "left out",
-            )
+            message = "an earlier node has this name"
+            self.note(node.file, f"node {node.name!r}", message, "left out")
         else:
             self.nodes[node.name] = node
 
     def run(self, leaf: Leaf, node: str, where: Where, count: int = 1) -> None:
-        """Count tasks that run on a node; ``where`` is the file and what is there, for a note that it is unknown."""
+        """Count tasks that run on a node; ``where`` is for a note that the dump lacks the node."""
         if node not in self.nodes:
             self.absent.append(node)
-            self.note(
-                *where, f"it runs on {node!r}, a node that is not there", "left out of what runs"
-            )
+            message = f"it runs on {node!r}, a node that is not in the dump"
+            self.note(*where, message, "left out of what runs")
             return
         add_amounts(self.groups[leaf].running, {node: count})
 
@@ -254,59 +265,60 @@ class Cluster:
         self.groups[leaf].wait(count, since, priority)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
-        """Count tasks that may not run yet, for the scheduler's own reason: they are never owed anything."""
-        add_amounts(self.groups[leaf].held, {reason: count})
+        """Count tasks that may not run yet, by the scheduler's own reason; they are owed nothing."""
+        add_amounts(self.groups[leaf].held_tasks, {reason: count})
 
     def queue(self, path: str) -> Record:
-        """Return what is known of a queue, to be added to."""
+        """Return the row of a queue, to be filled."""
         return self.queues.setdefault(path, {})
 
 
-def add_amounts(total: Record, more: Mapping[str, Any], times: int = 1) -> None:
-    """Add amounts, so many times, to what there is of each resource.
+def add_amounts(total: Record, amounts: Mapping[str, Any], times: int = 1) -> None:
+    """Add amounts, so many times, to a total by resource.
 
     >>> total = {"cpu": 1}
     >>> add_amounts(total, {"cpu": 2, "gpu": 1}, 3)
     >>> total
     {'cpu': 7, 'gpu': 3}
     """
-    for resource, amount in more.items():
+    for resource, amount in amounts.items():
         total[resource] = total.get(resource, 0) + times * amount
 
 
 def demand_of(amounts: Mapping[str, Any]) -> Demand:
-    """Return what one task asks for: the amounts above 0, in the order of their names."""
+    """Return the demand of one task: the amounts above 0, in the order of their names."""
     return tuple(
         sorted((resource, float(amount)) for resource, amount in amounts.items() if amount > 0)
     )
 
 
-def larger(one: Record, other: Record) -> Record:
+def largest_amounts(amounts: Record, others: Record) -> Record:
     """Return the larger of two amounts of each resource."""
     return {
-        resource: max(one.get(resource, 0), other.get(resource, 0)) for resource in {**one, **other}
+        resource: max(amounts.get(resource, 0), others.get(resource, 0))
+        for resource in {**amounts, **others}
     }
 
 
-def positive(weight: float, where: Where, notes: Notes, what: str = "weight") -> float:
+def positive_weight(weight: float, where: Where, notes: Notes, name: str = "weight") -> float:
     """Return a weight, `LEAST_WEIGHT` in place of one of 0 or below, which is noted."""
     if weight > 0:
         return weight
-    notes.add(*where, f"a {what} of {weight:g}", f"taken as {LEAST_WEIGHT:g}")
+    notes.add(*where, f"a {name} of {weight:g}", f"taken as {LEAST_WEIGHT:g}")
     return LEAST_WEIGHT
 
 
-def told_apart(labels: Iterable[str]) -> list[str]:
-    """Return labels of which no two are the same: those that were there before get numbers."""
-    found: dict[str, None] = {}
+def unique_labels(labels: Iterable[str]) -> list[str]:
+    """Return the labels; one that is already in use gets a number, so that no two are the same."""
+    unique: dict[str, None] = {}
     for label in labels:
         name = label
         k = 1
-        while name in found:
+        while name in unique:
             k += 1
             name = f"{label} #{k}"
-        found[name] = None
-    return list(found)
+        unique[name] = None
+    return list(unique)
 
 
 def name_in_path(name: str) -> str:

@@ -1,7 +1,8 @@
-"""Kubernetes: what ``kubectl get nodes,pods,… -o json`` prints, with queues of Kueue and Volcano where there are."""
+"""Kubernetes: what ``kubectl get nodes,pods,… -o json`` prints, with queues of Kueue and Volcano."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,18 @@ from ...models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import (
     Cluster,
+    EntryError,
     Floats,
     Leaf,
     Node,
     Notes,
-    Odd,
+    ReadEntry,
     Record,
-    Take,
     list_at,
     mapping_at,
     name_in_path,
-    part,
     text_at,
+    value_at,
 )
 from .kueue import Kueue
 from .pods import (
@@ -43,7 +44,7 @@ from .pods import (
 from .sources import END, is_json, members
 from .volcano import Volcano
 
-# ResourceQuotas of namespaces: what is requested there has a cap.
+# ResourceQuotas of namespaces: the requests of their pods have a cap.
 
 _REQUESTS = "requests."
 #: Resources whose quota may be named without ``requests.``.
@@ -57,153 +58,149 @@ class ResourceQuotas:
         self._note = notes.add
         self._caps: dict[str, Floats] = {}
 
-    def add(self, given: Record, file: str) -> None:
-        """Take in a ResourceQuota; of several for one namespace the least holds."""
-        namespace = namespace_of(given)
-        where = file, f"ResourceQuota '{namespace}/{name_of(given)}'"
-        if part(given, "spec", "scopes", kind=list) or part(given, "spec", "scopeSelector"):
+    def add(self, manifest: Record, file: str) -> None:
+        """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
+        namespace = namespace_of(manifest)
+        where = file, f"ResourceQuota '{namespace}/{name_of(manifest)}'"
+        scopes = value_at(manifest, "spec", "scopes", kind=list)
+        if scopes or value_at(manifest, "spec", "scopeSelector"):
             self._note(*where, "it is of some pods only (scopes)", "left out")
             return
         caps = self._caps.setdefault(namespace, {})
-        for name, value in mapping_at(given, "spec", "hard").items():
-            resource = name.removeprefix(_REQUESTS)
-            if resource == "storage" or not (name.startswith(_REQUESTS) or name in _PLAIN):
-                if name != "count/pods":
-                    self._note(
-                        *where,
-                        f"hard limit of {name!r}",
-                        "left out: it is none of what pods request",
-                    )
-                    continue
-                resource = "pods"
-            caps[resource] = min(
-                caps.get(resource, float("inf")), amount(resource, quantity(value))
-            )
+        for name, value in mapping_at(manifest, "spec", "hard").items():
+            resource = _quota_resource(name)
+            if resource is None:
+                action = "left out: pods do not request it"
+                self._note(*where, f"hard limit of {name!r}", action)
+                continue
+            cap = amount(resource, quantity(value))
+            caps[resource] = min(caps.get(resource, math.inf), cap)
 
-    def fill(self, cluster: Cluster, above: str) -> None:
-        """Put the caps on the queues of namespaces, which lie below ``above``."""
+    def fill(self, cluster: Cluster, parent: str) -> None:
+        """Put the caps on the queues of namespaces, whose paths begin with ``parent``."""
         for namespace, caps in self._caps.items():
-            if above:
-                what = "its quota also binds pods that are in queues"
-                self._note(
-                    "", f"namespace {namespace!r}", what, "it holds for those in no queue only"
-                )
-            cluster.queue(above + name_in_path(namespace))["cap"] = caps
+            if parent:
+                message = "its quota also binds pods that are in queues"
+                action = "it holds for those in no queue only"
+                self._note("", f"namespace {namespace!r}", message, action)
+            cluster.queue(parent + name_in_path(namespace))["cap"] = caps
+
+
+def _quota_resource(name: str) -> str | None:
+    """Return the resource of pods that a hard limit is of, None for another one."""
+    if name == "count/pods":
+        return "pods"
+    resource = name.removeprefix(_REQUESTS)
+    is_request = name.startswith(_REQUESTS) or name in _PLAIN
+    return resource if is_request and resource != "storage" else None
 
 
 #: The queue above the namespaces of pods that are in none, where there are queues of Kueue or
 #: Volcano.
-WITHOUT = "(no queue)"
+WITHOUT_QUEUE = "(no queue)"
 _UNITS = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
 
 
 def objects(file: Path) -> Iterator[Record]:
-    """Yield the objects of a file: of a list, or one by itself; lists of one kind give it to their entries."""
+    """Yield the objects of a file: one by itself, or those of a list, which get its kind."""
     text = read_text(file)
     if not is_json(text):
         raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
-    rest: Record = {}
-    early = []  # entries that may learn their kind from what stands behind them
+    document: Record = {}  # its keys other than items
+    without_kind = []  # entries whose kind may follow behind them
     for key, value in members(text, file):
         if key == "items":
-            if isinstance(value, dict) and "kind" not in value and "kind" not in rest:
-                early.append(value)
+            if isinstance(value, dict) and "kind" not in value and "kind" not in document:
+                without_kind.append(value)
             elif value != []:
-                yield _of_list(value, rest)
+                yield _of_list(value, document)
         elif key == END:
-            yield from (_of_list(value, rest) for value in early)
-            if rest and not str(rest.get("kind", "List")).endswith("List"):
-                yield rest
-            rest = {}
-            early = []
+            yield from (_of_list(value, document) for value in without_kind)
+            if document and not str(document.get("kind", "List")).endswith("List"):
+                yield document
+            document = {}
+            without_kind = []
         else:
-            rest[key] = value
+            document[key] = value
 
 
-def _of_list(value: Any, rest: Record) -> Any:
+def _of_list(value: Any, document: Record) -> Any:
     """Return an entry with the kind of its list, where it has none."""
-    if (
-        isinstance(value, dict)
-        and "kind" not in value
-        and str(rest.get("kind", "")).endswith("List")
-    ):
-        return {
-            "kind": str(rest["kind"]).removesuffix("List"),
-            "apiVersion": rest.get("apiVersion"),
-            **value,
-        }
+    list_kind = str(document.get("kind", ""))
+    if isinstance(value, dict) and "kind" not in value and list_kind.endswith("List"):
+        kind = list_kind.removesuffix("List")
+        return {"kind": kind, "apiVersion": document.get("apiVersion"), **value}
     return value
 
 
 class KubernetesReader:
-    """Gathers objects, and then puts pods where queues and nodes are known."""
+    """Reads objects, and then puts pods where queues and nodes are known."""
 
     def __init__(self) -> None:
         self.cluster = Cluster("kubernetes", _UNITS)
         self.note = self.cluster.notes.add
         self.pods: dict[tuple[str, str], Pod] = {}
-        self.same: dict[Any, Any] = {}  # what many pods have alike is kept once
-        self._seen: set[tuple[str, str, str, str]] = (
-            set()
-        )  # objects by group, kind, namespace and name
-        self.queued = False  # whether there are queues other than namespaces
+        self.shared_values: dict[Any, Any] = {}  # equal values of many pods, stored once
+        #: Objects by group, kind, namespace and name.
+        self._seen: set[tuple[str, str, str, str]] = set()
+        self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
         notes = self.cluster.notes
-        self.quotas, self.kueue, self.volcano = ResourceQuotas(notes), Kueue(notes), Volcano(notes)
-        self._kinds: dict[tuple[str, str], Take] = {
-            ("", "Node"): self._node,
-            ("", "Pod"): self._pod,
+        self.quotas = ResourceQuotas(notes)
+        self.kueue = Kueue(notes)
+        self.volcano = Volcano(notes)
+        self._readers: dict[tuple[str, str], ReadEntry] = {
+            ("", "Node"): self._read_node,
+            ("", "Pod"): self._read_pod,
             ("", "ResourceQuota"): self.quotas.add,
-            **{("kueue.x-k8s.io", kind): add for kind, add in self.kueue.kinds.items()},
-            **{("scheduling.volcano.sh", kind): add for kind, add in self.volcano.kinds.items()},
+            **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
+            **{("scheduling.volcano.sh", kind): read for kind, read in self.volcano.kinds.items()},
         }
 
     def read(self, path: Path) -> None:
-        """Take in a file."""
-        file = path.name
-        for given in objects(path):
-            where = "an entry of items"
+        """Read a file."""
+        for manifest in objects(path):
+            place = "an entry of items"
             try:
-                kind = text_at(given, "kind")
-                version = text_at(given, "apiVersion")
-                group = version.rpartition("/")[0]
-                where = f"{kind} {name_of(given)!r}"
-                take = self._kinds.get((group, kind))
-                if take is None:
-                    self.note(
-                        file,
-                        where,
-                        f"objects of kind {kind!r} ({version}) are not read",
-                        "left out",
-                    )
-                else:
-                    own = group, kind, namespace_of(given), name_of(given)
-                    if group and own in self._seen:
-                        raise Odd(f"there is an earlier {kind} of this name")
-                    take(given, file)
-                    self._seen.add(own)
-            except Odd as error:
-                self.note(file, where, str(error), "left out")
+                kind = text_at(manifest, "kind")
+                place = f"{kind} {name_of(manifest)!r}"
+                self._read_object(manifest, path.name, place)
+            except EntryError as error:
+                self.note(path.name, place, str(error), "left out")
 
-    def _node(self, given: Record, file: str) -> None:
-        name = name_of(given)
+    def _read_object(self, manifest: Record, file: str, place: str) -> None:
+        """Read an object of a kind that is known, once."""
+        kind = text_at(manifest, "kind")
+        version = text_at(manifest, "apiVersion")
+        group = version.rpartition("/")[0]
+        reader = self._readers.get((group, kind))
+        if reader is None:
+            message = f"objects of kind {kind!r} ({version}) are not read"
+            self.note(file, place, message, "left out")
+            return
+        identity = group, kind, namespace_of(manifest), name_of(manifest)
+        if group and identity in self._seen:
+            raise EntryError(f"an earlier {kind} has this name")
+        reader(manifest, file)
+        self._seen.add(identity)
+
+    def _read_node(self, manifest: Record, file: str) -> None:
+        name = name_of(manifest)
         if not name:
-            raise Odd("it has no name")
-        taints = taints_of(mapping_at(given, "spec"))
-        closed = "cordoned" if part(given, "spec", "unschedulable", kind=bool) else ""
-        for condition in list_at(given, "status", "conditions"):
-            if (
-                part(condition, "type", kind=str) == "Ready"
-                and part(condition, "status", kind=str) != "True"
-            ):
+            raise EntryError("it has no name")
+        taints = taints_of(mapping_at(manifest, "spec"))
+        closed = "cordoned" if value_at(manifest, "spec", "unschedulable", kind=bool) else ""
+        for condition in list_at(manifest, "status", "conditions"):
+            is_readiness = value_at(condition, "type", kind=str) == "Ready"
+            if is_readiness and value_at(condition, "status", kind=str) != "True":
                 closed = closed or "not ready"
-        offered = part(
-            given, "status", "allocatable", default=mapping_at(given, "status", "capacity")
-        )
-        amounts = in_units(quantities(offered))
+
+        capacity = mapping_at(manifest, "status", "capacity")
+        allocatable = value_at(manifest, "status", "allocatable", default=capacity)
+        amounts = in_units(quantities(allocatable))
         if not amounts:
-            raise Odd("it has no status.allocatable")
-        labels = mapping_at(given, "metadata", "labels")
+            raise EntryError("it has no status.allocatable")
+        labels = mapping_at(manifest, "metadata", "labels")
         if name not in self.cluster.nodes:
             self.taints[name] = taints
         attributes = {
@@ -211,47 +208,49 @@ class KubernetesReader:
         }
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
-    def _pod(self, given: Record, file: str) -> None:
-        pod = pod_of(given, file, self.cluster.notes)
+    def _read_pod(self, manifest: Record, file: str) -> None:
+        pod = pod_of(manifest, file, self.cluster.notes)
         if pod is None:
             return
         key = pod.namespace, pod.name
         if key in self.pods:
-            self.note(*pod.where, "there is an earlier pod of this name", "left out")
+            self.note(*pod.where, "an earlier pod has this name", "left out")
             return
-        once = self.same.setdefault
+        shared = self.shared_values.setdefault
         self.pods[key] = pod._replace(
-            demand=once(pod.demand, pod.demand),
-            place=once(pod.place, pod.place),
-            owner=once(pod.owner, pod.owner),
+            demand=shared(pod.demand, pod.demand),
+            place=shared(pod.place, pod.place),
+            owner=shared(pod.owner, pod.owner),
             labels=self.kueue.labels_of(pod),
             annotations=self.volcano.annotations_of(pod),
         )
 
     def _wait(self, leaf: Leaf, pod: Pod) -> None:
-        """Count the tasks of a pod that waits, or is held by a gate."""
+        """Count the tasks of a pod that waits, or that a gate holds."""
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
         else:
             self.cluster.wait(leaf, pod.tasks, pod.since, pod.priority)
 
     def finish(self) -> tuple[Cluster, Allowed]:
-        """Return the cluster, and what tells where pods may be."""
+        """Return the cluster, and the function that says where its pods may be."""
         cluster = self.cluster
         self.kueue.fill(cluster)
         self.volcano.fill(cluster)
-        self.queued = bool(self.kueue or self.volcano)
-        self.quotas.fill(cluster, f"{WITHOUT}/" if self.queued else "")
+        self.has_queues = bool(self.kueue or self.volcano)
+        self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
+
         for pod in map(self.kueue.placed, self.pods.values()):
             leaf = self._leaf(pod)
             if pod.node:
                 cluster.run(leaf, pod.node, pod.where)
             else:
                 self._wait(leaf, pod)
-        there = {(pod.namespace, pod.owner) for pod in self.pods.values()}
-        for pod in map(self.kueue.placed, self.kueue.waiting(there)):
+        owners = {(pod.namespace, pod.owner) for pod in self.pods.values()}
+        for pod in map(self.kueue.placed, self.kueue.waiting(owners)):
             self._wait(self._leaf(pod), pod)
         self.kueue.bar(cluster)
+
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))
@@ -260,12 +259,13 @@ class KubernetesReader:
         return cluster, Nodes(labels, [self.taints[node.name] for node in nodes]).allowed
 
     def _leaf(self, pod: Pod) -> Leaf:
+        """Return the leaf of a pod: in its queue, or in that of its namespace."""
         queue = self.kueue.queue_of(pod)
         if queue is None:
             queue = self.volcano.queue_of(pod)
         if queue is None:
             queue = name_in_path(pod.namespace)
-            if self.queued:
-                queue = f"{WITHOUT}/{queue}"
+            if self.has_queues:
+                queue = f"{WITHOUT_QUEUE}/{queue}"
         label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
         return Leaf(queue, f"{pod.namespace}/{pod.owner}", label, pod.demand, pod.place)

@@ -1,4 +1,4 @@
-"""Kueue: cohorts and their ClusterQueues as queues with quotas, by LocalQueue; Workloads that are not admitted wait."""
+"""Kueue: cohorts and ClusterQueues as queues with quotas; Workloads that are not admitted wait."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import NamedTuple
 
 from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
-from ...models.instances.quotas import AT
+from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from .cluster import (
     Amounts,
     Cluster,
+    EntryError,
     Floats,
     Notes,
-    Odd,
+    ReadEntry,
     Record,
-    Take,
     Where,
     add_amounts,
     list_at,
     mapping_at,
     name_in_path,
-    part,
-    positive,
+    positive_weight,
     text_at,
+    value_at,
 )
 from .pods import (
     PODS,
@@ -38,8 +38,8 @@ from .pods import (
     Taints,
     Toleration,
     amount,
-    asked,
     bears,
+    demand_and_place,
     in_units,
     name_of,
     namespace_of,
@@ -53,52 +53,78 @@ from .pods import (
 _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 #: Fields of a spec that are read; others are noted where they say something.
 _READ = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
-#: Owners whose pods name them as theirs.
+#: The kind of owners that the pods themselves name as theirs.
 _DIRECT = "Job"
-#: What a quota says, and the fields that say it.
+#: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: Resource and flavor.
 Column = tuple[str, str]
-#: What may be borrowed, by resource; None: no limit.
+#: The amount that may be borrowed, by resource; None: no limit.
 Limits = dict[str, Fraction | None]
 
 
 class _Flavor(NamedTuple):
-    """Labels of the nodes of a flavor, the taints that its tasks must bear, and those that it makes them bear."""
+    """A flavor: the labels of its nodes, the taints that its tasks must bear, its tolerations.
+
+    Tasks of the flavor get its tolerations besides their own.
+    """
 
     labels: tuple[Requirement, ...] = ()
     taints: Taints = ()
     tolerations: tuple[Toleration, ...] = ()
 
 
-class _Quota(NamedTuple):
-    """Where a queue stands, its weight, and its quotas, by resource and flavor in the order of the queue.
+class _Usage(NamedTuple):
+    """The amount of a resource and flavor that an admitted Workload uses."""
 
-    ``groups`` are resources with the flavors that they have together; ``told`` is the weighted
-    share of its status.
+    resource: str
+    flavor: str
+    amount: Fraction
+
+
+class _Admission(NamedTuple):
+    """An admitted Workload: its ClusterQueue, its usage, and its pods.
+
+    ``owner`` is the namespace and owner of the pods where they name the Workload's owner as theirs,
+    so that a dump without pods of it shows that they are still to be created; else None.
+    """
+
+    queue: str
+    usage: list[_Usage]
+    owner: tuple[str, str] | None
+    pods: list[Pod]
+
+
+class _QuotaQueue(NamedTuple):
+    """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
+
+    ``groups`` are resources with the flavors that they share; ``weighted_share`` is that of its
+    status.
     """
 
     parent: str
     weight: float
     quotas: dict[Column, Amounts]
     groups: list[tuple[list[str], list[str]]]
-    told: float | None
+    weighted_share: float | None
     where: Where
 
     def summed(self, kind: str) -> Limits:
         """Return amounts by resource, over flavors; None where one has no limit."""
-        found: Limits = {}
-        for (resource, _), given in self.quotas.items():
-            before = found.get(resource, Fraction(0))
-            own = given.get(kind)
-            found[resource] = None if before is None or own is None else before + own
-        return found
+        totals: Limits = {}
+        for (resource, _), amounts in self.quotas.items():
+            total = totals.get(resource, Fraction(0))
+            amount = amounts.get(kind)
+            totals[resource] = None if total is None or amount is None else total + amount
+        return totals
 
     @property
     def nominal(self) -> Amounts:
         """Nominal quotas by resource."""
         return {
-            resource: own for resource, own in self.summed("nominal").items() if own is not None
+            resource: amount
+            for resource, amount in self.summed("nominal").items()
+            if amount is not None
         }
 
 
@@ -108,222 +134,221 @@ class Kueue:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._note = notes.add
-        self._queues: dict[str, _Quota] = {}
-        self._cohorts: dict[str, _Quota] = {}
-        self._local: dict[tuple[str, str], str] = {}
-        self._of_owner: dict[tuple[str, str], str] = {}
+        self._queues: dict[str, _QuotaQueue] = {}
+        self._cohorts: dict[str, _QuotaQueue] = {}
+        self._local_queues: dict[tuple[str, str], str] = {}
+        self._queue_of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[Pod] = []
         self._paths: dict[str, str] = {}
         self._flavors: dict[str, _Flavor] = {}
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
-        self._admitted: list[
-            tuple[str, list[tuple[str, str, Fraction]], tuple[str, str] | None, list[Pod]]
-        ] = []
-        self.kinds: dict[str, Take] = {
-            "ClusterQueue": self._cluster_queue,
-            "Cohort": self._cohort,
-            "LocalQueue": self._local_queue,
-            "ResourceFlavor": self._flavor,
-            "Workload": self._workload,
+        self._admissions: list[_Admission] = []
+        self.kinds: dict[str, ReadEntry] = {
+            "ClusterQueue": self._read_cluster_queue,
+            "Cohort": self._read_cohort,
+            "LocalQueue": self._read_local_queue,
+            "ResourceFlavor": self._read_flavor,
+            "Workload": self._read_workload,
         }
 
     def __bool__(self) -> bool:
         return bool(self._queues)
 
-    def _cluster_queue(self, given: Record, file: str) -> None:
-        self._queues[name_of(given)] = self._quota(given, file, ("cohort", "cohortName"))
+    def _read_cluster_queue(self, manifest: Record, file: str) -> None:
+        self._queues[name_of(manifest)] = self._queue(manifest, file, ("cohort", "cohortName"))
 
-    def _cohort(self, given: Record, file: str) -> None:
-        self._cohorts[name_of(given)] = self._quota(given, file, ("parent", "parentName"))
+    def _read_cohort(self, manifest: Record, file: str) -> None:
+        self._cohorts[name_of(manifest)] = self._queue(manifest, file, ("parent", "parentName"))
 
-    def _local_queue(self, given: Record, file: str) -> None:
-        queue = part(given, "spec", "clusterQueue", kind=str)
+    def _read_local_queue(self, manifest: Record, file: str) -> None:
+        queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
-            raise Odd("it names no ClusterQueue")
-        self._local[namespace_of(given), name_of(given)] = queue
+            raise EntryError("it names no ClusterQueue")
+        self._local_queues[namespace_of(manifest), name_of(manifest)] = queue
 
-    def _flavor(self, given: Record, file: str) -> None:
-        spec = mapping_at(given, "spec")
-        as_of_a_pod = {
+    def _read_flavor(self, manifest: Record, file: str) -> None:
+        spec = mapping_at(manifest, "spec")
+        pod_spec = {
             "nodeSelector": mapping_at(spec, "nodeLabels"),
             "tolerations": list_at(spec, "tolerations"),
         }
-        place = place_of(as_of_a_pod, False, (file, ""), self._notes)
+        place = place_of(pod_spec, False, (file, ""), self._notes)
         taints = taints_of({"taints": list_at(spec, "nodeTaints")})
-        self._flavors[name_of(given)] = _Flavor(place.selector, taints, place.tolerations)
+        self._flavors[name_of(manifest)] = _Flavor(place.selector, taints, place.tolerations)
 
-    def _quota(self, given: Record, file: str, parents: tuple[str, str]) -> _Quota:
-        where = file, f"{given['kind']} {name_of(given)!r}"
-        spec = mapping_at(given, "spec")
+    def _queue(self, manifest: Record, file: str, parents: tuple[str, str]) -> _QuotaQueue:
+        """Return a ClusterQueue or cohort; ``parents`` are the keys that may name the cohort above."""
+        where = file, f"{manifest['kind']} {name_of(manifest)!r}"
+        spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
                 self._note(*where, f"spec.{key}", "left out")
-        parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
-        weight = float(
-            quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1"))
+        names = (value_at(spec, key, kind=str) for key in parents)
+        parent = next(filter(None, names), "")
+        printed_weight = value_at(
+            spec, "fairSharing", "weight", kind=(str, int, float), default="1"
         )
+        weight = float(quantity(printed_weight))
+
         quotas: dict[Column, Amounts] = {}
         groups: list[tuple[list[str], list[str]]] = []
         for group in list_at(spec, "resourceGroups"):
             flavors = list_at(group, "flavors")
             for flavor in flavors:
                 for entry in list_at(flavor, "resources"):
-                    amounts = {
-                        kind: quantity(value)
-                        for kind, key in _KINDS.items()
-                        if (value := part(entry, key, kind=(str, int, float))) is not None
-                    }
-                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = {
-                        "nominal": Fraction(0),
-                        **amounts,
-                    }
-            names = [text_at(flavor, "name") for flavor in flavors]
-            groups.append(([resource for resource, flavor in quotas if flavor in names], names))
-        told = part(given, "status", "fairSharing", "weightedShare", kind=(int, float))
-        own = positive(weight, where, self._notes)
-        return _Quota(parent, own, quotas, groups, None if told is None else float(told), where)
+                    amounts = _quota_amounts(entry)
+                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = amounts
+            flavor_names = [text_at(flavor, "name") for flavor in flavors]
+            resources = [resource for resource, flavor in quotas if flavor in flavor_names]
+            groups.append((resources, flavor_names))
 
-    def _workload(self, given: Record, file: str) -> None:
-        name = name_of(given)
-        namespace = namespace_of(given)
-        kind, owned_by = owner_of(given)
-        owner = f"{kind}/{owned_by}"
+        share = value_at(manifest, "status", "fairSharing", "weightedShare", kind=(int, float))
+        return _QuotaQueue(
+            parent,
+            positive_weight(weight, where, self._notes),
+            quotas,
+            groups,
+            None if share is None else float(share),
+            where,
+        )
+
+    def _read_workload(self, manifest: Record, file: str) -> None:
+        name = name_of(manifest)
+        namespace = namespace_of(manifest)
+        kind, owner_name = owner_of(manifest)
+        owner = f"{kind}/{owner_name}"
         where = file, f"Workload '{namespace}/{name}'"
-        queue = text_at(given, "spec", "queueName")
-        self._of_owner[namespace, owner] = queue
+        queue = text_at(manifest, "spec", "queueName")
+        self._queue_of_owner[namespace, owner] = queue
+
         conditions = {
-            text_at(entry, "type"): entry for entry in list_at(given, "status", "conditions")
+            text_at(entry, "type"): entry for entry in list_at(manifest, "status", "conditions")
         }
         if text_at(conditions.get("Finished", {}), "status") == "True":
             return
-        reserved = conditions.get("QuotaReserved", {})
-        gate = text_at(reserved, "message") if text_at(reserved, "reason") == "Inadmissible" else ""
-        if part(given, "spec", "active", kind=bool, default=True) is False:
-            gate = "it is not active"
+        gate = _workload_gate(manifest, conditions)
+
         pods = []
-        for one in list_at(given, "spec", "podSets"):
-            demand, place = asked(mapping_at(one, "template", "spec"), False, where, self._notes)
-            since = part(given, "metadata", "creationTimestamp", kind=str)
-            labels = {_QUEUE_NAMES[0]: queue}
-            count = part(one, "count", kind=int, default=1)
+        for pod_set in list_at(manifest, "spec", "podSets"):
+            pod_spec = mapping_at(pod_set, "template", "spec")
+            demand, place = demand_and_place(pod_spec, False, where, self._notes)
+            count = value_at(pod_set, "count", kind=int, default=1)
             if count < 0:
-                raise Odd(f"count is {count}; expected a number from 0 on")
-            priority = part(given, "spec", "priority", kind=int)
-            pods.append(
-                Pod(
-                    file,
-                    name,
-                    namespace,
-                    owner,
-                    demand,
-                    place,
-                    "",
-                    since,
-                    labels,
-                    {},
-                    "",
-                    count,
-                    gate,
-                    priority,
-                )
+                raise EntryError(f"count is {count}; expected a number from 0 on")
+            pod = Pod(
+                file=file,
+                name=name,
+                namespace=namespace,
+                owner=owner,
+                demand=demand,
+                place=place,
+                node="",
+                since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
+                labels={_QUEUE_NAMES[0]: queue},
+                annotations={},
+                scheduler="",
+                tasks=count,
+                gate=gate,
+                priority=value_at(manifest, "spec", "priority", kind=int),
             )
-        admission = mapping_at(given, "status", "admission")
-        if admission:  # its quota is taken, and its pods are there or to come
-            used = []
-            for one in list_at(admission, "podSetAssignments"):
-                flavors = mapping_at(one, "flavors")
-                for resource, value in mapping_at(one, "resourceUsage").items():
-                    if resource in flavors:
-                        used.append((resource, str(flavors[resource]), quantity(value)))
-            came = (namespace, owner) if kind == _DIRECT else None
-            self._admitted.append((text_at(admission, "clusterQueue"), used, came, pods))
+            pods.append(pod)
+
+        admission = mapping_at(manifest, "status", "admission")
+        if admission:  # it holds its quota, whether or not its pods exist already
+            pods_owner = (namespace, owner) if kind == _DIRECT else None
+            cluster_queue = text_at(admission, "clusterQueue")
+            usage = _admitted_usage(admission)
+            self._admissions.append(_Admission(cluster_queue, usage, pods_owner, pods))
         elif kind != "Pod":
             self._waiting += pods
 
     def labels_of(self, pod: Pod) -> Record:
-        """Return the labels of a pod that are read here."""
+        """Return the labels of a pod that name its queue."""
         return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
 
-    def waiting(self, there: Collection[tuple[str, str]]) -> Iterator[Pod]:
-        """Yield the pods to be: of Workloads that are not admitted, and of admitted ones that have none yet.
+    def waiting(self, owners: Collection[tuple[str, str]]) -> Iterator[Pod]:
+        """Yield the pods to be created, of Workloads that are not admitted or have no pods yet.
 
-        ``there`` are namespace and owner of the pods of the dump.
+        ``owners`` are namespace and owner of the pods of the dump.
         """
         yield from self._waiting
-        for _, _, came, pods in self._admitted:
-            if came is not None and came not in there:
-                yield from (pod._replace(gate="") for pod in pods)
+        for admission in self._admissions:
+            if admission.owner is not None and admission.owner not in owners:
+                yield from (pod._replace(gate="") for pod in admission.pods)
 
     def queue_of(self, pod: Pod) -> str | None:
-        """Return the path of the queue that a pod is in, None where it is in none."""
+        """Return the path of a pod's queue, None where it is in none."""
         queue = self._cluster_queue_of(pod)
         return None if queue is None else self._path(queue)
 
-    def _cluster_queue_of(self, pod: Pod, tell: bool = True) -> str | None:
-        """Return the ClusterQueue of a pod, None where it is in none; tell which is not there."""
-        local = next((pod.labels[key] for key in _QUEUE_NAMES if pod.labels.get(key)), None)
-        if local is None:
-            local = self._of_owner.get((pod.namespace, pod.owner))
-        if not local:
+    def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
+        """Return the ClusterQueue of a pod, None where it is in none; note queues that are missing."""
+        labels = (pod.labels[key] for key in _QUEUE_NAMES if pod.labels.get(key))
+        local_queue = next(labels, None)
+        if local_queue is None:
+            local_queue = self._queue_of_owner.get((pod.namespace, pod.owner))
+        if not local_queue:
             return None
-        queue = self._local.get((pod.namespace, str(local)))
-        if queue is None or queue not in self._queues:
-            what = (
-                f"LocalQueue {local!r} is not there"
-                if queue is None
-                else f"ClusterQueue {queue!r} is not there"
-            )
-            if tell:
-                self._note(*pod.where, what, "it counts as one in no queue")
-            return None
-        return queue
+        queue = self._local_queues.get((pod.namespace, str(local_queue)))
+        if queue in self._queues:
+            return queue
+        if note:
+            missing = f"LocalQueue {local_queue!r}" if queue is None else f"ClusterQueue {queue!r}"
+            action = "it counts as one in no queue"
+            self._note(*pod.where, f"{missing} is not in the dump", action)
+        return None
 
     def placed(self, pod: Pod) -> Pod:
-        """Return a pod on the nodes of its ClusterQueue's flavors; what the queue does not cover is kept in mind."""
-        queue = self._cluster_queue_of(pod, tell=False)
-        if queue is None:
+        """Return a pod on the nodes of its ClusterQueue's flavors.
+
+        Resources that the queue does not cover are remembered for `bar`.
+        """
+        name = self._cluster_queue_of(pod, note=False)
+        if name is None:
             return pod
-        own = self._queues[queue]
-        covered = {PODS, *(resource for resource, _ in own.quotas)}
-        lacking = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
-        if lacking:
-            self._uncovered.setdefault(self._path(queue), {}).update(lacking)
-            self._ignored |= set(lacking) if pod.node else set()
-        asked_for = {resource for resource, _ in pod.demand}
+        queue = self._queues[name]
+        demanded = {resource for resource, _ in pod.demand}
+
+        covered = {PODS, *(resource for resource, _ in queue.quotas)}
+        uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
+        if uncovered:
+            self._uncovered.setdefault(self._path(name), {}).update(uncovered)
+            if pod.node:
+                self._ignored |= set(uncovered)
+
+        # One flavor of each group of resources that the pod asks for, in every combination that it bears.
         choices = [
-            [self._flavors.get(name, _Flavor()) for name in names]
-            for group, names in own.groups
-            if asked_for.intersection(group)
+            [self._flavors.get(flavor, _Flavor()) for flavor in flavors]
+            for resources, flavors in queue.groups
+            if demanded.intersection(resources)
         ]
         assert isinstance(pod.place, Place)
-        own_place = pod.place
         places = []
         for flavors in product(*choices):
-            if all(
-                bears(taint, own_place.tolerations) for flavor in flavors for taint in flavor.taints
-            ):
-                place = own_place
-                for flavor in flavors:
-                    more = (*place.tolerations, *flavor.tolerations)
-                    place = place._replace(
-                        selector=(*place.selector, *flavor.labels), tolerations=more
-                    )
-                places.append(place)
+            taints = [taint for flavor in flavors for taint in flavor.taints]
+            if not all(bears(taint, pod.place.tolerations) for taint in taints):
+                continue
+            place = pod.place
+            for flavor in flavors:
+                place = place._replace(
+                    selector=(*place.selector, *flavor.labels),
+                    tolerations=(*place.tolerations, *flavor.tolerations),
+                )
+            places.append(place)
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
 
-    def _path(self, queue: str) -> str:
-        if queue not in self._paths:
-            one = self._queues[queue]
-            above = self._above(one.parent)
-            others = chain(self._queues.values(), self._cohorts.values())
-            clash = not above and (
-                queue in self._cohorts or any(other.parent == queue for other in others)
-            )
-            self._paths[queue] = "/".join(
-                [*above, name_in_path(queue) + (" (ClusterQueue)" if clash else "")]
-            )
-        return self._paths[queue]
+    def _path(self, name: str) -> str:
+        """Return the path of a ClusterQueue: its cohorts from the root down, and its name."""
+        if name not in self._paths:
+            ancestors = self._above(self._queues[name].parent)
+            queues = chain(self._queues.values(), self._cohorts.values())
+            is_cohort = name in self._cohorts or any(queue.parent == name for queue in queues)
+            step = name_in_path(name)
+            if not ancestors and is_cohort:
+                step += " (ClusterQueue)"
+            self._paths[name] = "/".join([*ancestors, step])
+        return self._paths[name]
 
     def _above(self, cohort: str) -> list[str]:
         """Return the names of a cohort and those above it, the root first."""
@@ -338,105 +363,150 @@ class Kueue:
 
     def fill(self, cluster: Cluster) -> None:
         """Put weights, guarantees, caps and quotas on the queues of a cluster."""
-        self._know_labels(cluster)
-        self._usage(cluster)
-        below: dict[str, Amounts] = {}
-        borrowing: dict[str, Limits] = {}
-        for name, one in [*self._cohorts.items(), *self._queues.items()]:
-            above = self._above(one.parent)
-            is_queue = one is self._queues.get(name)
-            path = self._path(name) if is_queue else "/".join([*above, name_in_path(name)])
+        self._add_flavor_labels(cluster)
+        self._put_usage(cluster)
+
+        nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
+        borrowing: dict[str, Limits] = {}  # of each cohort below another
+        for name, cohort in self._cohorts.items():
+            ancestors = self._above(cohort.parent)
+            path = "/".join([*ancestors, name_in_path(name)])
+            self._put_queue(cluster, path, cohort)
+            if cohort.parent and cohort.quotas:
+                borrowing[path] = cohort.summed("borrowing")
+            for ancestor in lineage(path)[1 : len(ancestors) + 2]:
+                add_amounts(nominal_below.setdefault(ancestor, {}), cohort.nominal)
+        for name, queue in self._queues.items():
+            ancestors = self._above(queue.parent)
+            path = self._path(name)
+            self._put_queue(cluster, path, queue)
             row = cluster.queue(path)
-            row["weight"] = one.weight
-            self._put_quotas(cluster, path, one)
-            if is_queue:
-                row["guarantee"] = in_units(one.nominal)
-                row["cap"] = in_units(_most(one, bool(above)))
-            elif one.parent and one.quotas:
-                borrowing[path] = one.summed("borrowing")
-            for cohort in lineage(path)[1 : len(above) + (1 if is_queue else 2)]:
-                add_amounts(below.setdefault(cohort, {}), one.nominal)
-        for path, total in below.items():
+            row["guarantee"] = in_units(queue.nominal)
+            row["cap"] = in_units(_largest_use(queue, in_cohort=bool(ancestors)))
+            for ancestor in lineage(path)[1 : len(ancestors) + 1]:
+                add_amounts(nominal_below.setdefault(ancestor, {}), queue.nominal)
+
+        # A cohort may use the quotas below it and borrow within its limit; no cohort lends to a root.
+        queue_paths = self._paths.values()
+        for path, total in nominal_below.items():
             if path in borrowing:
-                more = {r: limit for r, limit in borrowing[path].items() if limit is not None}
                 cluster.queue(path)["cap"] = {
-                    r: amount(r, total[r] + limit) for r, limit in more.items()
+                    resource: amount(resource, total[resource] + limit)
+                    for resource, limit in borrowing[path].items()
+                    if limit is not None
                 }
-            if "/" not in path and path not in self._paths.values():  # nobody lends to a root
+            if "/" not in path and path not in queue_paths:
                 cluster.queue(path)["cap"] = in_units(total)
 
-    def _put_quotas(self, cluster: Cluster, path: str, one: _Quota) -> None:
-        """Put the quotas of a queue or cohort on its row; a root borrows from nobody and lends to nobody."""
+    def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
+        """Put the weight and quotas of a queue or cohort on its row; a root neither borrows nor lends."""
         row = cluster.queue(path)
-        for (resource, flavor), given in one.quotas.items():
+        row["weight"] = queue.weight
+        for (resource, flavor), amounts in queue.quotas.items():
             column = self._column(resource, flavor)
             if column in row.setdefault("nominal", {}):
-                self._note(
-                    *one.where,
-                    f"several flavors of {resource!r} on the same nodes",
-                    "their quotas are added up",
-                )
+                message = f"several flavors of {resource!r} on the same nodes"
+                self._note(*queue.where, message, "their quotas are added up")
             for kind in _KINDS:
-                amounts = row.setdefault(kind, {})
-                own = given.get(kind)
-                if own is None and kind != "nominal":
-                    amounts[column] = math.inf
-                elif own is not None:
-                    add_amounts(amounts, {column: amount(resource, own)})
-        top = cluster.queue(path.split("/")[0])
+                quotas = row.setdefault(kind, {})
+                quota = amounts.get(kind)
+                if quota is not None:
+                    add_amounts(quotas, {column: amount(resource, quota)})
+                elif kind != "nominal":
+                    quotas[column] = math.inf
+
+        root = cluster.queue(path.split("/")[0])
         for column in row.get("nominal", {}):
-            top.setdefault("nominal", {}).setdefault(column, 0.0)
+            root.setdefault("nominal", {}).setdefault(column, 0.0)
             for kind in ("borrowing", "lending"):
-                top.setdefault(kind, {})[column] = 0.0
-        if one.told is not None:
-            cluster.told[path] = {"told": one.told}
+                root.setdefault(kind, {})[column] = 0.0
+        if queue.weighted_share is not None:
+            cluster.share_figures[path] = {"told": queue.weighted_share}
 
     def _column(self, resource: str, flavor: str) -> str:
-        """Return the column of a resource and flavor, with a condition where the flavor is of some nodes only."""
-        labels = {line.key: line.values[0] for line in self._flavors.get(flavor, _Flavor()).labels}
-        return (
-            f"{resource}{AT}{condition_text(labels, f'flavor {flavor!r}')}" if labels else resource
-        )
+        """Return the column of a resource and flavor, with a condition for a flavor of some nodes."""
+        lines = self._flavors.get(flavor, _Flavor()).labels
+        labels = {line.key: line.values[0] for line in lines}
+        if not labels:
+            return resource
+        return f"{resource}{QUOTA_SEPARATOR}{condition_text(labels, f'flavor {flavor!r}')}"
 
-    def _know_labels(self, cluster: Cluster) -> None:
-        """Make labels of flavors known where no node has them: conditions name what there is."""
-        known = {key for node in cluster.nodes.values() for key in node.attributes}
-        missing = {
-            line.key: None
-            for one in self._flavors.values()
-            for line in one.labels
-            if line.key not in known
-        }
+    def _add_flavor_labels(self, cluster: Cluster) -> None:
+        """Add labels of flavors that no node has to the first node, without a value.
+
+        Conditions of quotas may name only attributes that nodes have.
+        """
+        node_labels = {key for node in cluster.nodes.values() for key in node.attributes}
+        flavor_labels = [line.key for flavor in self._flavors.values() for line in flavor.labels]
+        missing = {key: None for key in flavor_labels if key not in node_labels}
         for name, node in list(cluster.nodes.items())[:1]:
             cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
 
-    def _usage(self, cluster: Cluster) -> None:
-        """Put what admitted Workloads use on the queues."""
-        for queue, used, _, _ in self._admitted:
-            if queue not in self._queues:
+    def _put_usage(self, cluster: Cluster) -> None:
+        """Put the usage of admitted Workloads on the queues."""
+        for admission in self._admissions:
+            if admission.queue not in self._queues:
                 continue
-            total = cluster.admitted.setdefault(self._path(queue), {})
-            for resource, flavor, own in used:
-                add_amounts(total, {self._column(resource, flavor): amount(resource, own)})
+            total = cluster.admitted.setdefault(self._path(admission.queue), {})
+            for usage in admission.usage:
+                column = self._column(usage.resource, usage.flavor)
+                add_amounts(total, {column: amount(usage.resource, usage.amount)})
 
     def bar(self, cluster: Cluster) -> None:
-        """Put caps of 0 on what ClusterQueues do not cover; what pods run with nevertheless is left out of quotas."""
+        """Put caps of 0 on the resources that ClusterQueues do not cover.
+
+        A resource that pods of such a queue run with all the same has no cap.
+        """
         for resource in sorted(self._ignored):
-            what = "pods run with it in ClusterQueues that do not cover it"
-            self._note(
-                "",
-                f"resource {resource!r}",
-                what,
-                "no quota counts it there: so Kueue is configured",
-            )
+            message = "pods run with it in ClusterQueues that do not cover it"
+            action = "no quota counts it there: so Kueue is configured"
+            self._note("", f"resource {resource!r}", message, action)
         for path, caps in self._uncovered.items():
-            own = {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
-            cluster.queue(path).setdefault("cap", {}).update(own)
+            barred = {
+                resource: cap for resource, cap in caps.items() if resource not in self._ignored
+            }
+            cluster.queue(path).setdefault("cap", {}).update(barred)
 
 
-def _most(one: _Quota, lent: bool) -> Amounts:
-    """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""
-    if not lent:
-        return one.nominal
-    borrowing = one.summed("borrowing")
-    return {r: own + more for r, own in one.nominal.items() if (more := borrowing[r]) is not None}
+def _quota_amounts(entry: Record) -> Amounts:
+    """Return the quotas of a resource of a flavor, by kind; a kind without a limit is absent."""
+    amounts: Amounts = {"nominal": Fraction(0)}
+    for kind, key in _KINDS.items():
+        value = value_at(entry, key, kind=(str, int, float))
+        if value is not None:
+            amounts[kind] = quantity(value)
+    return amounts
+
+
+def _workload_gate(manifest: Record, conditions: dict[str, Record]) -> str:
+    """Return why a Workload may not run even with room for it; empty where it may."""
+    if value_at(manifest, "spec", "active", kind=bool, default=True) is False:
+        return "it is not active"
+    reserved = conditions.get("QuotaReserved", {})
+    if text_at(reserved, "reason") == "Inadmissible":
+        return text_at(reserved, "message")
+    return ""
+
+
+def _admitted_usage(admission: Record) -> list[_Usage]:
+    """Return the usage of an admitted Workload by resource and flavor."""
+    usage = []
+    for assignment in list_at(admission, "podSetAssignments"):
+        flavors = mapping_at(assignment, "flavors")
+        for resource, value in mapping_at(assignment, "resourceUsage").items():
+            if resource in flavors:
+                usage.append(_Usage(resource, str(flavors[resource]), quantity(value)))
+    return usage
+
+
+def _largest_use(queue: _QuotaQueue, in_cohort: bool) -> Amounts:
+    """Return the cap of a ClusterQueue: its quota, and what it may borrow in a cohort."""
+    if not in_cohort:
+        return queue.nominal
+    borrowing = queue.summed("borrowing")
+    caps: Amounts = {}
+    for resource, nominal in queue.nominal.items():
+        limit = borrowing[resource]
+        if limit is not None:
+            caps[resource] = nominal + limit
+    return caps

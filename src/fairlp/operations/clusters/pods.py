@@ -1,7 +1,8 @@
-"""What a pod asks for, who owns it, and whether it runs, waits or has finished."""
+"""Pods: their demands, their owners, where they may be, and whether they run, wait or have finished."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -13,22 +14,22 @@ import numpy as np
 from .cluster import (
     Amounts,
     Demand,
+    EntryError,
     Floats,
     Notes,
-    Odd,
     Record,
     Where,
     add_amounts,
-    larger,
+    largest_amounts,
     list_at,
     mapping_at,
-    part,
     shown,
     text_at,
+    value_at,
 )
 
-# Where a pod may be: node selector, required node affinity, taints and tolerations, over all nodes
-# at once.
+# Where a pod may be: node selector, required node affinity, taints and tolerations, for all nodes
+# together.
 
 #: A node's own name, which fields of an affinity select by.
 NAME = "\0name"
@@ -60,7 +61,10 @@ class Toleration(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What a pod asks of its node: all of ``selector``, one of ``terms`` (None: no affinity), its tolerations."""
+    """The nodes that a pod may be on: those with all lines of ``selector`` and one of ``terms``.
+
+    ``terms`` is None without affinity; ``tolerations`` are the taints that the pod bears.
+    """
 
     selector: tuple[Requirement, ...]
     terms: tuple[tuple[Requirement, ...], ...] | None
@@ -74,174 +78,194 @@ class AnyOf(NamedTuple):
 
 
 def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
-    """Return what a pod asks of its node; what cannot be said so is noted.
+    """Return the nodes that a pod may be on; conditions that cannot be expressed are noted.
 
     Parameters
     ----------
     spec : mapping
-        The pod's.
+        Of the pod.
     pinned : bool
-        Whether it is a DaemonSet's, whose pods are each bound to one node by name: that is left
-        out.
+        Whether the pod is a DaemonSet's, each of whose pods is bound to one node by name: that
+        binding is left out.
     where : tuple of str
         File and pod.
     notes : Notes
     """
     selector = mapping_at(spec, "nodeSelector")
-    simple = tuple(Requirement(key, "In", (str(value),)) for key, value in sorted(selector.items()))
-    required = part(
-        spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"
+    selector_lines = tuple(
+        Requirement(key, "In", (str(value),)) for key, value in sorted(selector.items())
     )
+
+    affinity = ("affinity", "nodeAffinity")
+    required = value_at(spec, *affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = None
     if required is not None:
-        found = [
-            _term(entry, pinned, where, notes) for entry in list_at(required, "nodeSelectorTerms")
-        ]
-        terms = None if () in found else tuple(term for term in found if term is not None)
-    if part(
-        spec,
-        "affinity",
-        "nodeAffinity",
-        "preferredDuringSchedulingIgnoredDuringExecution",
-        kind=list,
-    ):
+        entries = list_at(required, "nodeSelectorTerms")
+        all_terms = [_term(entry, pinned, where, notes) for entry in entries]
+        if () not in all_terms:
+            terms = tuple(term for term in all_terms if term is not None)
+
+    preferred = (*affinity, "preferredDuringSchedulingIgnoredDuringExecution")
+    if value_at(spec, *preferred, kind=list):
         notes.add(*where, "affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
     for kind in ("podAffinity", "podAntiAffinity"):
-        if part(spec, "affinity", kind):
+        if value_at(spec, "affinity", kind):
             notes.add(*where, f"affinity.{kind}", "left out: it depends on where other pods are")
-    return Place(simple, terms, _tolerations(spec))
+    return Place(selector_lines, terms, _tolerations(spec))
 
 
 def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Requirement, ...] | None:
     """Return the lines of a term; None where it has none, which selects no node."""
-    found = []
-    empty = True
-    for kind in ("matchExpressions", "matchFields"):
-        for line in list_at(entry, kind):
-            empty = False
-            key = text_at(line, "key")
-            operator = text_at(line, "operator")
-            if kind == "matchFields":
-                if pinned:
-                    notes.add(
-                        *where,
-                        "a DaemonSet's pod is bound to its node by name",
-                        "left out: all are one user",
-                    )
-                    continue
-                key = NAME if key == "metadata.name" else f"\0{key}"
-            values = tuple(map(str, list_at(line, "values")))
-            if operator not in _OPERATORS or (operator in ("Gt", "Lt") and not _whole(values)):
-                notes.add(
-                    *where,
-                    f"operator {shown(operator)} of {values!r} in node affinity",
-                    "this line is left out",
-                )
-                continue
-            found.append(Requirement(key, operator, values))
-    return None if empty else tuple(found)
+    expressions = list_at(entry, "matchExpressions")
+    fields = list_at(entry, "matchFields")
+    lines = [_requirement(line, text_at(line, "key"), where, notes) for line in expressions]
+    for line in fields:
+        if pinned:
+            message = "a DaemonSet's pod is bound to its node by name"
+            notes.add(*where, message, "left out: all are one user")
+            continue
+        key = text_at(line, "key")
+        field = NAME if key == "metadata.name" else f"\0{key}"
+        lines.append(_requirement(line, field, where, notes))
+    if not expressions and not fields:
+        return None
+    return tuple(line for line in lines if line is not None)
+
+
+def _requirement(line: Any, key: str, where: Where, notes: Notes) -> Requirement | None:
+    """Return a line of node affinity; None, with a note, for an operator that is not known."""
+    operator = text_at(line, "operator")
+    values = tuple(map(str, list_at(line, "values")))
+    compares = operator in ("Gt", "Lt")
+    if operator in _OPERATORS and not (compares and not _is_whole(values)):
+        return Requirement(key, operator, values)
+    message = f"operator {shown(operator)} of {values!r} in node affinity"
+    notes.add(*where, message, "this line is left out")
+    return None
 
 
 _WHOLE = re.compile("[+-]?[0-9]{1,18}")
 
 
-def _whole(values: Sequence[str]) -> bool:
+def _is_whole(values: Sequence[str]) -> bool:
+    """Whether the values are one whole number."""
     return len(values) == 1 and _WHOLE.fullmatch(values[0]) is not None
 
 
 def _tolerations(spec: Record) -> tuple[Toleration, ...]:
-    found = {
+    """Return the tolerations of a pod, each once, in order."""
+    tolerations = {
         Toleration(
             text_at(line, "key"),
-            part(line, "operator", kind=str, default="Equal"),
+            value_at(line, "operator", kind=str, default="Equal"),
             text_at(line, "value"),
             text_at(line, "effect"),
         )
         for line in list_at(spec, "tolerations")
     }
-    return tuple(sorted(found))
+    return tuple(sorted(tolerations))
 
 
 def taints_of(spec: Record) -> Taints:
-    """Return key, value and effect of the taints of a node that keep pods away (``PreferNoSchedule`` does not)."""
-    found = []
+    """Return key, value and effect of the taints of a node that keep pods away.
+
+    ``PreferNoSchedule`` does not.
+    """
+    taints = []
     for taint in list_at(spec, "taints"):
         effect = text_at(taint, "effect")
         if effect in _BINDING:
-            key = part(taint, "key", kind=str)
+            key = value_at(taint, "key", kind=str)
             if key is None:
-                raise Odd("a taint has no key")
-            found.append((key, text_at(taint, "value"), effect))
-    return tuple(sorted(found))
+                raise EntryError("a taint has no key")
+            taints.append((key, text_at(taint, "value"), effect))
+    return tuple(sorted(taints))
 
 
 class Nodes:
-    """Labels and taints of all nodes, by which places become masks; each line of a selector is looked up once."""
+    """Labels and taints of all nodes, with which places become masks.
+
+    The mask of a line of a selector is computed once.
+    """
 
     def __init__(self, labels: Sequence[Record], taints: Sequence[Taints]) -> None:
         self._labels = labels
-        self._lines: dict[Requirement, np.ndarray] = {}
-        kinds = {kind: k for k, kind in enumerate(dict.fromkeys(taints))}
-        self._kinds = list(kinds)
-        self._kind = np.array([kinds[kind] for kind in taints], dtype=np.intp)
+        self._line_masks: dict[Requirement, np.ndarray] = {}
+        positions = {kind: k for k, kind in enumerate(dict.fromkeys(taints))}
+        self._kinds_of_taints = list(positions)
+        self._kind = np.array([positions[kind] for kind in taints], dtype=np.intp)
 
     def allowed(self, place: Hashable) -> np.ndarray | None:
-        """Return where pods of a place may be: bool by node."""
+        """Return the mask of the nodes that pods of a place may be on."""
         if isinstance(place, AnyOf):
-            found = [one for each in place.places if (one := self.allowed(each)) is not None]
-            return np.asarray(np.any([np.zeros(len(self._kind), dtype=bool), *found], axis=0))
+            alternatives = [np.zeros(len(self._kind), dtype=bool)]
+            for alternative in place.places:
+                mask_or_all = self.allowed(alternative)
+                if mask_or_all is not None:
+                    alternatives.append(mask_or_all)
+            return np.asarray(np.any(alternatives, axis=0))
+
+        # Nodes whose taints the pod bears, with all lines of its selector
         assert isinstance(place, Place)
-        borne = np.array(
-            [all(bears(taint, place.tolerations) for taint in kind) for kind in self._kinds],
+        is_borne = np.array(
+            [
+                all(bears(taint, place.tolerations) for taint in taints)
+                for taints in self._kinds_of_taints
+            ],
             dtype=bool,
         )
-        mask: np.ndarray = borne[self._kind]
+        mask: np.ndarray = is_borne[self._kind]
         for line in place.selector:
-            mask &= self._line(line)
+            mask &= self._line_mask(line)
+
+        # and all lines of one term of its affinity
         if place.terms is not None:
-            some = np.zeros_like(mask)
+            in_some_term = np.zeros_like(mask)
             for term in place.terms:
-                every = np.ones_like(mask)
+                in_term = np.ones_like(mask)
                 for line in term:
-                    every &= self._line(line)
-                some |= every
-            mask &= some
+                    in_term &= self._line_mask(line)
+                in_some_term |= in_term
+            mask &= in_some_term
         return mask
 
-    def _line(self, line: Requirement) -> np.ndarray:
-        if line not in self._lines:
-            found = [_holds(line, labels.get(line.key)) for labels in self._labels]
-            self._lines[line] = np.array(found, dtype=bool)
-        return self._lines[line]
+    def _line_mask(self, line: Requirement) -> np.ndarray:
+        """Return the mask of the nodes that fulfil a line."""
+        if line not in self._line_masks:
+            mask = [_fulfils(labels.get(line.key), line) for labels in self._labels]
+            self._line_masks[line] = np.array(mask, dtype=bool)
+        return self._line_masks[line]
 
 
-def _holds(line: Requirement, value: Any) -> bool:
+def _fulfils(value: Any, line: Requirement) -> bool:
+    """Whether the value of a node's label, None where it has none, fulfils a line."""
     operator = line.operator
-    values = line.values
     if operator in ("In", "NotIn"):
-        return (value is not None and value in values) == (operator == "In")
+        is_listed = value is not None and value in line.values
+        return is_listed == (operator == "In")
     if operator in ("Exists", "DoesNotExist"):
         return (value is not None) == (operator == "Exists")
-    if value is None or not _whole((value,)):
+    if value is None or not _is_whole((value,)):
         return False
-    return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])
+    number = int(value)
+    bound = int(line.values[0])
+    return number > bound if operator == "Gt" else number < bound
 
 
 def bears(taint: tuple[str, str, str], tolerations: tuple[Toleration, ...]) -> bool:
-    """Whether tolerations let a pod be where a taint is."""
+    """Whether tolerations let a pod be on a node with a taint."""
+    return any(_tolerates(toleration, taint) for toleration in tolerations)
+
+
+def _tolerates(toleration: Toleration, taint: tuple[str, str, str]) -> bool:
+    """Whether a toleration matches key, value and effect of a taint."""
     key, value, effect = taint
-    for one in tolerations:
-        same_value = one.operator == "Exists" or (
-            one.operator in ("Equal", "") and one.value == value
-        )
-        if (
-            one.effect in ("", effect)
-            and one.key in ("", key)
-            and same_value
-            and (one.key or one.operator == "Exists")
-        ):
-            return True
-    return False
+    if toleration.effect not in ("", effect):
+        return False
+    if toleration.operator == "Exists":
+        return toleration.key in ("", key)
+    has_equal_value = toleration.operator in ("Equal", "") and toleration.value == value
+    return bool(toleration.key) and toleration.key == key and has_equal_value
 
 
 # Quantities of Kubernetes, ``500m`` or ``64Gi``: exact, and as amounts that floats hold exactly.
@@ -257,7 +281,7 @@ _SUFFIXES = {
     },
     **{f"{letter}i": Fraction(2) ** (10 * (k + 1)) for k, letter in enumerate("KMGTPE")},
 }
-#: Most digits and the largest power of ten: Kubernetes' own numbers end at 2**63.
+#: The largest count of digits and power of ten: Kubernetes' own numbers end at 2**63.
 _MOST_DIGITS = 40
 _MOST_POWER = 30
 #: CPU is counted in thousandths, so that amounts are whole; bytes in 2**20, so that they are exact
@@ -268,19 +292,23 @@ MIB = Fraction(1, 2**20)
 
 @lru_cache(maxsize=100_000)
 def _parsed(text: str) -> Fraction:
-    found = _QUANTITY.fullmatch(text.strip())
-    if found is None or len(text) > _MOST_DIGITS or abs(int(found["power"] or 0)) > _MOST_POWER:
-        raise Odd(f"{shown(text)} is no quantity; expected one such as '500m', '2' or '64Gi'")
-    value = Fraction(found["number"]) * (
-        Fraction(10) ** int(found["power"]) if found["power"] else _SUFFIXES[found["suffix"] or ""]
+    """Return a quantity from its text."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None or len(text) > _MOST_DIGITS or abs(int(match["power"] or 0)) > _MOST_POWER:
+        raise EntryError(
+            f"{shown(text)} is no quantity; expected one such as '500m', '2' or '64Gi'"
+        )
+    factor = (
+        Fraction(10) ** int(match["power"]) if match["power"] else _SUFFIXES[match["suffix"] or ""]
     )
+    value = Fraction(match["number"]) * factor
     if value < 0:
-        raise Odd(f"{shown(text)} is negative; expected a quantity of at least 0")
+        raise EntryError(f"{shown(text)} is negative; expected a quantity of at least 0")
     return value
 
 
 def quantity(value: Any) -> Fraction:
-    """Return a quantity; `Odd` where it is none.
+    """Return a quantity; `EntryError` where it is none.
 
     >>> [str(quantity(text)) for text in ("500m", "2", "1e3", "1.5Gi", "1M")]
     ['1/2', '2', '1000', '1610612736', '1000000']
@@ -288,7 +316,7 @@ def quantity(value: Any) -> Fraction:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = repr(value)
     if not isinstance(value, str):
-        raise Odd(f"{shown(value)} is no quantity; expected text such as '500m' or '64Gi'")
+        raise EntryError(f"{shown(value)} is no quantity; expected text such as '500m' or '64Gi'")
     return _parsed(value)
 
 
@@ -305,20 +333,20 @@ def unit_of(resource: str) -> str:
 
 
 def amount(resource: str, value: Fraction) -> float:
-    """Return a quantity in the unit of its resource; what is finer than Kubernetes counts is rounded up, as it does.
+    """Return a quantity in the unit of its resource, rounded up as finely as Kubernetes counts.
 
     >>> amount("cpu", quantity("0.1")), amount("memory", quantity("1Gi")), amount("nvidia.com/gpu", quantity("2"))
     (100.0, 1024.0, 2.0)
     """
     if resource == "cpu":
-        return float(-(-value * CPU // 1))
-    whole = Fraction(-(-value // 1))
+        return float(math.ceil(value * CPU))
+    whole = Fraction(math.ceil(value))
     return float(whole * MIB) if is_bytes(resource) else float(whole)
 
 
-def quantities(given: Record) -> Amounts:
+def quantities(entries: Record) -> Amounts:
     """Return quantities by resource."""
-    return {resource: quantity(value) for resource, value in given.items()}
+    return {resource: quantity(value) for resource, value in entries.items()}
 
 
 def in_units(amounts: Amounts) -> Floats:
@@ -326,8 +354,8 @@ def in_units(amounts: Amounts) -> Floats:
     return {resource: amount(resource, value) for resource, value in amounts.items()}
 
 
-#: The fields of a pod's spec that Kubernetes documents; and those that bind where it runs and are
-#: not read.
+#: The fields of a pod's spec that Kubernetes documents; and those that restrict where it runs and
+#: are not read.
 _KNOWN = frozenset(
     """
     activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
@@ -344,9 +372,9 @@ _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 
 
 class Pod(NamedTuple):
-    """A pod, or ``tasks`` pods to be, as far as sharing goes; ``node`` is empty while it waits.
+    """A pod, or ``tasks`` pods to be created; ``node`` is empty while it waits.
 
-    ``gate`` is why it may not run yet, though there be room; empty where it may.
+    ``gate`` is why it may not run yet even with room for it; empty where it may.
     """
 
     file: str
@@ -366,64 +394,72 @@ class Pod(NamedTuple):
 
     @property
     def where(self) -> Where:
-        """File, and which pod, for a note."""
+        """The file and the name of the pod, for a note."""
         return self.file, f"pod '{self.namespace}/{self.name}'"
 
 
-def pod_of(given: Record, file: str, notes: Notes) -> Pod | None:
+def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
     """Return a pod, None where it has finished."""
-    name = name_of(given)
-    namespace = namespace_of(given)
+    name = name_of(manifest)
+    namespace = namespace_of(manifest)
     where = file, f"pod '{namespace}/{name}'"
-    phase = text_at(given, "status", "phase")
+    phase = text_at(manifest, "status", "phase")
     if phase in _FINISHED:
         notes.add(*where, f"it has finished ({phase})", "left out: it holds nothing")
         return None
-    kind, owner = owner_of(given)
-    if kind == "ReplicaSet":
-        digest = part(given, "metadata", "labels", "pod-template-hash", kind=str)
-        if digest and owner.endswith(f"-{digest}"):
-            kind = "Deployment"
-            owner = owner.removesuffix(f"-{digest}")
-    elif kind == "Job" and (made := _BY_CRON.fullmatch(owner)):
-        kind = "CronJob"
-        owner = made[1]
-    elif kind == "Node":
-        kind = "static"
-        owner = name.removesuffix(f"-{owner}")
-    node = text_at(given, "spec", "nodeName")
-    demand, place = asked(mapping_at(given, "spec"), kind == "DaemonSet", where, notes)
+
+    kind, owner = _created_by(manifest)
+    demand, place = demand_and_place(
+        mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes
+    )
+    gates = list_at(manifest, "spec", "schedulingGates")
     return Pod(
-        file,
-        name,
-        namespace,
-        f"{kind}/{owner}",
-        demand,
-        place,
-        node,
-        part(given, "metadata", "creationTimestamp", kind=str),
-        mapping_at(given, "metadata", "labels"),
-        mapping_at(given, "metadata", "annotations"),
-        text_at(given, "spec", "schedulerName"),
-        gate=", ".join(
-            f"gate {text_at(gate, 'name')}" for gate in list_at(given, "spec", "schedulingGates")
-        ),
-        priority=part(given, "spec", "priority", kind=int),
+        file=file,
+        name=name,
+        namespace=namespace,
+        owner=f"{kind}/{owner}",
+        demand=demand,
+        place=place,
+        node=text_at(manifest, "spec", "nodeName"),
+        since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
+        labels=mapping_at(manifest, "metadata", "labels"),
+        annotations=mapping_at(manifest, "metadata", "annotations"),
+        scheduler=text_at(manifest, "spec", "schedulerName"),
+        gate=", ".join(f"gate {text_at(gate, 'name')}" for gate in gates),
+        priority=value_at(manifest, "spec", "priority", kind=int),
     )
 
 
-def asked(spec: Record, pinned: bool, where: Where, notes: Notes) -> tuple[Demand, Place]:
-    """Return what one pod of a spec asks for, a place among pods included, and where it may be."""
+def _created_by(manifest: Record) -> tuple[str, str]:
+    """Return kind and name of the object that a person created for a pod: its owner's, if any."""
+    kind, owner = owner_of(manifest)
+    if kind == "ReplicaSet":
+        digest = value_at(manifest, "metadata", "labels", "pod-template-hash", kind=str)
+        if digest and owner.endswith(f"-{digest}"):
+            return "Deployment", owner.removesuffix(f"-{digest}")
+    elif kind == "Job":
+        match = _BY_CRON.fullmatch(owner)
+        if match is not None:
+            return "CronJob", match[1]
+    elif kind == "Node":
+        return "static", name_of(manifest).removesuffix(f"-{owner}")
+    return kind, owner
+
+
+def demand_and_place(
+    spec: Record, pinned: bool, where: Where, notes: Notes
+) -> tuple[Demand, Place]:
+    """Return the demand of one pod of a spec, one of ``pods`` included, and where it may be."""
     for key in spec:
         if key in _UNREAD:
             if spec[key]:
                 notes.add(*where, f"spec.{key}", "left out: it cannot be expressed")
         elif key not in _KNOWN:
             notes.add(*where, f"unknown field spec.{key}", "left out")
+
+    requests = requests_of(spec)
     demand = {
-        resource: amount(resource, value)
-        for resource, value in requests_of(spec).items()
-        if value > 0
+        resource: amount(resource, value) for resource, value in requests.items() if value > 0
     }
     if not demand:
         notes.add(*where, "it requests nothing", "it counts as one of 'pods' only")
@@ -432,49 +468,60 @@ def asked(spec: Record, pinned: bool, where: Where, notes: Notes) -> tuple[Deman
 
 
 def requests_of(spec: Record) -> Amounts:
-    """Return what a pod requests: its containers and sidecars together, or the most while it starts, and overhead."""
-    total: Amounts = {}
+    """Return the requests of a pod: the larger of those while it runs and while it starts.
+
+    While it runs, these are its containers and sidecars together. While an init container runs,
+    these are that container and the sidecars before it. The overhead counts besides.
+    """
+    running: Amounts = {}
     for container in list_at(spec, "containers"):
-        add_amounts(total, _container(container))
-    beside: Amounts = {}
-    most: Amounts = {}
+        add_amounts(running, _container_requests(container))
+
+    sidecars: Amounts = {}
+    starting: Amounts = {}
     for container in list_at(spec, "initContainers"):
-        own = _container(container)
-        if part(container, "restartPolicy", kind=str) == "Always":  # a sidecar starts, and stays
-            add_amounts(beside, own)
-            add_amounts(total, own)
-            own = {}
-        starting = dict(beside)
-        add_amounts(starting, own)
-        most = larger(most, starting)
-    found = larger(total, most)
-    found.update(quantities(mapping_at(spec, "resources", "requests")))  # of the pod as a whole
-    add_amounts(found, quantities(mapping_at(spec, "overhead")))
-    return found
+        requests = _container_requests(container)
+        is_sidecar = value_at(container, "restartPolicy", kind=str) == "Always"
+        if is_sidecar:
+            add_amounts(sidecars, requests)
+            add_amounts(running, requests)
+            step = dict(sidecars)
+        else:
+            step = dict(sidecars)
+            add_amounts(step, requests)
+        starting = largest_amounts(starting, step)
+
+    total = largest_amounts(running, starting)
+    total.update(quantities(mapping_at(spec, "resources", "requests")))  # of the pod as a whole
+    add_amounts(total, quantities(mapping_at(spec, "overhead")))
+    return total
 
 
-def _container(container: Any) -> Amounts:
-    """Return what a container requests; what it is only limited to is requested, too."""
+def _container_requests(container: Any) -> Amounts:
+    """Return the requests of a container; a resource with a limit only is requested, too."""
     limits = mapping_at(container, "resources", "limits")
     return quantities({**limits, **mapping_at(container, "resources", "requests")})
 
 
-def name_of(given: Record) -> str:
+def name_of(manifest: Record) -> str:
     """Return the name of an object; empty where it has none."""
-    return text_at(given, "metadata", "name")
+    return text_at(manifest, "metadata", "name")
 
 
-def namespace_of(given: Record) -> str:
+def namespace_of(manifest: Record) -> str:
     """Return the namespace of an object."""
-    return str(part(given, "metadata", "namespace", kind=str, default="default"))
+    return str(value_at(manifest, "metadata", "namespace", kind=str, default="default"))
 
 
-def owner_of(given: Record) -> tuple[str, str]:
-    """Return kind and name of what controls an object, itself where nothing does."""
-    owners = list_at(given, "metadata", "ownerReferences")
-    for owner in sorted(owners, key=lambda one: part(one, "controller", kind=bool) is not True):
-        kind = part(owner, "kind", kind=str)
-        name = part(owner, "name", kind=str)
+def owner_of(manifest: Record) -> tuple[str, str]:
+    """Return kind and name of an object's controller, else of another owner, else of itself."""
+    owners = list_at(manifest, "metadata", "ownerReferences")
+    controllers_first = sorted(
+        owners, key=lambda owner: value_at(owner, "controller", kind=bool) is not True
+    )
+    for owner in controllers_first:
+        kind = value_at(owner, "kind", kind=str)
+        name = value_at(owner, "name", kind=str)
         if kind and name:
             return kind, name
-    return "Pod", name_of(given)
+    return "Pod", name_of(manifest)

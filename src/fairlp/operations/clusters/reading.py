@@ -17,7 +17,7 @@ def snapshot(
     capacity: Literal["whole", "free"] = "whole",
     by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
-    """Read what a scheduler's tools print: nodes, queues, what runs and what waits.
+    """Read what a scheduler's tools print: nodes, queues, and tasks that run and wait.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ def snapshot(
         A file, or a folder of files of one scheduler: Kubernetes (with Kueue and Volcano), Slurm or
         YARN.
     scheduler : {"kubernetes", "slurm", "yarn"}, optional
-        By default told from what is in the files.
+        By default recognised by the content of the files.
     capacity : {"whole", "free"}
-        Whether the instance is of all there is and all tasks, or of what is free and the tasks that
-        wait.
+        Whether the instance has the whole capacity and all tasks, or the free capacity and the
+        tasks that wait.
     by : {"owner", "queue"}
         One user for each owner in a queue and each kind of task, or for all owners in the queue
         together.
@@ -42,7 +42,7 @@ def snapshot(
     FileFormatError
         When a file cannot be read, is cut off, or is of none of these schedulers, or of several.
     InstanceError
-        When nothing runs or waits, or no node is there.
+        When nothing runs or waits, or the dump has no nodes.
     TooLargeError
         When users × nodes would take tables of several GiB.
     UnknownNameError
@@ -50,41 +50,50 @@ def snapshot(
     """
     from . import kubernetes, slurm, yarn
 
-    # each reads file after file, and then has a cluster and who may run where
+    # A reader reads file after file, and then returns the cluster and where its tasks may run.
     readers: dict[str, Any] = {
         "kubernetes": kubernetes.KubernetesReader,
         "slurm": slurm.SlurmReader,
         "yarn": yarn.YarnReader,
     }
     files = files_of(path)
-    choices = (
+    options = (
         ("scheduler", scheduler, readers),
         ("capacity", capacity, ("whole", "free")),
         ("by", by, ("owner", "queue")),
     )
-    for what, given, known in choices:
-        if given is not None and given not in known:
-            raise UnknownNameError(f"{what}={given!r} is not known; {nearest(given, known)}")
-    kinds = {file: scheduler_of(file) for file in files}
-    found = sorted({kind for kind in kinds.values() if kind is not None})
+    for name, value, choices in options:
+        if value is not None and value not in choices:
+            raise UnknownNameError(f"{name}={value!r} is not known; {nearest(value, choices)}")
+
+    schedulers = {file: scheduler_of(file) for file in files}
     if scheduler is None:
-        if len(found) != 1:
-            what = f"is of {' and '.join(found)}" if found else "is of no scheduler that is known"
-            tables = next(filter(None, map(advice, files)), "")
-            raise FileFormatError(
-                f"{path} {what}{tables}; expected a dump of one of {', '.join(readers)} "
-                "(scheduler=… says which)"
-            )
-        scheduler = found[0]
-    elif not found:  # nothing in them tells, and we are told
-        kinds = dict.fromkeys(files, scheduler)
+        scheduler = _only_scheduler(path, schedulers, list(readers))
+    elif not any(schedulers.values()):
+        schedulers = dict.fromkeys(files, scheduler)
+
     reader = readers[scheduler]()
-    for file, kind in kinds.items():
-        if kind == scheduler:
+    for file, of_file in schedulers.items():
+        if of_file == scheduler:
             reader.read(file)
     cluster, allowed = reader.finish()
-    for file, kind in kinds.items():
-        if kind != scheduler:
-            what = f"it is of {kind}" if kind else "nothing in it tells what it is"
-            cluster.notes.add(file.name, "the file", what, "left out")
+    for file, of_file in schedulers.items():
+        if of_file != scheduler:
+            message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
+            cluster.notes.add(file.name, "the file", message, "left out")
     return assemble(cluster, allowed, str(path), capacity, by)
+
+
+def _only_scheduler(
+    path: str | Path, schedulers: dict[Path, str | None], choices: list[str]
+) -> str:
+    """Return the one scheduler that the files are of."""
+    names = sorted({name for name in schedulers.values() if name is not None})
+    if len(names) == 1:
+        return names[0]
+    problem = f"is of {' and '.join(names)}" if names else "is of no scheduler that is known"
+    remedy = next(filter(None, map(advice, schedulers)), "")
+    raise FileFormatError(
+        f"{path} {problem}{remedy}; expected a dump of one of {', '.join(choices)} "
+        "(scheduler=… says which)"
+    )

@@ -22,11 +22,11 @@ from .assembly import Allowed
 from .cluster import (
     Amounts,
     Cluster,
+    EntryError,
     Floats,
     Leaf,
     Node,
     Notes,
-    Odd,
     Record,
     Where,
     add_amounts,
@@ -34,10 +34,10 @@ from .cluster import (
     list_at,
     mapping_at,
     name_in_path,
-    part,
-    positive,
+    positive_weight,
     shown,
     text_at,
+    value_at,
 )
 from .sources import END, is_json, members
 
@@ -45,7 +45,7 @@ from .sources import END, is_json, members
 # may not be set.
 
 #: Hosts of one list, tasks of one array, and nodes of one job, at most.
-_MOST = 1_000_000
+MOST = 1_000_000
 _MEMORY: dict[str, int | Fraction] = {
     "": 1,
     "K": Fraction(1, 1024),
@@ -63,85 +63,90 @@ _COUNTED: dict[str, int | Fraction] = {
     "P": 1024**5,
 }
 _AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
-_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?(?::([0-9]{1,9}))?")
+#: One task or host, or a range of them: ``5``, ``0-2``, ``1-10:3``.
+_RANGE = re.compile(r"(?P<first>[0-9]{1,18})(?:-(?P<last>[0-9]{1,18}))?(?::(?P<step>[0-9]{1,9}))?")
 _PIECE = re.compile(r"[^,\[\]]+|\[[^\]]*\]|,|.", re.DOTALL)
 #: TRES that are no resource of nodes: prices, counts of nodes, what is measured.
 UNCOUNTED = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
 
 
 def number(value: Any) -> float | None:
-    """Return a number, plain or wrapped (``{"set": true, "infinite": false, "number": 5}``); None where none is set.
+    """Return a number, plain or wrapped as Slurm's JSON has it; None where none is set.
 
     >>> number(5), number({"set": True, "infinite": False, "number": 5}), number({"set": False, "number": 0})
     (5.0, 5.0, None)
     """
     if isinstance(value, dict):
-        if part(value, "set", kind=bool, default=True) is False or part(
-            value, "infinite", kind=bool
-        ):
+        is_set = value_at(value, "set", kind=bool, default=True)
+        if is_set is False or value_at(value, "infinite", kind=bool):
             return None
         value = value.get("number")
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Odd(f"{shown(value)} is no number")
+        raise EntryError(f"{shown(value)} is no number")
     return float(value) if math.isfinite(value) else None
 
 
 def tres(text: str) -> Amounts:
-    """Return amounts by resource: memory in MiB, ``gres/gpu`` as ``gpu``, its types both by themselves and in it.
+    """Return the amounts of a TRES text by resource.
+
+    Memory is in MiB; ``gres/gpu`` is ``gpu``, and its types count both by themselves and in it.
 
     >>> {key: int(value) for key, value in tres("cpu=4,mem=16G,node=1,gres/gpu:a100=2").items()}
     {'cpu': 4, 'memory': 16384, 'node': 1, 'gpu:a100': 2, 'gpu': 2}
     """
-    found: Amounts = {}
+    amounts: Amounts = {}
     for entry in filter(None, text.split(",")):
         name, equals, amount = entry.partition("=")
         name = name.removeprefix("gres/")
         size = _AMOUNT.fullmatch(amount)
         if not (name and equals and size):
-            raise Odd(
+            raise EntryError(
                 f"{shown(entry)} in {shown(text)} is no amount; expected one such as 'mem=16G'"
             )
+        resource = "memory" if name == "mem" else name
         units = _MEMORY if name == "mem" else _COUNTED
-        found["memory" if name == "mem" else name] = Fraction(size[1]) * units[size[2].upper()]
-    return _with_types(found)
+        amounts[resource] = Fraction(size[1]) * units[size[2].upper()]
+    return _with_types(amounts)
 
 
 def gres(text: str) -> Amounts:
-    """Return amounts by resource of a node's or job's GRES.
+    """Return the amounts of a node's or job's GRES by resource.
 
     >>> {key: int(value) for key, value in gres("gpu:a100:4(S:0-1),shard:8").items()}
     {'gpu:a100': 4, 'shard': 8, 'gpu': 4}
     """
-    found: Amounts = {}
-    for entry in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
+    amounts: Amounts = {}
+    without_sockets = re.sub(r"\([^)]*\)", "", text)
+    for entry in filter(None, without_sockets.split(",")):
         names = entry.strip().split(":")
-        names = names[1:] if names[0] == "gres" else names
-        if not names:  # "gres" alone, which some versions print for nothing
+        if names[0] == "gres":
+            names = names[1:]
+        if not names:  # "gres" alone, which some versions print where there are none
             continue
         size = _AMOUNT.fullmatch(names[-1])
-        kind = ":".join(names[:-1] if size and len(names) > 1 else names)
-        amount = (
-            Fraction(size[1]) * _COUNTED[size[2].upper()]
-            if size and len(names) > 1
-            else Fraction(1)
-        )
+        if size and len(names) > 1:
+            kind = ":".join(names[:-1])
+            amount = Fraction(size[1]) * _COUNTED[size[2].upper()]
+        else:
+            kind = ":".join(names)
+            amount = Fraction(1)
         if kind not in ("", "(null)"):
-            add_amounts(found, {kind: amount})
-    return _with_types(found)
+            add_amounts(amounts, {kind: amount})
+    return _with_types(amounts)
 
 
-def _with_types(found: Amounts) -> Amounts:
-    """Add what is given by type only to what has no type."""
-    typed: Amounts = {}
-    for name, amount in found.items():
-        whole, colon, _ = name.partition(":")
+def _with_types(amounts: Amounts) -> Amounts:
+    """Return the amounts with the total of each resource that is listed by type (``gpu:a100``)."""
+    totals: Amounts = {}
+    for name, amount in amounts.items():
+        resource, colon, _ = name.partition(":")
         if colon:
-            add_amounts(typed, {whole: amount})
-    return found | {
-        whole: max(amount, found.get(whole, Fraction(0))) for whole, amount in typed.items()
-    }
+            add_amounts(totals, {resource: amount})
+    for resource, total in totals.items():
+        totals[resource] = max(total, amounts.get(resource, Fraction(0)))
+    return amounts | totals
 
 
 def hosts(text: str) -> list[str]:
@@ -150,56 +155,77 @@ def hosts(text: str) -> list[str]:
     >>> hosts("n[01-03,7],m1"), hosts("r[1-2]n[1-2]")
     (['n01', 'n02', 'n03', 'n7', 'm1'], ['r1n1', 'r1n2', 'r2n1', 'r2n2'])
     """
-    found: list[str] = []
-    parts: list[list[str]] = []
+    names: list[str] = []
+    choices: list[list[str]] = []  # of the current entry, for each of its pieces
     for piece in [*_PIECE.findall(text.strip()), ","]:
         if piece == ",":
-            if len(found) + math.prod(map(len, parts)) > _MOST:
-                raise Odd(f"{shown(text)} has more than {_MOST} hosts")
-            found += ["".join(names) for names in product(*parts)] if parts else []
-            parts = []
+            if len(names) + math.prod(map(len, choices)) > MOST:
+                raise EntryError(f"{shown(text)} has more than {MOST} hosts")
+            if choices:
+                names += ["".join(pieces) for pieces in product(*choices)]
+            choices = []
         elif piece.startswith("[") and piece.endswith("]"):
-            parts.append(
-                [name for entry in piece[1:-1].split(",") for name in _numbers(entry, text)]
-            )
+            ranges = piece[1:-1].split(",")
+            choices.append([digits for entry in ranges for digits in _numbers(entry, text)])
         elif piece in ("[", "]"):
-            raise Odd(f"{shown(text)} is no list of hosts: a bracket is not closed")
+            raise EntryError(f"{shown(text)} is no list of hosts: a bracket is not closed")
         else:
-            parts.append([piece])
-    return found
+            choices.append([piece])
+    return names
 
 
 def _numbers(entry: str, text: str) -> list[str]:
-    found = _RANGE.fullmatch(entry)
-    if found is None or found[3]:
-        raise Odd(f"{shown(text)} is no list of hosts: {shown(entry)} is no range")
-    first = int(found[1])
-    last = int(found[2] or found[1])
-    if last - first >= _MOST:
-        raise Odd(f"{shown(text)} has more than {_MOST} hosts")
-    return [str(k).zfill(len(found[1])) for k in range(first, last + 1)]
+    """Return the numbers of a range such as ``01-03``, as wide as its first; ``text`` is the list."""
+    match = _RANGE.fullmatch(entry)
+    if match is None or match["step"]:
+        raise EntryError(f"{shown(text)} is no list of hosts: {shown(entry)} is no range")
+    first = int(match["first"])
+    last = int(match["last"] or first)
+    if last - first >= MOST:
+        raise EntryError(f"{shown(text)} has more than {MOST} hosts")
+    width = len(match["first"])
+    return [str(k).zfill(width) for k in range(first, last + 1)]
 
 
 def array_tasks(text: str) -> int:
-    """Return how many tasks of an array a list of them has.
+    """Return how many tasks of a job array wait, from the list in ``array_task_string``.
+
+    The list has single tasks (``5``), ranges (``0-2``) and ranges with a step (``1-10:3`` is 1, 4,
+    7, 10), with commas between them. A throttle at its end (``%2``) does not change their number.
+    A job that is no array has an empty list, and counts as one task.
 
     >>> array_tasks("0-2,5"), array_tasks("1-10:3%2"), array_tasks("")
     (4, 4, 1)
     """
+    task_list = text.partition("%")[0]
     count = 0
-    for entry in text.partition("%")[0].split(","):
-        if entry in ("", "..."):  # Slurm cuts long lists off
+    for entry in task_list.split(","):
+        if entry in ("", "..."):  # Slurm ends a list that it cuts off with "..."
             continue
-        found = _RANGE.fullmatch(entry)
-        if found is None:
-            raise Odd(f"{shown(text)} is no list of array tasks: {shown(entry)} is no range")
-        first = int(found[1])
-        last = int(found[2] or found[1])
-        step = int(found[3] or 1)
-        count += max((last - first) // max(step, 1) + 1, 0)
-    if count > _MOST:
-        raise Odd(f"{shown(text)} has more than {_MOST} tasks")
+        match = _RANGE.fullmatch(entry)
+        if match is None:
+            raise EntryError(f"{shown(text)} is no list of array tasks: {shown(entry)} is no range")
+        first = int(match["first"])
+        last = int(match["last"] or first)
+        step = max(int(match["step"] or 1), 1)
+        count += max((last - first) // step + 1, 0)
+
+    if count > MOST:
+        raise EntryError(f"{shown(text)} has more than {MOST} tasks")
     return max(count, 1)
+
+
+def array_throttle(entry: Record) -> int | None:
+    """Return how many tasks of a job's array may run at once; None where the array has no limit.
+
+    The limit stands behind the list of tasks (``1-10%2``), or in ``array_max_tasks``, 0 for none.
+    """
+    _, _, throttle = text_at(entry, "array_task_string").partition("%")
+    if not throttle:
+        throttle = str(int(number(entry.get("array_max_tasks")) or 0))
+    if not throttle.isdecimal() or not int(throttle):
+        return None
+    return int(throttle)
 
 
 # Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as
@@ -213,9 +239,9 @@ _READ = frozenset(
 )
 #: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_PARENT``).
 _PARENT = "2147483647"
-#: What is told of decayed usage, and the columns that say it.
-_TOLD = {"usage": "RawUsage", "fairshare": "FairShare"}
-#: What sshare computes: nobody has set it.
+#: Figures of decayed usage, and the columns of sshare that have them.
+_FIGURES = {"usage": "RawUsage", "fairshare": "FairShare"}
+#: Columns that sshare computes.
 _COMPUTED = frozenset(
     {
         "NormShares",
@@ -234,16 +260,16 @@ _COMPUTED = frozenset(
 
 @dataclass
 class Account:
-    """What is known of an account, or of a user in it: the account above, its share, and what it may have.
+    """An account, or a user in it: the account above it, its share, its cap.
 
-    The share of an account is None where it is that of its parent; ``told`` is what sshare
-    computes.
+    The share of an account is None where it is that of its parent; ``figures`` are those that
+    sshare computes.
     """
 
     parent: str | None
     share: float | None
     cap: Floats
-    told: Floats = field(default_factory=dict)
+    figures: Floats = field(default_factory=dict)
 
 
 class Accounts:
@@ -254,22 +280,21 @@ class Accounts:
         self._note = notes.add
         self._accounts: dict[str, Account] = {}
         self._users: dict[tuple[str, str], Account] = {}
-        self._read: set[tuple[bool, Any]] = (
-            set()
-        )  # whom sshare tells of (True), and whom associations
+        #: Accounts and users that sshare lists (True), and those that associations do (False).
+        self._read: set[tuple[bool, Any]] = set()
         self._missing: set[str] = set()
         self._chains: dict[str, list[str]] = {}
 
     def read_table(self, text: str, file: str) -> None:
-        """Take in what ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
+        """Read the text that ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
         lines = text.splitlines() or [""]
         headers = [header.strip() for header in lines[0].split("|")]
-        flat = len({len(line) - len(line.lstrip(" ")) for line in lines[1:]}) == 1
-        if flat and not {"ParentName", "Par Name"} & set(headers):
-            what = "neither parents nor indentation tell which account is above which"
-            self._note(
-                file, "line 1", what, "all stand at the root (sacctmgr … tree, format=…,ParentName)"
-            )
+        indentations = {len(line) - len(line.lstrip(" ")) for line in lines[1:]}
+        if len(indentations) == 1 and not {"ParentName", "Par Name"} & set(headers):
+            message = "neither parents nor indentation tell which account is above which"
+            action = "all stand at the root (sacctmgr … tree, format=…,ParentName)"
+            self._note(file, "line 1", message, action)
+
         parents: list[str] = []  # the account at each depth of indentation
         for count, line in enumerate(lines[1:], 2):
             where = file, f"line {count}"
@@ -277,129 +302,126 @@ class Accounts:
                 continue
             cells = line.split("|")
             if len(cells) != len(headers):
-                what = f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
-                self._note(*where, what, "left out")
+                message = (
+                    f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
+                )
+                self._note(*where, message, "left out")
                 continue
             row = dict(zip(headers, cells, strict=True))
-            given = row.get("Account", "")
-            depth = len(given) - len(given.lstrip(" "))
-            account = given.strip()
-            user = row.get("User", "").strip()
-            parent = (row.get("ParentName") or row.get("Par Name") or "").strip()
-            if not user:
-                del parents[depth:]
-                parent = parent or (parents[-1] if parents else "")
-                parents += [account] * (depth + 1 - len(parents))
-            for header, cell in row.items():
-                if header not in _READ | _COMPUTED and cell.strip():
-                    self._note(*where, f"column {header!r}", "left out")
-            share = next(
-                (row[header].strip() for header in _SHARES if row.get(header, "").strip()), "1"
-            )
-            told = None
-            if "RawShares" in row:
-                computed = {name: row.get(header, "").strip() for name, header in _TOLD.items()}
-                told = {
-                    name: float(cell)
-                    for name, cell in computed.items()
-                    if cell.replace(".", "", 1).isdecimal()
-                }
-            self._take(
-                where,
-                (account, user, parent),
-                share,
-                partial(tres, row.get("GrpTRES", "").strip()),
-                told,
-            )
+            self._read_row(row, parents, where)
 
-    def read_association(self, given: Any, file: str) -> None:
-        """Take in an association as ``sacctmgr --json`` prints it."""
-        account = text_at(given, "account")
-        user = text_at(given, "user")
+    def _read_row(self, row: dict[str, str], parents: list[str], where: Where) -> None:
+        """Read a row of a table; ``parents`` are the accounts of the rows above it, by depth."""
+        indented = row.get("Account", "")
+        depth = len(indented) - len(indented.lstrip(" "))
+        account = indented.strip()
+        user = row.get("User", "").strip()
+        parent = (row.get("ParentName") or row.get("Par Name") or "").strip()
+        if not user:
+            del parents[depth:]
+            parent = parent or (parents[-1] if parents else "")
+            parents += [account] * (depth + 1 - len(parents))
+
+        for header, cell in row.items():
+            if header not in _READ | _COMPUTED and cell.strip():
+                self._note(*where, f"column {header!r}", "left out")
+
+        shares = (row.get(header, "").strip() for header in _SHARES)
+        share = next(filter(None, shares), "1")
+        figures = None
+        if "RawShares" in row:  # a table of sshare
+            cells = {name: row.get(header, "").strip() for name, header in _FIGURES.items()}
+            figures = {
+                name: float(cell)
+                for name, cell in cells.items()
+                if cell.replace(".", "", 1).isdecimal()
+            }
+        cap = partial(tres, row.get("GrpTRES", "").strip())
+        self._add(where, (account, user, parent), share, cap, figures)
+
+    def read_association(self, entry: Any, file: str) -> None:
+        """Read an association as ``sacctmgr --json`` prints it."""
+        account = text_at(entry, "account")
+        user = text_at(entry, "user")
+        parent = text_at(entry, "parent_account")
         where = file, f"association of {user or account!r}"
+        share = _share_as_text(entry.get("shares_raw"))
+        self._add(where, (account, user, parent), share, partial(_association_cap, entry))
 
-        def cap() -> Record:
-            entries = list_at(given, "max", "tres", "total")
-            texts = []
-            for entry in entries:
-                kind = text_at(entry, "type")
-                name = text_at(entry, "name")
-                unit = "M" if kind == "mem" else ""
-                texts.append(
-                    f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}"
-                )
-            return tres(",".join(texts))
+    def read_share(self, entry: Any, file: str) -> None:
+        """Read an entry of ``sshare --json``."""
+        name = text_at(entry, "name")
+        parent = text_at(entry, "parent")
+        is_user = "USER" in list_at(entry, "type")
+        names = (parent, name, "") if is_user else (name, "", parent)
+        factor = None  # accounts have none
+        if is_user:
+            factor = number(mapping_at(entry, "fairshare").get("factor"))
+        computed = {"usage": number(entry.get("usage")), "fairshare": factor}
+        figures = {key: value for key, value in computed.items() if value is not None}
+        where = file, f"share of {name!r}"
+        self._add(where, names, _share_as_text(entry.get("shares")), dict, figures)
 
-        parent = text_at(given, "parent_account")
-        self._take(where, (account, user, parent), _share_as_text(given.get("shares_raw")), cap)
-
-    def read_share(self, given: Any, file: str) -> None:
-        """Take in an entry of ``sshare --json``."""
-        name = text_at(given, "name")
-        parent = text_at(given, "parent")
-        user = "USER" in list_at(given, "type")
-        names = (parent, name, "") if user else (name, "", parent)
-        factor = (
-            number(mapping_at(given, "fairshare").get("factor")) if user else None
-        )  # accounts have none
-        computed = {"usage": number(given.get("usage")), "fairshare": factor}
-        told = {key: value for key, value in computed.items() if value is not None}
-        self._take(
-            (file, f"share of {name!r}"), names, _share_as_text(given.get("shares")), dict, told
-        )
-
-    def _take(
+    def _add(
         self,
         where: Where,
         names: tuple[str, str, str],
         share: str,
         cap: Callable[[], Record],
-        told: Floats | None = None,
+        figures: Floats | None = None,
     ) -> None:
-        """Take in an association, or, with ``told``, a line of sshare, whose share is the one that Slurm uses."""
+        """Add an association or, with ``figures``, a line of sshare, whose share Slurm itself uses.
+
+        ``names`` are the account, the user (empty for the account itself) and the account above.
+        """
         account, user, parent = names
         if not account:
             self._note(*where, "it has no account", "left out")
             return
+
+        # Its cap
         try:
-            limits = {r: float(amount) for r, amount in cap().items()}
-        except Odd as error:
+            limits = {resource: float(amount) for resource, amount in cap().items()}
+        except EntryError as error:
             self._note(*where, str(error), "no cap is taken from it")
             limits = {}
         for resource in sorted(UNCOUNTED & set(limits)):
             self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
+
+        # Its share
         weight = self._weight(share, where, bool(user))
-        known: Any = self._users if user else self._accounts
+
+        # An association has the cap, a line of sshare the share and the figures.
+        table: Any = self._users if user else self._accounts
         key: Any = (account, user) if user else account
-        if (told is not None, key) in self._read:
-            self._note(
-                *where,
-                f"there is an earlier line of {user or account!r} in {account!r}",
-                "left out",
-            )
+        source = (figures is not None, key)
+        if source in self._read:
+            message = f"an earlier line is of {user or account!r} in {account!r}"
+            self._note(*where, message, "left out")
             return
-        self._read.add((told is not None, key))
-        one: Account = known.setdefault(key, Account(parent or None, weight, limits))
-        if told is None:
-            one.cap = limits
+        self._read.add(source)
+        row: Account = table.setdefault(key, Account(parent or None, weight, limits))
+        if figures is None:
+            row.cap = limits
         else:
-            one.share = weight
-            one.told = told
+            row.share = weight
+            row.figures = figures
 
     def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
+        """Return the weight of a share; None for an account that has the share of its parent."""
         if share in ("parent", _PARENT):
-            done = (
+            action = (
                 "taken as 1"
                 if of_user
                 else "it weighs as much as all with tasks below it, who share at its parent"
             )
-            self._note(*where, "its share is that of its parent", done)
+            self._note(*where, "its share is that of its parent", action)
             return 1.0 if of_user else None
         if not share.isdecimal() or len(share) > 18:
             self._note(*where, f"share {share!r} is no whole number", "taken as 1")
             return 1.0
-        return positive(float(share), where, self._notes, "share")
+        return positive_weight(float(share), where, self._notes, "share")
 
     def path(self, account: str, user: str) -> str:
         """Return the path of a user's queue: the accounts from below the root down, and the user."""
@@ -409,140 +431,180 @@ class Accounts:
         """Return the names of an account and of those above it, the highest first."""
         if account in self._chains:
             return self._chains[account]
-        names: dict[str, str] = {}  # in paths
-        at: str | None = account
-        while at and at != _ROOT and at not in names:
-            names[at] = name_in_path(at)
-            if at not in self._accounts and self._accounts and at not in self._missing:
-                self._missing.add(at)
-                self._note(
-                    "", f"account {at!r}", "nothing tells where it stands", "it stands at the root"
-                )
-            at = self._accounts[at].parent if at in self._accounts else None
-        if at in names:
-            self._note("", f"account {at!r}", "it is above itself", "it counts as a root")
-        self._chains[account] = list(names.values())[::-1] if account else [name_in_path("")]
-        return self._chains[account]
+        names: dict[str, str] = {}  # as they stand in paths
+        ancestor: str | None = account
+        while ancestor and ancestor != _ROOT and ancestor not in names:
+            names[ancestor] = name_in_path(ancestor)
+            is_missing = bool(self._accounts) and ancestor not in self._accounts
+            if is_missing and ancestor not in self._missing:
+                self._missing.add(ancestor)
+                place = f"account {ancestor!r}"
+                self._note("", place, "no line lists it", "it stands at the root")
+            ancestor = self._accounts[ancestor].parent if ancestor in self._accounts else None
+        if ancestor in names:
+            self._note("", f"account {ancestor!r}", "it is above itself", "it counts as a root")
+
+        chain = list(names.values())[::-1] if account else [name_in_path("")]
+        self._chains[account] = chain
+        return chain
 
     def fill(self, cluster: Cluster) -> None:
-        """Put weights, caps and what sshare computes on the queues of a cluster whose jobs are known."""
-        found = {
-            "/".join(self._above(a)) if a != _ROOT else "": one for a, one in self._accounts.items()
+        """Put weights, caps and sshare's figures on the queues of a cluster whose jobs are known."""
+        rows = {
+            "/".join(self._above(name)) if name != _ROOT else "": account
+            for name, account in self._accounts.items()
         }
-        found |= {self.path(*names): one for names, one in self._users.items()}
-        for path, one in found.items():
-            cluster.queue(path).update({"weight": one.share, "cap": one.cap})
-            if one.told:
-                cluster.told[path] = one.told
-        leaves = [
+        rows |= {self.path(*names): user for names, user in self._users.items()}
+        for path, row in rows.items():
+            cluster.queue(path).update({"weight": row.share, "cap": row.cap})
+            if row.figures:
+                cluster.share_figures[path] = row.figures
+
+        # An account with its parent's share weighs as much as all queues with tasks below it.
+        queues_with_tasks = [
             leaf.queue for leaf, group in cluster.groups.items() if group.running or group.waiting
         ]
-        used = {here: None for queue in leaves for here in lineage(queue)}
-        below: Counter[str] = Counter()
-        for path in sorted(
-            {**cluster.queues, **used}, key=len, reverse=True
-        ):  # those below come first
-            row = cluster.queues.get(path, {"weight": 1.0})
-            if row["weight"] is None:
-                row["weight"] = below[path] or 1.0
+        used = {ancestor: None for queue in queues_with_tasks for ancestor in lineage(queue)}
+        weight_below: Counter[str] = Counter()
+        lowest_first = sorted({**cluster.queues, **used}, key=len, reverse=True)
+        for path in lowest_first:
+            queue_row = cluster.queues.get(path, {"weight": 1.0})
+            if queue_row["weight"] is None:
+                queue_row["weight"] = weight_below[path] or 1.0
             if path in used and path:
-                below[parent_of(path)] += row["weight"]
+                weight_below[parent_of(path)] += queue_row["weight"]
+
+
+def _association_cap(entry: Record) -> Amounts:
+    """Return the cap of an association of JSON (``max.tres.total``)."""
+    texts = []
+    for limit in list_at(entry, "max", "tres", "total"):
+        kind = text_at(limit, "type")
+        name = text_at(limit, "name")
+        resource = f"{kind}/{name}" if name else kind
+        count = value_at(limit, "count", kind=int, default=0)
+        unit = "M" if kind == "mem" else ""
+        texts.append(f"{resource}={count}{unit}")
+    return tres(",".join(texts))
 
 
 def _share_as_text(value: Any) -> str:
-    """Return a share of JSON as tables write it: ``parent`` where it is infinite, 1 where none is set."""
+    """Return a share of JSON as tables write it: ``parent`` where infinite, 1 where not set."""
     share = number(value)
     if share is not None:
         return f"{share:.0f}"
-    return (
-        "parent" if isinstance(value, dict) and value.get("set") and value.get("infinite") else "1"
-    )
+    is_infinite = isinstance(value, dict) and value.get("set") and value.get("infinite")
+    return "parent" if is_infinite else "1"
 
 
-# Where a job of Slurm may run: its partitions, the features it asks of nodes, nodes it names or
+# Where a job may run: its partitions, the features that it asks of nodes, the nodes that it
 # excludes.
 
 _TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
 #: A disjunction of conjunctions of features.
-Wanted = frozenset[frozenset[str]]
+FeatureTerms = frozenset[frozenset[str]]
 _MOST_TERMS = 1000
 _MOST_NESTED = 100
 
 
 class NodeRequest(NamedTuple):
-    """Partitions (none: any), what it wants of features (None: nothing), and nodes that it must not use."""
+    """The nodes that a job asks for: partitions (none: any), features, and nodes to avoid.
+
+    ``features`` is None where the job asks for none.
+    """
 
     partitions: tuple[str, ...]
-    wanted: Wanted | None
+    features: FeatureTerms | None
     excluded: tuple[str, ...] = ()
 
 
-def may_be(
-    place: Hashable, nodes: Mapping[str, tuple[Collection[str], Collection[str]]]
-) -> np.ndarray:
-    """Return where jobs of a place may be: bool by node, of nodes with the partitions and features of each."""
+class NodeFeatures(NamedTuple):
+    """The partitions and features of a node."""
+
+    partitions: Collection[str]
+    features: Collection[str]
+
+
+def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndarray:
+    """Return the mask of the nodes that jobs of a place may run on."""
     assert isinstance(place, NodeRequest)
     partitions = set(place.partitions)
     excluded = set(place.excluded)
-    found = [
-        (not partitions or not own or not partitions.isdisjoint(own))
-        and (place.wanted is None or any(term.issubset(features) for term in place.wanted))
-        and name not in excluded
-        for name, (own, features) in nodes.items()
+    mask = [
+        name not in excluded
+        and _in_partitions(node, partitions)
+        and _has_features(node, place.features)
+        for name, node in nodes.items()
     ]
-    return np.array(found, dtype=bool)
+    return np.array(mask, dtype=bool)
 
 
-def wanted(text: str) -> Wanted | None:
-    """Return what a constraint wants; ``&`` binds more than ``|``; `Odd` for counts and ``[…]``.
+def _in_partitions(node: NodeFeatures, partitions: set[str]) -> bool:
+    """Whether a node is in one of the partitions; a node or job that names none is in all."""
+    return not partitions or not node.partitions or not partitions.isdisjoint(node.partitions)
 
-    >>> sorted(sorted(term) for term in wanted("a100&(nvme|ssd)"))
+
+def _has_features(node: NodeFeatures, terms: FeatureTerms | None) -> bool:
+    """Whether a node has all features of one term."""
+    return terms is None or any(term.issubset(node.features) for term in terms)
+
+
+def feature_terms(text: str) -> FeatureTerms | None:
+    """Return the alternatives of a constraint; ``&`` binds more tightly than ``|``.
+
+    Counts and ``[…]`` raise `EntryError`.
+
+    >>> sorted(sorted(term) for term in feature_terms("a100&(nvme|ssd)"))
     [['a100', 'nvme'], ['a100', 'ssd']]
     """
     if not text.strip():
         return None
     if any(letter in text for letter in "[]*,!"):
-        raise Odd(f"constraint {shown(text)} counts nodes or asks that all have the same")
+        raise EntryError(f"constraint {shown(text)} counts nodes or asks that all have the same")
     if text.count("(") > _MOST_NESTED:
-        raise Odd(f"constraint {shown(text)} has more than {_MOST_NESTED} parentheses")
+        raise EntryError(f"constraint {shown(text)} has more than {_MOST_NESTED} parentheses")
     tokens = deque([*_TOKEN.findall(text), ""])
-    found = _either(tokens, text)
+    terms = _read_alternatives(tokens, text)
     if tokens[0]:
-        raise Odd(f"constraint {shown(text)} is not understood at {shown(tokens[0])}")
-    return found
+        raise EntryError(f"constraint {shown(text)} is not understood at {shown(tokens[0])}")
+    return terms
 
 
-def _either(tokens: deque[str], text: str) -> Wanted:
-    """Take alternatives from the tokens."""
-    found = _both(tokens, text)
+def _read_alternatives(tokens: deque[str], text: str) -> FeatureTerms:
+    """Read alternatives from the tokens: conjunctions with ``|`` between them."""
+    terms = _read_conjunction(tokens, text)
     while tokens[0] == "|":
         tokens.popleft()
-        found |= _both(tokens, text)
-    return found
+        terms |= _read_conjunction(tokens, text)
+    return terms
 
 
-def _both(tokens: deque[str], text: str) -> Wanted:
-    """Take what is wanted together from the tokens."""
-    found = _one(tokens, text)
+def _read_conjunction(tokens: deque[str], text: str) -> FeatureTerms:
+    """Read a conjunction from the tokens: features or parentheses with ``&`` between them."""
+    terms = _read_feature(tokens, text)
     while tokens[0] == "&":
         tokens.popleft()
-        more = _one(tokens, text)
-        if len(found) * len(more) > _MOST_TERMS:
-            raise Odd(f"constraint {shown(text)} stands for more than {_MOST_TERMS} alternatives")
-        found = frozenset(one | other for one in found for other in more)
-    return found
+        factor = _read_feature(tokens, text)
+        if len(terms) * len(factor) > _MOST_TERMS:
+            raise EntryError(
+                f"constraint {shown(text)} stands for more than {_MOST_TERMS} alternatives"
+            )
+        terms = frozenset(term | other for term in terms for other in factor)
+    return terms
 
 
-def _one(tokens: deque[str], text: str) -> Wanted:
-    """Take one feature, or what is in parentheses, from the tokens."""
+def _read_feature(tokens: deque[str], text: str) -> FeatureTerms:
+    """Read a feature, or alternatives in parentheses, from the tokens."""
     token = tokens.popleft()
     if token == "(":
-        found = _either(tokens, text)
+        terms = _read_alternatives(tokens, text)
         if tokens.popleft() != ")":
-            raise Odd(f"constraint {shown(text)}: a parenthesis is not closed")
-        return found
+            raise EntryError(f"constraint {shown(text)}: a parenthesis is not closed")
+        return terms
     if token in ("", "&", "|", ")"):
-        raise Odd(f"constraint {shown(text)} is not understood at {shown(token or 'its end')}")
+        raise EntryError(
+            f"constraint {shown(text)} is not understood at {shown(token or 'its end')}"
+        )
     return frozenset({frozenset({token})})
 
 
@@ -564,267 +626,307 @@ _CLOSED = frozenset(
 )
 _RUNS = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING"})
 _WAITS = frozenset({"PENDING", "REQUEUED"})
-#: Reasons of pending jobs that only lack room; all others (held, dependency, limits of a QOS or
-#: account, …) stop a job.
+#: Reasons of pending jobs that only lack room; every other reason (a hold, a dependency, a limit of
+#: a QOS or account, …) stops a job.
 _ROOM = frozenset({"", "None", "Priority", "Resources"})
+#: Keys about a file, and the mark of its end.
 _ABOUT = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
 
 
 class _Job(NamedTuple):
-    """A job: who, what for whom, and what it has on which nodes, or how many such parts wait.
+    """A job: its account, user and place, with its shares of the nodes and the tasks that wait.
 
-    ``held`` is how many of those that wait may not run yet, by reason.
+    ``portions`` are amounts by node of a job that runs; of one that waits, they are the amounts of
+    one task, for no node. ``held_tasks`` counts the tasks that may not run yet, by reason.
     """
 
     account: str
     user: str
     place: NodeRequest
-    parts: list[tuple[str, Amounts]]
+    portions: list[tuple[str, Amounts]]
     waiting: int
+    held_tasks: dict[str, int]
     since: str | None
     where: Where
-    held: dict[str, int]
     array: str
+    throttle: int | None
     priority: float | None
 
 
 class SlurmReader:
-    """Gathers nodes, jobs and accounts, and then puts jobs where accounts and nodes are known."""
+    """Reads nodes, jobs and accounts, and then puts jobs where accounts and nodes are known."""
 
     def __init__(self) -> None:
         self.cluster = Cluster("slurm", _UNITS)
         self.note = self.cluster.notes.add
         self.accounts = Accounts(self.cluster.notes)
         self.jobs: dict[str, _Job] = {}
-        self.throttles: dict[str, int] = {}  # tasks of an array that may run at once, by job
-        self.places: dict[str, tuple[list[str], list[str]]] = {}
+        self.node_features: dict[str, NodeFeatures] = {}
 
     def read(self, path: Path) -> None:
-        """Take in a file."""
+        """Read a file: a table of accounts, or JSON with nodes, jobs, associations or shares."""
         text = read_text(path)
         if not is_json(text):
             self.accounts.read_table(text, path.name)
             return
-        take = {
-            "nodes": self._node,
-            "jobs": self._job,
+
+        readers = {
+            "nodes": self._read_node,
+            "jobs": self._read_job,
             "associations": self.accounts.read_association,
             "shares": self.accounts.read_share,
         }
         for key, value in members(text, path):
             if key in _ABOUT or value == []:
                 continue
-            entries: Any = [value]
+            entries: Any = [value]  # `members` yields nodes, jobs and associations one by one
             if key == "shares":
                 entries = value.get("shares") if isinstance(value, dict) else value
-            if key not in take or not isinstance(entries, list):
+            if key not in readers or not isinstance(entries, list):
                 self.note(path.name, f"key {key!r}", "it is not read", "left out")
                 continue
             for entry in entries:
-                self.cluster.notes.take(
-                    take[key], entry, path.name, f"{key}:", "name", "job_id", "account"
+                self.cluster.notes.read_entry(
+                    readers[key], entry, path.name, f"{key}:", "name", "job_id", "account"
                 )
 
-    def _node(self, given: Record, file: str) -> None:
-        name = text_at(given, "name")
+    def _read_node(self, entry: Record, file: str) -> None:
+        name = text_at(entry, "name")
         if not name:
-            raise Odd("it has no name")
-        states = _words(given, "state") + _words(given, "state_flags")
+            raise EntryError("it has no name")
+        states = _words(entry, "state") + _words(entry, "state_flags")
         closed = [state for state in states if state.rstrip("*$~#!%@^-").upper() in _CLOSED]
-        cpus = number(given.get("effective_cpus")) or number(given.get("cpus"))
-        memory = number(given.get("real_memory"))
-        if cpus is None or memory is None or cpus < 0 or memory < 0:
-            raise Odd("it has no cpus and real_memory")
-        memory -= number(given.get("specialized_memory")) or 0.0
-        amounts = {"cpu": cpus, "memory": max(memory, 0.0)}
-        amounts |= {r: float(a) for r, a in gres(text_at(given, "gres")).items()}
-        features = _words(given, "active_features") or _words(given, "features")
-        partitions = _words(given, "partitions")
+        amounts = _node_amounts(entry)
         if any(state.upper() == "RESERVED" for state in states):
             self.note(file, f"node {name!r}", "it is in a reservation", "taken as open to all")
-        if name not in self.cluster.nodes:
-            self.places[name] = partitions, features
-        described = {"partitions": ",".join(partitions), "features": ",".join(features)}
-        in_use = {r: float(a) for r, a in tres(text_at(given, "tres_used")).items()}
-        for resource, key in (("cpu", "alloc_cpus"), ("memory", "alloc_memory")):
-            told = number(given.get(key))
-            in_use |= {} if told is None else {resource: told}
-        self.cluster.add(Node(name, amounts, described, "+".join(closed), file, in_use))
 
-    def _job(self, given: Record, file: str) -> None:
-        name = str(given.get("job_id", "?"))
+        partitions = _words(entry, "partitions")
+        features = _words(entry, "active_features") or _words(entry, "features")
+        if name not in self.cluster.nodes:
+            self.node_features[name] = NodeFeatures(partitions, features)
+        attributes = {"partitions": ",".join(partitions), "features": ",".join(features)}
+        in_use = _node_use(entry)
+        self.cluster.add(Node(name, amounts, attributes, "+".join(closed), file, in_use))
+
+    def _read_job(self, entry: Record, file: str) -> None:
+        name = str(entry.get("job_id", "?"))
         where = file, f"job {name}"
-        states = {state.upper() for state in _words(given, "job_state")}
+        states = {state.upper() for state in _words(entry, "job_state")}
         if not states & (_RUNS | _WAITS):
-            what = f"it has finished ({'+'.join(sorted(states)) or 'no state'})"
-            self.note(*where, what, "left out: it holds nothing")
+            message = f"it has finished ({'+'.join(sorted(states)) or 'no state'})"
+            self.note(*where, message, "left out: it holds nothing")
             return
         if name in self.jobs:
-            self.note(*where, "there is an earlier job of this number", "left out")
+            self.note(*where, "an earlier job has this number", "left out")
             return
         runs = not states & _WAITS
         if "SUSPENDED" in states:
             self.note(*where, "it is suspended", "it counts as one that runs")
-        texts = (
-            text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"]
-        )
-        total = tres(next(filter(None, texts), ""))
-        count = int(number(given.get("node_count")) or total.get("node", 0) or 1)
-        if not 1 <= count <= _MOST:
-            raise Odd(f"its node_count is {count}; expected a number from 1 to {_MOST}")
-        for resource in sorted(UNCOUNTED & set(total)):
-            del total[resource]
-        if not total:
-            raise Odd("nothing tells what it asks for (tres_req_str, tres_alloc_str)")
-        parts = []
+
+        total, node_count = _job_amounts(entry, runs)
         waiting = 0
-        held = {}
-        array = str(int(number(given.get("array_job_id")) or 0) or "")
+        held_tasks: dict[str, int] = {}
         if runs:
-            parts = self._on_nodes(given, total, where)
+            portions = self._portions(entry, total, where)
         else:
-            tasks = text_at(given, "array_task_string")
-            if "..." in tasks:
-                self.note(
-                    *where,
-                    "its list of array tasks is cut off",
-                    "those that it names count, and no others",
-                )
-            waiting = count * array_tasks(tasks)
-            parts = [("", self._share(total, count, where))]
-            most = tasks.partition("%")[2] or str(int(number(given.get("array_max_tasks")) or 0))
-            if most.isdecimal() and int(most):
-                self.throttles[name] = int(most)
-            if (reason := _held(given)) is not None:
-                waiting, held = 0, {reason: waiting}
+            waiting = node_count * self._array_tasks(entry, where)
+            portions = [("", self._even_portion(total, node_count, where))]
+            reason = _hold_reason(entry)
+            if reason is not None:
+                held_tasks = {reason: waiting}
+                waiting = 0
         self.jobs[name] = _Job(
-            text_at(given, "account"),
-            text_at(given, "user_name") or str(given.get("user_id", "")),
-            self._place(given, where),
-            parts,
-            waiting,
-            _time(given.get("submit_time")),
-            where,
-            held,
-            array,
-            number(given.get("priority")),
+            account=text_at(entry, "account"),
+            user=text_at(entry, "user_name") or str(entry.get("user_id", "")),
+            place=self._node_request(entry, where),
+            portions=portions,
+            waiting=waiting,
+            held_tasks=held_tasks,
+            since=_time(entry.get("submit_time")),
+            where=where,
+            array=str(int(number(entry.get("array_job_id")) or 0) or ""),
+            throttle=None if runs else array_throttle(entry),
+            priority=number(entry.get("priority")),
         )
 
-    def _share(self, total: Amounts, count: int, where: Where) -> Amounts:
-        """Return the part of a job on one of its nodes, where nothing tells more."""
-        if any((amount / count).denominator != 1 for amount in total.values()):
-            self.note(*where, f"what it has does not divide by its {count} nodes", "divided evenly")
-        return {resource: amount / count for resource, amount in total.items()}
+    def _array_tasks(self, entry: Record, where: Where) -> int:
+        """Return how many tasks of a job's array wait; a list that Slurm cuts off is noted."""
+        text = text_at(entry, "array_task_string")
+        if "..." in text:
+            message = "its list of array tasks is cut off"
+            self.note(*where, message, "those that it names count, and no others")
+        return array_tasks(text)
 
-    def _on_nodes(self, given: Record, total: Amounts, where: Where) -> list[tuple[str, Amounts]]:
-        """Return what a job has on each of its nodes: as it is told, if that adds up, and else in even parts."""
-        told = dict(_allocation(given))
-        names = hosts(text_at(given, "nodes")) or list(told)
+    def _even_portion(self, total: Amounts, node_count: int, where: Where) -> Amounts:
+        """Return the part of a job on one of its nodes, where the dump lists only the total."""
+        portion = {resource: amount / node_count for resource, amount in total.items()}
+        if any(amount.denominator != 1 for amount in portion.values()):
+            message = f"what it has does not divide by its {node_count} nodes"
+            self.note(*where, message, "divided evenly")
+        return portion
+
+    def _portions(self, entry: Record, total: Amounts, where: Where) -> list[tuple[str, Amounts]]:
+        """Return the amounts of a job on each of its nodes, from the details that add up to its total.
+
+        Of each resource these are the amounts by node of ``job_resources``, else those of
+        ``gres_detail``, else equal parts.
+        """
+        by_node = dict(_allocated_amounts(entry))
+        names = hosts(text_at(entry, "nodes")) or list(by_node)
         if not names:
-            raise Odd("it runs, but nothing tells on which nodes")
-        even = self._share(total, len(names), where) if set(told) != set(names) else {}
-        found = [(name, dict(told.get(name, even))) for name in names]
-        details = list_at(given, "gres_detail")
-        by_node = [gres(str(text)) for text in details] if len(details) == len(names) else []
-        for resource, amount in total.items():
-            if sum(own.get(resource, 0) for _, own in found) != amount:
-                parts = [own.get(resource, Fraction(0)) for own in by_node]
-                if not parts or sum(parts) != amount:
-                    parts = [amount / len(names)] * len(names)
-                for (_, own), each in zip(found, parts, strict=True):
-                    own[resource] = each
-        return found
+            raise EntryError("it runs, but the dump does not list its nodes")
+        even: Amounts = {}
+        if set(by_node) != set(names):
+            even = self._even_portion(total, len(names), where)
+        portions = [(name, dict(by_node.get(name, even))) for name in names]
 
-    def _place(self, given: Record, where: Where) -> NodeRequest:
+        details = list_at(entry, "gres_detail")
+        devices = [gres(str(text)) for text in details] if len(details) == len(names) else []
+        for resource, amount in total.items():
+            if sum(portion.get(resource, 0) for _, portion in portions) == amount:
+                continue
+            parts = [portion.get(resource, Fraction(0)) for portion in devices]
+            if not parts or sum(parts) != amount:
+                parts = [amount / len(names)] * len(names)
+            for (_, portion), part in zip(portions, parts, strict=True):
+                portion[resource] = part
+        return portions
+
+    def _node_request(self, entry: Record, where: Where) -> NodeRequest:
+        """Return the nodes that a job asks for; requests that cannot be expressed are noted."""
         features = None
         try:
-            features = wanted(text_at(given, "features"))
-        except Odd as error:
-            self.note(*where, str(error), "left out: any node of its partitions may take it")
-        excluded = hosts(text_at(given, "excluded_nodes"))
-        if part(given, "required_nodes", kind=str):
+            features = feature_terms(text_at(entry, "features"))
+        except EntryError as error:
+            action = "left out: any node of its partitions may take it"
+            self.note(*where, str(error), action)
+        excluded = hosts(text_at(entry, "excluded_nodes"))
+        if value_at(entry, "required_nodes", kind=str):
             self.note(*where, "it names nodes that it needs (required_nodes)", "left out")
-        return NodeRequest(tuple(_words(given, "partition")), features, tuple(excluded))
+        return NodeRequest(tuple(_words(entry, "partition")), features, tuple(excluded))
 
-    def _throttle(self) -> None:
+    def _hold_beyond_throttles(self) -> None:
         """Hold the tasks of arrays beyond the number that may run at once (``1-10%2``)."""
-        runs = Counter(
+        running_tasks = Counter(
             job.array
             for job in self.jobs.values()
-            if job.array and not job.waiting and not job.held
+            if job.array and not job.waiting and not job.held_tasks
         )
         for name, job in self.jobs.items():
-            most = self.throttles.get(name)
-            if most and job.waiting > (free := max(most - runs[job.array], 0)):
-                self.jobs[name] = job._replace(
-                    waiting=free, held={f"array throttle (%{most})": job.waiting - free}
-                )
+            if job.throttle is None:
+                continue
+            startable = max(job.throttle - running_tasks[job.array], 0)
+            if job.waiting > startable:
+                reason = f"array throttle (%{job.throttle})"
+                held_tasks = {reason: job.waiting - startable}
+                self.jobs[name] = job._replace(waiting=startable, held_tasks=held_tasks)
 
     def finish(self) -> tuple[Cluster, Allowed]:
-        """Return the cluster, and what tells where jobs may be."""
+        """Return the cluster, and the function that says where its jobs may run."""
         cluster = self.cluster
-        self._throttle()
+        self._hold_beyond_throttles()
         for job in self.jobs.values():
             queue = self.accounts.path(job.account, job.user)
             owner = f"{job.account}/{job.user}"
-            for node, amounts in job.parts:
+            for node, amounts in job.portions:
                 leaf = Leaf(queue, owner, owner, demand_of(amounts), job.place)
                 if node:
                     cluster.run(leaf, node, job.where)
-                else:
-                    if job.waiting:
-                        cluster.wait(leaf, job.waiting, job.since, job.priority)
-                    for reason, tasks in job.held.items():
-                        cluster.hold(leaf, tasks, reason)
+                    continue
+                if job.waiting:
+                    cluster.wait(leaf, job.waiting, job.since, job.priority)
+                for reason, tasks in job.held_tasks.items():
+                    cluster.hold(leaf, tasks, reason)
         self.accounts.fill(cluster)
-        places = {name: self.places[name] for name in cluster.nodes}
-        return cluster, lambda place: may_be(place, places)
+        node_features = {name: self.node_features[name] for name in cluster.nodes}
+        return cluster, lambda place: allowed_nodes(place, node_features)
 
 
-def _held(given: Record) -> str | None:
-    """Return why a pending job may not run, though there be room; None where it only lacks room."""
-    if number(given.get("het_job_id")):
+def _node_amounts(entry: Record) -> Floats:
+    """Return the amounts of a node by resource."""
+    cpus = number(entry.get("effective_cpus")) or number(entry.get("cpus"))
+    memory = number(entry.get("real_memory"))
+    if cpus is None or memory is None or cpus < 0 or memory < 0:
+        raise EntryError("it has no cpus and real_memory")
+    memory -= number(entry.get("specialized_memory")) or 0.0
+    amounts = {"cpu": cpus, "memory": max(memory, 0.0)}
+    for resource, amount in gres(text_at(entry, "gres")).items():
+        amounts[resource] = float(amount)
+    return amounts
+
+
+def _node_use(entry: Record) -> Floats:
+    """Return the use that a node reports by resource, as far as it does."""
+    in_use = {
+        resource: float(amount) for resource, amount in tres(text_at(entry, "tres_used")).items()
+    }
+    for resource, key in (("cpu", "alloc_cpus"), ("memory", "alloc_memory")):
+        amount = number(entry.get(key))
+        if amount is not None:
+            in_use[resource] = amount
+    return in_use
+
+
+def _job_amounts(entry: Record, runs: bool) -> tuple[Amounts, int]:
+    """Return the amounts of a job by resource, and the number of its nodes.
+
+    Of a job that runs they are those that it has, of others those that it asks for.
+    """
+    allocated = text_at(entry, "tres_alloc_str") if runs else ""
+    total = tres(allocated or text_at(entry, "tres_req_str"))
+    node_count = int(number(entry.get("node_count")) or total.get("node", 0) or 1)
+    if not 1 <= node_count <= MOST:
+        raise EntryError(f"its node_count is {node_count}; expected a number from 1 to {MOST}")
+    for resource in sorted(UNCOUNTED & set(total)):
+        del total[resource]
+    if not total:
+        raise EntryError("it has no amounts (tres_req_str, tres_alloc_str)")
+    return total, node_count
+
+
+def _hold_reason(entry: Record) -> str | None:
+    """Return why a pending job may not run even with room for it; None where it only lacks room."""
+    if number(entry.get("het_job_id")):
         return "part of a heterogeneous job"
-    if given.get("exclusive") is True or "none" in _words(given, "shared"):
+    if entry.get("exclusive") is True or "none" in _words(entry, "shared"):
         return "it wants whole nodes (--exclusive)"
-    reason = str(given.get("state_reason") or "")
+    reason = str(entry.get("state_reason") or "")
     return None if reason in _ROOM else reason
 
 
-def _words(given: Record, key: str) -> list[str]:
-    """Return words that are a list, or text with commas or pluses between."""
-    value = part(given, key, kind=(str, list), default=[])
+def _words(entry: Record, key: str) -> list[str]:
+    """Return the words of a list, or of a text with commas or pluses between them."""
+    value = value_at(entry, key, kind=(str, list), default=[])
     if isinstance(value, str):
         value = value.replace("+", ",").split(",")
     return [str(word).strip() for word in value if str(word).strip()]
 
 
-def _allocation(given: Record) -> Iterator[tuple[str, Amounts]]:
-    """Yield the nodes of a job with the CPUs and memory that it has there, of old and new versions of Slurm."""
-    resources = mapping_at(given, "job_resources")
+def _allocated_amounts(entry: Record) -> Iterator[tuple[str, Amounts]]:
+    """Yield the nodes of a job with its CPUs and memory on each, of old and new versions of Slurm."""
+    resources = mapping_at(entry, "job_resources")
     nodes = resources.get("nodes")
-    entries = (
+    allocations = (
         nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
     )
-    for entry in entries if isinstance(entries, list) else []:
-        entry = mapping_at(entry)
-        name = part(entry, "name", kind=str) or part(entry, "nodename", kind=str)
-        cpus = entry.get("cpus_used", entry.get("cpus"))
-        memory = entry.get("memory_allocated", entry.get("memory"))
+    for value in allocations if isinstance(allocations, list) else []:
+        allocation = mapping_at(value)
+        name = value_at(allocation, "name", kind=str)
+        name = name or value_at(allocation, "nodename", kind=str)
+        cpus = allocation.get("cpus_used", allocation.get("cpus"))
         if isinstance(cpus, dict):
             cpus = cpus.get("count")
+        memory = allocation.get("memory_allocated", allocation.get("memory"))
         if isinstance(memory, dict):
             memory = memory.get("allocated")
         if name:
-            told = {"cpu": cpus, "memory": memory}
-            yield (
-                name,
-                {
-                    r: Fraction(value)
-                    for r, value in told.items()
-                    if type(value) is int and value >= 0
-                },
-            )
+            numbers = {"cpu": cpus, "memory": memory}
+            amounts = {
+                resource: Fraction(amount)
+                for resource, amount in numbers.items()
+                if type(amount) is int and amount >= 0
+            }
+            yield name, amounts
 
 
 def _time(value: Any) -> str | None:

@@ -1,9 +1,10 @@
-"""The files of a dump: found, told apart by what is in them, and read entry by entry, so that large ones fit."""
+"""The files of a dump: which scheduler wrote them, and their entries, one by one, so that large files fit."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from .cluster import Record
 
 #: Lists that are read entry by entry.
 STREAMED = frozenset({"items", "jobs", "nodes", "associations"})
-#: Comes after each document of a file.
+#: Follows each document of a file.
 END = "\0end"
-#: The key that YARN writes once for each entry of a mapping of its own, in one mapping of JSON.
+#: The key that YARN repeats in one mapping of JSON, once for each entry.
 _LISTED = "entry"
 _BLANK = re.compile(r"[ \t\n\r]*")
 #: The keys at the top of a document that only one scheduler's tools write.
@@ -35,32 +36,32 @@ def files_of(path: str | Path) -> list[Path]:
         raise FileFormatError(not_found(source))
     if not source.is_dir():
         return [source]
-    found = sorted(
-        one for one in source.iterdir() if not one.name.startswith(".") and not one.is_dir()
-    )
-    if not found:
+    files = [
+        entry for entry in source.iterdir() if not entry.name.startswith(".") and not entry.is_dir()
+    ]
+    if not files:
         raise FileFormatError(f"{source} has no files; expected what a scheduler's tools print")
-    return found
+    return sorted(files)
 
 
-#: No amount of anything; a thousand of it, or its parts, are still floats.
+#: Larger than any amount; a thousand of it, or its parts, are still floats.
 _LARGEST = 1e300
 
 
 def is_json(text: str) -> bool:
     """Whether a text begins as JSON does."""
-    at = _skip(text, 0)
-    return text[at : at + 1] in ("{", "[")
+    position = _skip_blanks(text, 0)
+    return text[position : position + 1] in ("{", "[")
 
 
 def scheduler_of(path: Path) -> str | None:
-    """Return which scheduler's tools wrote a file, None where nothing tells."""
+    """Return the scheduler whose tools wrote a file, None where its content does not show it."""
     text = read_text(path)
     if not is_json(text):
-        first = text.partition("\n")[0]
-        if first.startswith(("apiVersion:", "---")):
+        header = text.partition("\n")[0]
+        if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
-        return "slurm" if "|" in first and "Account" in first else None
+        return "slurm" if "|" in header and "Account" in header else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
             return "yarn"
@@ -71,7 +72,7 @@ def scheduler_of(path: Path) -> str | None:
     return None
 
 
-#: How tables for people begin, and what prints the same for programs.
+#: The first letters of tables for people, and the command that prints the same for programs.
 _FOR_PEOPLE = {
     "JOBID": "squeue --json", "JobId=": "squeue --json", "PARTITION": "scontrol show nodes --json",
     "NodeName=": "scontrol show nodes --json", "NAME": "kubectl get … -o json", "Name:": "kubectl get … -o json",
@@ -79,116 +80,126 @@ _FOR_PEOPLE = {
 
 
 def advice(path: Path) -> str:
-    """Return what to print in place of a table for people; empty where a file is none that is known."""
-    first = read_text(path).lstrip()[:80]
-    return next(
-        (f"; print it with {how}" for begin, how in _FOR_PEOPLE.items() if first.startswith(begin)),
-        "",
-    )
+    """Return what to print in place of a table for people; empty for a file of another kind."""
+    start = read_text(path).lstrip()[:80]
+    for prefix, command in _FOR_PEOPLE.items():
+        if start.startswith(prefix):
+            return f"; print it with {command}"
+    return ""
 
 
 def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield key and value of what is at the top of each document; the lists in `STREAMED` entry by entry.
+    """Yield the keys and values at the top of each document, the lists in `STREAMED` by entry.
 
-    An empty one of these is one entry ``[]``; entries of a list at the top have the key ``""``;
-    `END` ends a document.
+    An empty one of these lists is one entry ``[]``; entries of a list at the top have the key
+    ``""``; `END` ends a document.
     """
     try:
-        at = _skip(text, 0)
-        while at < len(text):
-            if text[at] == "[":
-                at = yield from _entries(text, at, "")
-            elif text[at] == "{":
-                at = yield from _object(text, at)
+        position = _skip_blanks(text, 0)
+        while position < len(text):
+            if text[position] == "[":
+                position = yield from _entries(text, position, "")
+            elif text[position] == "{":
+                position = yield from _object(text, position)
             else:
-                raise json.JSONDecodeError("Expecting a mapping or a list", text, at)
+                raise json.JSONDecodeError("Expecting a mapping or a list", text, position)
             yield END, None
-            at = _skip(text, at)
+            position = _skip_blanks(text, position)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        raise FileFormatError(f"{path}: {where}; is the file cut off, or edited by hand?") from None
+        place = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        raise FileFormatError(f"{path}: {place}; is the file cut off, or edited by hand?") from None
     except RecursionError:
         raise FileFormatError(f"{path}: lists or mappings are nested too deeply") from None
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def _skip(text: str, at: int) -> int:
-    return _BLANK.match(text, at).end()  # type: ignore[union-attr]
+def _skip_blanks(text: str, position: int) -> int:
+    return _BLANK.match(text, position).end()  # type: ignore[union-attr]
 
 
-def _expect(text: str, at: int, letters: str) -> str:
-    found = text[at : at + 1]
-    if not found or found not in letters:
-        raise json.JSONDecodeError(
-            f"Expecting {' or '.join(repr(letter) for letter in letters)}", text, at
-        )
-    return found
+def _expect(text: str, position: int, letters: str) -> str:
+    """Return the letter at a position, which has to be one of these."""
+    letter = text[position : position + 1]
+    if not letter or letter not in letters:
+        expected = " or ".join(map(repr, letters))
+        raise json.JSONDecodeError(f"Expecting {expected}", text, position)
+    return letter
 
 
-def _object(text: str, at: int) -> Generator[tuple[str, Any], None, int]:
+def _object(text: str, position: int) -> Generator[tuple[str, Any], None, int]:
+    """Yield the members of the mapping that begins at a position, and return where it ends."""
     seen: set[str] = set()
-    at = _skip(text, at + 1)
-    if text[at : at + 1] == "}":
-        return at + 1
+    position = _skip_blanks(text, position + 1)
+    if text[position : position + 1] == "}":
+        return position + 1
     while True:
-        _expect(text, at, '"')
-        key, at = _decode(text, at)
+        _expect(text, position, '"')
+        key, position = _decode(text, position)
         if key in seen:
             raise ValueError(f"key {key!r} occurs twice in one mapping")
         seen.add(key)
-        at = _skip(text, at)
-        _expect(text, at, ":")
-        at = _skip(text, at + 1)
-        if key in STREAMED and text[at : at + 1] == "[":
-            at = yield from _entries(text, at, key)
+        position = _skip_blanks(text, position)
+        _expect(text, position, ":")
+        position = _skip_blanks(text, position + 1)
+        if key in STREAMED and text[position : position + 1] == "[":
+            position = yield from _entries(text, position, key)
         else:
-            value, at = _decode(text, at)
+            value, position = _decode(text, position)
             yield key, value
-        at = _skip(text, at)
-        if _expect(text, at, ",}") == "}":
-            return at + 1
-        at = _skip(text, at + 1)
+        position = _skip_blanks(text, position)
+        if _expect(text, position, ",}") == "}":
+            return position + 1
+        position = _skip_blanks(text, position + 1)
 
 
-def _entries(text: str, at: int, key: str) -> Generator[tuple[str, Any], None, int]:
-    at = _skip(text, at + 1)
-    if text[at : at + 1] == "]":
+def _entries(text: str, position: int, key: str) -> Generator[tuple[str, Any], None, int]:
+    """Yield the entries of the list that begins at a position, and return where it ends."""
+    position = _skip_blanks(text, position + 1)
+    if text[position : position + 1] == "]":
         yield key, []
-        return at + 1
+        return position + 1
     while True:
-        value, at = _decode(text, at)
+        value, position = _decode(text, position)
         yield key, value
-        at = _skip(text, at)
-        if _expect(text, at, ",]") == "]":
-            return at + 1
-        at = _skip(text, at + 1)
+        position = _skip_blanks(text, position)
+        if _expect(text, position, ",]") == "]":
+            return position + 1
+        position = _skip_blanks(text, position + 1)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Record:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        if {key for key, _ in pairs} == {_LISTED}:
-            return {_LISTED: [value for _, value in pairs]}
-        twice = next(key for k, (key, _) in enumerate(pairs) if key in dict(pairs[:k]))
-        raise ValueError(f"key {twice!r} occurs twice in one mapping")
-    return found
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
+    """Return a mapping of JSON; a key may occur once, but for the one that YARN repeats."""
+    mapping = dict(pairs)
+    if len(mapping) == len(pairs):
+        return mapping
+    if set(mapping) == {_LISTED}:
+        return {_LISTED: [value for _, value in pairs]}
+    counts = Counter(key for key, _ in pairs)
+    repeated_key = next(key for key, count in counts.items() if count > 1)
+    raise ValueError(f"key {repeated_key!r} occurs twice in one mapping")
 
 
 def _no_constant(name: str) -> str:
-    """Return the text for an infinity, which Slurm 23.11 prints for ``fairshare.level`` of who has used nothing."""
+    """Return an infinity as text.
+
+    Slurm 23.11 prints one for ``fairshare.level`` of users without use.
+    """
     if name == "NaN":
         raise ValueError(f"{name} is not JSON; expected a finite number")
     return name
 
 
 def _number(text: str) -> int | float | str:
-    """Return a number that sums and units leave a float; a larger one is no number here, and stays text."""
+    """Return a number, or its text where sums and units of it may be no floats."""
     if abs(float(text)) > _LARGEST:
         return text
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 _decode = json.JSONDecoder(
-    object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_number, parse_int=_number
+    object_pairs_hook=_unique_keys,
+    parse_constant=_no_constant,
+    parse_float=_number,
+    parse_int=_number,
 ).raw_decode

@@ -1,13 +1,13 @@
 """YARN: ``ws/v1/cluster/scheduler``, ``nodes`` and ``apps`` of the ResourceManager, as JSON.
 
-It tells how much an application has, and in which partition, but not on which nodes: so the nodes
-of a partition are one server here.
+It lists the amounts of an application by partition, and not by node: the nodes of a partition are
+one server of the instance.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -21,10 +21,10 @@ from .assembly import Allowed
 from .cluster import (
     Cluster,
     Demand,
+    EntryError,
     Leaf,
     Node,
     Notes,
-    Odd,
     Record,
     Where,
     add_amounts,
@@ -32,9 +32,9 @@ from .cluster import (
     list_at,
     mapping_at,
     name_in_path,
-    part,
-    positive,
+    positive_weight,
     text_at,
+    value_at,
 )
 from .sources import END, members
 
@@ -45,13 +45,16 @@ VCORES = "vcores"
 MEMORY = "memory"
 _ROOT = "root"
 _NUMBER = (int, float)
-#: What the percentages of siblings add up to; more than this is rounding.
+#: The sum of the percentages of siblings; a larger one is rounding.
 _HUNDRED = Fraction(100)
 Resources = dict[str, int]
 
 
 def entries(value: Any, name: str) -> list[Any]:
-    """Return the entries of a list that may be null, wrapped in a mapping, or, of one entry, that entry itself."""
+    """Return the entries of a list as YARN prints it.
+
+    It may be null, be wrapped in a mapping with the key ``name``, or, with one entry, be that entry.
+    """
     if isinstance(value, dict) and name and (name in value or not value):
         value = value.get(name)
     if value is None:
@@ -59,30 +62,34 @@ def entries(value: Any, name: str) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def resources_of(given: Any, flat: Any = None, memory: str = "", vcores: str = "") -> Resources:
-    """Return amounts by resource: of a resource object, or of two numbers beside one another."""
-    found: Resources = {}
-    given = mapping_at(given)
-    informations = mapping_at(given, "resourceInformations")
-    for one in entries(informations, "resourceInformation"):
-        name = text_at(one, "name")
-        value = part(one, "value", kind=int, default=0)
-        found[{"memory-mb": MEMORY}.get(name, name)] = value
-    numbers = (
-        (MEMORY, given, "memory"),
-        (VCORES, given, "vCores"),
-        (MEMORY, flat, memory),
-        (VCORES, flat, vcores),
+def resources_of(
+    value: Any, flat: Any = None, memory_key: str = "", vcores_key: str = ""
+) -> Resources:
+    """Return amounts by resource: of a resource object, else of two numbers in the mapping ``flat``."""
+    resource_object = mapping_at(value)
+    amounts: Resources = {}
+    informations = mapping_at(resource_object, "resourceInformations")
+    for information in entries(informations, "resourceInformation"):
+        name = text_at(information, "name")
+        resource = {"memory-mb": MEMORY}.get(name, name)
+        amounts[resource] = value_at(information, "value", kind=int, default=0)
+
+    fallbacks = (
+        (MEMORY, resource_object, "memory"),
+        (VCORES, resource_object, "vCores"),
+        (MEMORY, flat, memory_key),
+        (VCORES, flat, vcores_key),
     )
-    for name, beside, key in numbers:
-        value = part(beside, key, kind=int)
-        if value is not None:
-            found.setdefault(name, value)
-    if any(amount < 0 for amount in found.values()):
-        if any(amount < -1 for amount in found.values()):
-            raise Odd(f"amounts are negative: {found!r}")
-        return {}  # −1 stands for what is not known any more
-    return found
+    for resource, mapping, key in fallbacks:
+        amount = value_at(mapping, key, kind=int)
+        if amount is not None:
+            amounts.setdefault(resource, amount)
+
+    if any(amount < -1 for amount in amounts.values()):
+        raise EntryError(f"amounts are negative: {amounts!r}")
+    if any(amount < 0 for amount in amounts.values()):
+        return {}  # −1 stands for an amount that is not known any more
+    return amounts
 
 
 class YarnQueues:
@@ -95,143 +102,171 @@ class YarnQueues:
         self._leaves: dict[str, list[str]] = {}
 
     def read(self, info: Record, file: str) -> None:
-        """Take in a scheduler."""
+        """Read the queues of a scheduler."""
         kind = text_at(info, "type")
         if kind == "capacityScheduler":
-            self._capacity(info, "", (Fraction(1), Fraction(1)), file)
+            self._read_children(info, "", (Fraction(1), Fraction(1)), file)
         elif kind == "fairScheduler":
-            self._fair(mapping_at(info, "rootQueue"), "", file)
+            self._read_fair_queue(mapping_at(info, "rootQueue"), "", file)
         else:
-            raise Odd(f"scheduler of type {kind!r}; expected capacityScheduler or fairScheduler")
+            raise EntryError(
+                f"scheduler of type {kind!r}; expected capacityScheduler or fairScheduler"
+            )
 
     def _add(self, path: str, **row: Any) -> None:
         self._rows[path] = row
         self._leaves.setdefault(path.rpartition("/")[2], []).append(path)
 
-    def _capacity(self, info: Any, path: str, above: tuple[Fraction, Fraction], file: str) -> None:
-        """Take in the children of a queue; ``above`` are the fractions of all that it is guaranteed and may have."""
-        children = [
-            mapping_at(one) for one in entries(part(info, "queues", kind=(dict, list)), "queue")
-        ]
-        shares = [_percent(one, "capacity") for one in children]
-        total = sum(shares, Fraction(0))
-        absolute = [_absolute(one) for one in children]
-        together: Resources = {}
-        for amounts, _ in filter(None, absolute):
-            add_amounts(together, amounts)
-        for one, share, limits in zip(children, shares, absolute, strict=True):
-            name = text_at(one, "queueName").rpartition(".")[2]
-            below = f"{path}/{name_in_path(name)}".lstrip("/")
-            where = file, f"queue {below!r}"
-            weight = float(share)
-            if limits is not None:
-                weight = float(
-                    max(Fraction(amount, together[r]) for r, amount in limits[0].items() if amount)
-                )
-            elif not share:
-                own = part(one, "weight", kind=_NUMBER, default=-1)
-                weight = float(own) if own > 0 else LEAST_WEIGHT
-                if own <= 0:
-                    self._note(
-                        *where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}"
-                    )
-            state = part(one, "state", kind=str, default="RUNNING")
-            if state != "RUNNING":
-                self._note(*where, f"its state is {state}", "left out: it counts as any other")
-            if one.get("userLimitFactor") not in (None, 1, 1.0) or one.get("userLimit") not in (
-                None,
-                100,
-            ):
-                self._note(
-                    *where, "limits of single users (userLimit, userLimitFactor)", "left out"
-                )
-            for entry in entries(part(one, "capacities"), "queueCapacitiesByPartition"):
-                label = text_at(entry, "partitionName")
-                if label:
-                    done = "left out: what it has of the default partition is taken of all nodes"
-                    self._note(*where, f"capacity in partition {label!r}", done)
-            # percentages are printed with few digits: their sum, and no rounding, is the whole
-            least = above[0] * share / max(total, _HUNDRED) if total else Fraction(0)
-            most = _percent(one, "maxCapacity", 100) / _HUNDRED * above[1]
-            if "absoluteMaxCapacity" in one:
-                most = _percent(one, "absoluteMaxCapacity") / _HUNDRED
-            self._add(
-                below,
-                weight=weight,
-                **dict(zip(("guarantee", "cap"), limits or (least, most), strict=True)),
-            )
-            self._capacity(one, below, (least, most), file)
+    def _read_children(
+        self, info: Any, path: str, fractions: tuple[Fraction, Fraction], file: str
+    ) -> None:
+        """Read the queues below a queue of the capacity scheduler.
 
-    def _fair(self, info: Record, above: str, file: str) -> None:
-        """Take in a queue of the fair scheduler, and those below it."""
+        ``fractions`` are the parts of the cluster that the queue itself is guaranteed and may use.
+        """
+        listed = entries(value_at(info, "queues", kind=(dict, list)), "queue")
+        children = [mapping_at(child) for child in listed]
+        percentages = [_percent(child, "capacity") for child in children]
+        # Percentages are printed with few digits: their sum, and no rounding, is the whole.
+        whole = max(sum(percentages, Fraction(0)), _HUNDRED)
+
+        absolute_limits = [_absolute_limits(child) for child in children]
+        total_guarantee: Resources = {}
+        for limits in absolute_limits:
+            if limits is not None:
+                add_amounts(total_guarantee, limits[0])
+
+        for child, percentage, limits in zip(children, percentages, absolute_limits, strict=True):
+            name = text_at(child, "queueName").rpartition(".")[2]
+            child_path = f"{path}/{name_in_path(name)}".lstrip("/")
+            where = file, f"queue {child_path!r}"
+            if limits is not None:
+                parts = [
+                    Fraction(amount, total_guarantee[resource])
+                    for resource, amount in limits[0].items()
+                    if amount
+                ]
+                weight = float(max(parts))
+            else:
+                weight = self._weight(child, percentage, where)
+            self._note_unread(child, where)
+
+            guaranteed_fraction = fractions[0] * percentage / whole
+            largest_fraction = _percent(child, "maxCapacity", 100) / _HUNDRED * fractions[1]
+            if "absoluteMaxCapacity" in child:
+                largest_fraction = _percent(child, "absoluteMaxCapacity") / _HUNDRED
+            child_fractions = (guaranteed_fraction, largest_fraction)
+            guarantee, cap = child_fractions if limits is None else limits
+            self._add(child_path, weight=weight, guarantee=guarantee, cap=cap)
+            self._read_children(child, child_path, child_fractions, file)
+
+    def _weight(self, queue: Record, percentage: Fraction, where: Where) -> float:
+        """Return the weight of a queue: its percentage, or its weight where that is 0."""
+        if percentage:
+            return float(percentage)
+        weight = value_at(queue, "weight", kind=_NUMBER, default=-1)
+        if weight > 0:
+            return float(weight)
+        self._note(*where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}")
+        return LEAST_WEIGHT
+
+    def _note_unread(self, queue: Record, where: Where) -> None:
+        """Note the state, the limits of users and the partitions of a queue, which do not count."""
+        state = value_at(queue, "state", kind=str, default="RUNNING")
+        if state != "RUNNING":
+            self._note(*where, f"its state is {state}", "left out: it counts as any other")
+
+        has_factor = queue.get("userLimitFactor") not in (None, 1, 1.0)
+        if has_factor or queue.get("userLimit") not in (None, 100):
+            message = "limits of single users (userLimit, userLimitFactor)"
+            self._note(*where, message, "left out")
+
+        for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
+            label = text_at(entry, "partitionName")
+            if label:
+                action = "left out: what it has of the default partition is taken of all nodes"
+                self._note(*where, f"capacity in partition {label!r}", action)
+
+    def _read_fair_queue(self, info: Record, parent: str, file: str) -> None:
+        """Read a queue of the fair scheduler, and those below it."""
         name = text_at(info, "queueName")
-        names = (
-            [name_in_path(step) for step in name.split(".")[1:]]
-            if name.startswith(f"{_ROOT}.")
-            else []
-        )
+        steps: list[str] = []
+        if name.startswith(f"{_ROOT}."):
+            steps = [name_in_path(step) for step in name.split(".")[1:]]
         path = (
-            "/".join(names)
-            if names or name == _ROOT
-            else f"{above}/{name_in_path(name)}".lstrip("/")
+            "/".join(steps)
+            if steps or name == _ROOT
+            else f"{parent}/{name_in_path(name)}".lstrip("/")
         )
-        weight = part(info, "weight", kind=_NUMBER)
+
+        printed_weight = value_at(info, "weight", kind=_NUMBER)
         where = file, f"queue {path!r}"
-        if weight is None and path:
-            self._note(
-                *where, "its weight is not printed (the allocation file has it)", "taken as 1"
-            )
-        weight = 1.0 if weight is None else float(positive(weight, where, self._notes))
-        least, most = (resources_of(part(info, key)) for key in ("minResources", "maxResources"))
-        self._add(path, weight=weight, guarantee=least, cap=most)
-        for one in entries(part(info, "childQueues", kind=(dict, list)), "queue"):
-            self._fair(mapping_at(one), path, file)
+        if printed_weight is None:
+            weight = 1.0
+            if path:
+                message = "its weight is not printed (the allocation file has it)"
+                self._note(*where, message, "taken as 1")
+        else:
+            weight = float(positive_weight(printed_weight, where, self._notes))
+        guarantee = resources_of(value_at(info, "minResources"))
+        cap = resources_of(value_at(info, "maxResources"))
+        self._add(path, weight=weight, guarantee=guarantee, cap=cap)
+        for child in entries(value_at(info, "childQueues", kind=(dict, list)), "queue"):
+            self._read_fair_queue(mapping_at(child), path, file)
 
     def path(self, queue: str, where: Where) -> str:
-        """Return the path of the queue that an application names: by its whole path, or by its last name."""
+        """Return the path of an application's queue, which it names by its path or its last name."""
         steps = [name_in_path(step) for step in queue.split(".")]
         path = "/".join(steps[1:] if steps[0] == _ROOT else steps)
         if path in self._rows or not self._rows:
             return path
-        named = self._leaves.get(path, [])
-        if len(named) == 1:
-            return named[0]
-        what = f"queue {queue!r} is {'the name of several' if named else 'not there'}"
-        self._note(*where, what, "it stands at the root")
+        paths_of_name = self._leaves.get(path, [])
+        if len(paths_of_name) == 1:
+            return paths_of_name[0]
+        problem = "the name of several" if paths_of_name else "not in the dump"
+        self._note(*where, f"queue {queue!r} is {problem}", "it stands at the root")
         return path
 
     def fill(self, cluster: Cluster, total: Resources) -> None:
-        """Put weights, guarantees and caps on the queues of a cluster that has this much."""
+        """Put weights, guarantees and caps on the queues of a cluster with this total capacity."""
         for path, row in self._rows.items():
-            there = cluster.queue(path)
-            there["weight"] = row["weight"]
-            for what in ("guarantee", "cap"):
-                given = row[what]
-                if isinstance(given, Fraction):
-                    given = {resource: given * amount for resource, amount in total.items()}
-                if what == "cap":  # one of all there is says nothing
-                    given = {r: a for r, a in given.items() if a < total.get(r, math.inf)}
-                there[what] = {
-                    resource: float(amount)
-                    for resource, amount in given.items()
-                    if amount or what == "cap"
-                }
+            queue = cluster.queue(path)
+            queue["weight"] = row["weight"]
+            guarantee = _amounts_of(row["guarantee"], total)
+            queue["guarantee"] = {
+                resource: float(amount) for resource, amount in guarantee.items() if amount
+            }
+            cap = _amounts_of(row["cap"], total)
+            queue["cap"] = {
+                resource: float(amount)
+                for resource, amount in cap.items()
+                if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
+            }
 
 
-def _absolute(given: Record) -> tuple[Resources, Resources] | None:
-    """Return what a queue is guaranteed and may have where it was configured in amounts; None where in percent."""
-    for entry in entries(part(given, "capacities"), "queueCapacitiesByPartition"):
-        least = resources_of(part(entry, "effectiveMinResource"))
-        configured = resources_of(part(entry, "configuredMinResource"))
-        if not text_at(entry, "partitionName") and any(configured.values()) and any(least.values()):
-            return least, resources_of(part(entry, "effectiveMaxResource"))
+def _amounts_of(limit: Fraction | Resources, total: Resources) -> Mapping[str, int | Fraction]:
+    """Return a limit, which may be a fraction of the cluster, as amounts by resource."""
+    if isinstance(limit, Fraction):
+        return {resource: limit * amount for resource, amount in total.items()}
+    return limit
+
+
+def _absolute_limits(queue: Record) -> tuple[Resources, Resources] | None:
+    """Return guarantee and cap of a queue that is configured in amounts; None for percentages."""
+    for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
+        guarantee = resources_of(value_at(entry, "effectiveMinResource"))
+        configured = resources_of(value_at(entry, "configuredMinResource"))
+        is_default_partition = not text_at(entry, "partitionName")
+        if is_default_partition and any(configured.values()) and any(guarantee.values()):
+            return guarantee, resources_of(value_at(entry, "effectiveMaxResource"))
     return None
 
 
-def _percent(given: Record, key: str, default: float = 0.0) -> Fraction:
-    value = part(given, key, kind=_NUMBER, default=default)
+def _percent(queue: Record, key: str, default: float = 0.0) -> Fraction:
+    """Return a percentage as it is printed."""
+    value = value_at(queue, key, kind=_NUMBER, default=default)
     if not 0 <= value <= 100:
-        raise Odd(f"{key} is {value!r}; expected a percentage")
+        raise EntryError(f"{key} is {value!r}; expected a percentage")
     return Fraction(repr(value))
 
 
@@ -242,174 +277,182 @@ _ANY = "*"
 
 
 def partition_name(label: str) -> str:
-    """Return what the server of a partition is called."""
+    """Return the name of a partition's server."""
     return f"nodes of {label!r}" if label else "nodes"
 
 
 class YarnReader:
-    """Gathers nodes and applications, and then puts applications where queues are known."""
+    """Reads nodes and applications, and then puts applications where queues are known."""
 
     def __init__(self) -> None:
         self.cluster = Cluster("yarn", _UNITS)
         self.note = self.cluster.notes.add
         self.queues = YarnQueues(self.cluster.notes)
-        self.offered: dict[str, Resources] = {}  # by partition
-        self.used: Resources = {}
-        self.apps: dict[str, tuple[Record, str]] = {}
+        self.capacities: dict[str, Resources] = {}  # by partition
+        self.node_use: Resources = {}  # as nodes report it
+        self.applications: dict[str, tuple[Record, str]] = {}
         self.nodes: set[str] = set()
 
     def read(self, path: Path) -> None:
-        """Take in a file."""
-        takes = {"nodes": ("node", self._node), "apps": ("app", self._app)}
+        """Read a file."""
+        readers = {"nodes": ("node", self._read_node), "apps": ("app", self._read_application)}
         notes = self.cluster.notes
         for key, value in members(read_text(path), path):
             with notes.noting(path.name, key):
-                if key in takes:
-                    name, take = takes[key]
+                if key in readers:
+                    name, reader = readers[key]
                     for entry in entries(value, name):
-                        notes.take(take, entry, path.name, name, "id")
+                        notes.read_entry(reader, entry, path.name, name, "id")
                 elif key == "scheduler":
                     self.queues.read(mapping_at(value, "schedulerInfo"), path.name)
                 elif key != END:
                     self.note(path.name, f"key {key!r}", "it is not read", "left out")
 
-    def _node(self, given: Record, file: str) -> None:
-        name = text_at(given, "id")
-        state = text_at(given, "state")
+    def _read_node(self, entry: Record, file: str) -> None:
+        name = text_at(entry, "id")
+        state = text_at(entry, "state")
         where = file, f"node {name!r}"
         if not name:
-            raise Odd("it has no id")
+            raise EntryError("it has no id")
         if name in self.nodes:
-            self.note(*where, "there is an earlier node of this name", "left out")
+            self.note(*where, "an earlier node has this name", "left out")
             return
         if state not in _WORKS:
             self.note(*where, f"it does not work ({state})", "left out")
             return
         self.nodes.add(name)
-        used = resources_of(part(given, "usedResource"), given, "usedMemoryMB", "usedVirtualCores")
-        left = resources_of(
-            part(given, "availableResource"), given, "availMemoryMB", "availableVirtualCores"
-        )
-        if not used and not left:
-            raise Odd("nothing tells what it has")
-        labels = list_at(given, "nodeLabels")
-        label = str(labels[0]) if labels else ""
-        if len(labels) > 1:
-            self.note(
-                *where, f"labels {labels[1:]!r}", "left out: a node is of its first partition"
-            )
-        if state == "DECOMMISSIONING":
-            self.note(
-                *where,
-                "it takes no new containers (DECOMMISSIONING)",
-                "it counts with what it runs",
-            )
-            left = {}
-        here = self.offered.setdefault(label, {})
-        for total, amounts in ((here, used), (here, left), (self.used, used)):
-            add_amounts(total, amounts)
 
-    def _app(self, given: Record, file: str) -> None:
-        name = text_at(given, "id")
-        state = text_at(given, "state")
+        used_object = value_at(entry, "usedResource")
+        used = resources_of(used_object, entry, "usedMemoryMB", "usedVirtualCores")
+        free_object = value_at(entry, "availableResource")
+        free = resources_of(free_object, entry, "availMemoryMB", "availableVirtualCores")
+        if not used and not free:
+            raise EntryError("it has no amounts")
+        labels = list_at(entry, "nodeLabels")
+        partition = str(labels[0]) if labels else ""
+        if len(labels) > 1:
+            action = "left out: a node is of its first partition"
+            self.note(*where, f"labels {labels[1:]!r}", action)
+        if state == "DECOMMISSIONING":
+            message = "it takes no new containers (DECOMMISSIONING)"
+            self.note(*where, message, "it counts with what it runs")
+            free = {}
+
+        capacity = self.capacities.setdefault(partition, {})
+        add_amounts(capacity, used)
+        add_amounts(capacity, free)
+        add_amounts(self.node_use, used)
+
+    def _read_application(self, entry: Record, file: str) -> None:
+        name = text_at(entry, "id")
+        state = text_at(entry, "state")
         where = file, f"application {name!r}"
         if state not in _WAITS:
             self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
-        elif name in self.apps:
-            self.note(*where, "there is an earlier application of this number", "left out")
+        elif name in self.applications:
+            self.note(*where, "an earlier application has this number", "left out")
         else:
-            self.apps[name] = given, file
+            self.applications[name] = entry, file
 
     def finish(self) -> tuple[Cluster, Allowed]:
-        """Return the cluster, and what tells where containers may be."""
+        """Return the cluster, and the function that says where its containers may be."""
         cluster = self.cluster
-        for label, amounts in self.offered.items():
-            whole = {resource: float(amount) for resource, amount in amounts.items()}
-            cluster.add(Node(partition_name(label), whole, {"partition": label}))
+
+        # A server for each partition, since the dump lists no containers by node.
+        for label, amounts in self.capacities.items():
+            capacity = {resource: float(amount) for resource, amount in amounts.items()}
+            cluster.add(Node(partition_name(label), capacity, {"partition": label}))
         if cluster.nodes:
-            what = "nothing tells on which nodes containers run"
-            cluster.note(
-                "", f"{len(self.nodes)} nodes", what, "the nodes of a partition are one server"
-            )
+            message = "the dump does not say on which nodes containers run"
+            action = "the nodes of a partition are one server"
+            cluster.note("", f"{len(self.nodes)} nodes", message, action)
+
         total: Resources = {}
-        for amounts in self.offered.values():
+        for amounts in self.capacities.values():
             add_amounts(total, amounts)
         self.queues.fill(cluster, total)
-        held: Resources = {}
-        for name, (given, file) in self.apps.items():
+
+        application_use: Resources = {}
+        for name, (entry, file) in self.applications.items():
             where = file, f"application {name!r}"
             with cluster.notes.noting(*where):
-                self._place(given, where, held)
-        for resource in sorted({*held, *self.used}):
-            if self.nodes and held.get(resource, 0) != self.used.get(resource, 0):
-                what = (
-                    f"nodes say that {self.used.get(resource, 0)} are in use, applications "
-                    f"{held.get(resource, 0)}"
-                )
-                cluster.note(
-                    "", f"resource {resource!r}", what, "what applications say is what is observed"
-                )
-        labels = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
-        return cluster, lambda place: np.array([label == place for label in labels], dtype=bool)
+                self._place(entry, where, application_use)
+        self._note_other_use(application_use)
 
-    def _place(self, given: Record, where: Where, held: Resources) -> None:
-        queue = self.queues.path(text_at(given, "queue"), where)
-        user = text_at(given, "user")
+        partitions = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
+        return cluster, lambda place: np.array([label == place for label in partitions], dtype=bool)
+
+    def _note_other_use(self, application_use: Resources) -> None:
+        """Note resources of which nodes and applications report different use."""
+        if not self.nodes:
+            return
+        for resource in sorted({*application_use, *self.node_use}):
+            by_nodes = self.node_use.get(resource, 0)
+            by_applications = application_use.get(resource, 0)
+            if by_nodes != by_applications:
+                message = f"nodes say that {by_nodes} are in use, applications {by_applications}"
+                action = "what applications say is what is observed"
+                self.note("", f"resource {resource!r}", message, action)
+
+    def _place(self, entry: Record, where: Where, application_use: Resources) -> None:
+        """Count the containers of an application, and add its amounts to ``application_use``."""
+        queue = self.queues.path(text_at(entry, "queue"), where)
+        user = text_at(entry, "user")
         leaf = Leaf(queue, user, f"{queue}/{user}" if queue else user, ())
-        containers = max(part(given, "runningContainers", kind=int, default=0), 0)
-        for partition, amounts in self._has(given):
-            amounts = {resource: amount for resource, amount in amounts.items() if amount > 0}
+
+        containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
+        for partition, listed_amounts in self._allocated(entry):
+            amounts = {r: amount for r, amount in listed_amounts.items() if amount > 0}
             if not amounts:
                 continue
-            add_amounts(held, amounts)
+            add_amounts(application_use, amounts)
             parts = containers
             if not parts or any(amount % parts for amount in amounts.values()):
                 parts = math.gcd(*amounts.values())
-                what = f"its {containers} containers are not alike"
-                self.note(*where, what, "it counts as equal parts of what it has")
+                message = f"its {containers} containers are not alike"
+                self.note(*where, message, "it counts as equal parts of what it has")
             demand = demand_of({resource: amount // parts for resource, amount in amounts.items()})
-            self.cluster.run(
-                leaf._replace(demand=demand, place=partition),
-                partition_name(partition),
-                where,
-                parts,
-            )
-        asked = 0
-        since = _time(given.get("startedTime"))
-        priority = given.get("priority")
-        priority = priority if type(priority) is int else None
-        for count, demand, partition in self._asks(given):
-            asked += count
-            self.cluster.wait(leaf._replace(demand=demand, place=partition), count, since, priority)
-        if not asked and given["state"] != "RUNNING":
-            self.note(
-                *where, f"it is {given['state']}, and nothing tells what it asks for", "left out"
-            )
+            container = leaf._replace(demand=demand, place=partition)
+            self.cluster.run(container, partition_name(partition), where, parts)
 
-    def _has(self, given: Record) -> Iterator[tuple[str, Resources]]:
-        """Yield the partitions in which an application has something, and what."""
-        usages = part(
-            given, "resourceInfo", "resourceUsagesByPartition", kind=(list, dict), default=[]
-        )
-        whole = resources_of(None, given, "allocatedMB", "allocatedVCores")
-        found = [
-            (text_at(one, "partitionName"), resources_of(part(one, "used")))
-            for one in entries(usages, "")
+        waiting = 0
+        since = _time(entry.get("startedTime"))
+        priority = entry.get("priority")
+        if type(priority) is not int:
+            priority = None
+        for count, demand, partition in self._requests(entry):
+            waiting += count
+            container = leaf._replace(demand=demand, place=partition)
+            self.cluster.wait(container, count, since, priority)
+        if not waiting and entry["state"] != "RUNNING":
+            message = f"it is {entry['state']}, and the dump does not say what it asks for"
+            self.note(*where, message, "left out")
+
+    def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
+        """Yield the partitions in which an application has amounts, with these amounts."""
+        total = resources_of(None, entry, "allocatedMB", "allocatedVCores")
+        path = ("resourceInfo", "resourceUsagesByPartition")
+        listed = entries(value_at(entry, *path, kind=(list, dict), default=[]), "")
+        usages = [
+            (text_at(usage, "partitionName"), resources_of(value_at(usage, "used")))
+            for usage in listed
         ]
-        for resource, amount in whole.items():
-            if sum(amounts.get(resource, 0) for _, amounts in found) != amount:
-                found = [(text_at(given, "appNodeLabelExpression"), whole)]
+        for resource, amount in total.items():
+            if sum(amounts.get(resource, 0) for _, amounts in usages) != amount:
+                usages = [(text_at(entry, "appNodeLabelExpression"), total)]
                 break
-        yield from ((_label(partition), amounts) for partition, amounts in found)
+        for partition, amounts in usages:
+            yield _label(partition), amounts
 
-    def _asks(self, given: Record) -> Iterator[tuple[int, Demand, str]]:
-        """Yield count, shape and partition of the containers that an application waits for, on any node."""
-        for one in entries(part(given, "resourceRequests", kind=(list, dict), default=[]), ""):
-            count = part(one, "numContainers", kind=int, default=0)
-            if part(one, "resourceName", kind=str, default=_ANY) == _ANY and count > 0:
-                shape = resources_of(mapping_at(one, "capability"))
-                label = text_at(one, "nodeLabelExpression")
-                yield count, demand_of(shape), _label(label)
+    def _requests(self, entry: Record) -> Iterator[tuple[int, Demand, str]]:
+        """Yield count, demand and partition of the containers that an application waits for."""
+        requests = value_at(entry, "resourceRequests", kind=(list, dict), default=[])
+        for request in entries(requests, ""):
+            count = value_at(request, "numContainers", kind=int, default=0)
+            location = value_at(request, "resourceName", kind=str, default=_ANY)
+            if location == _ANY and count > 0:
+                demand = demand_of(resources_of(mapping_at(request, "capability")))
+                yield count, demand, _label(text_at(request, "nodeLabelExpression"))
 
 
 def _label(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first
 from .facts import OBSERVED, Facts
 from .share_comparison import ShareComparison
-from .subject import Given, subject_of
+from .subject import ClusterSource, subject_of
 
-# The packages that pages and charts need beyond fairlp's own, imported when they are used.
+# Optional packages, imported at their first use.
 
 
 class ReportNotAvailableError(FairlpError, ImportError):
@@ -36,7 +36,7 @@ def need(name: str) -> Any:
 MOST_BARS = 30
 #: Queues with a colour of their own.
 _COLOURED = 8
-#: Okabe and Ito's colours without black and the palest: told apart by colour-blind readers, on
+#: Okabe and Ito's colours without black and the palest: colour-blind readers can distinguish them, on
 #: light and dark alike.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#A6761D")
 _OTHERS = "#8A8F98"
@@ -45,7 +45,7 @@ _FONT = "system-ui, sans-serif"
 
 
 def charts(
-    given: Given,
+    given: ClusterSource,
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
@@ -61,110 +61,93 @@ def charts(
     Returns
     -------
     dict of str to altair.Chart
-        ``queues`` and ``who`` (where there are queues), ``users``, ``servers``, ``mechanisms``. Of
-        more than ``MOST_BARS`` rows the largest are drawn.
+        ``queues`` and ``who`` (for an instance with queues), ``users``, ``servers``,
+        ``mechanisms``. Of more than ``MOST_BARS`` rows the largest are drawn.
 
     Raises
     ------
     ReportNotAvailableError
         Where Altair is not installed.
     """
-    return drawn(Facts(ShareComparison.of(subject_of(given, observed), mechanism, **options)))
+    comparison = ShareComparison.of(subject_of(given, observed), mechanism, **options)
+    return drawn(Facts(comparison))
 
 
 def drawn(facts: Facts) -> dict[str, Any]:
-    """Return the charts of what is known."""
-    found = {}
-    if facts.share_comparison.instance.has_queues:
-        found["who"] = who_has_what(facts)
-        found["queues"] = shares(facts.share_comparison.queues.iloc[1:], "queue", facts)
-    found["users"] = shares(facts.share_comparison.users, "user", facts)
-    found["servers"] = heat(facts.in_use)
-    found["mechanisms"] = compared(facts.comparison)
-    return found
+    """Return the charts of a page, by name."""
+    comparison = facts.share_comparison
+    by_name = {}
+    if comparison.instance.has_queues:
+        by_name["who"] = who_has_what(facts)
+        by_name["queues"] = shares(comparison.queues.iloc[1:], "queue", facts)
+    by_name["users"] = shares(comparison.users, "user", facts)
+    by_name["servers"] = heat(facts.in_use)
+    by_name["mechanisms"] = compared(facts.comparison)
+    return by_name
 
 
-def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
-    """Draw what users or queues have beside what is fair, and what is guaranteed."""
+def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Any:
+    """Draw the shares of users or queues beside the fair ones, and the guarantees."""
     alt = need("altair")
+
+    # The rows with the largest shares: queues in order of the tree, users by share
     largest = table[["share", "fair_share"]].max(axis=1).to_numpy()
-    kept = np.sort(largest_first(largest)[:MOST_BARS])
-    if what == "user":
-        kept = kept[largest_first(largest[kept])]
-    part = table.iloc[kept]
-    kinds = (
-        {"has": "share", "fair": "fair_share"}
-        if facts.share_comparison.subject.tasks is not None
-        else {"fair": "fair_share"}
-    )
-    columns = {"name": [str(label) for label in part.index]}
-    rows = pd.concat(
-        [pd.DataFrame(columns | {"kind": k, "share": part[c].to_numpy()}) for k, c in kinds.items()]
-    )
-    y = alt.Y("name:N", sort=columns["name"], title=None, axis=alt.Axis(labelLimit=360))
-    bars = alt.Chart(rows).mark_bar().encode(
+    rows = np.sort(largest_first(largest)[:MOST_BARS])
+    if kind == "user":
+        rows = rows[largest_first(largest[rows])]
+    frame = table.iloc[rows]
+    names = [str(label) for label in frame.index]
+
+    # Two bars for each
+    column_of_bar = {"fair": "fair_share"}
+    if facts.share_comparison.subject.tasks is not None:
+        column_of_bar = {"has": "share", **column_of_bar}
+    parts = [
+        pd.DataFrame({"name": names, "kind": bar, "share": frame[column].to_numpy()})
+        for bar, column in column_of_bar.items()
+    ]
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=360))
+    bars = alt.Chart(pd.concat(parts)).mark_bar().encode(
         y=y,
         yOffset=alt.YOffset("kind:N", sort=["has", "fair"]),
         x=_percent("share:Q", "dominant share of the cluster", 8),
         color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=["has", "fair"], range=list(COLOURS[:2]))),
         tooltip=[
-            alt.Tooltip("name:N", title=what),
+            alt.Tooltip("name:N", title=kind),
             alt.Tooltip("kind:N", title="which"),
             alt.Tooltip("share:Q", format=".3~p"),
         ],
     )  # fmt: skip
     layers = [bars]
-    if what == "queue" and part["guarantee"].notna().any():
-        ticks = pd.DataFrame(columns | {"guarantee": part["guarantee"].to_numpy()})
-        ticks = ticks[ticks["guarantee"] > 0]
-        layers.append(
-            alt.Chart(ticks)
-            .mark_tick(thickness=3, color=COLOURS[3])
-            .encode(
-                y=y,
-                x="guarantee:Q",
-                tooltip=[
-                    alt.Tooltip("name:N", title=what),
-                    alt.Tooltip("guarantee:Q", format=".3~p"),
-                ],
-            )
+    description = "what each has and what is fair" if len(parts) > 1 else "what is fair for each"
+
+    # A mark for each guarantee
+    if kind == "queue" and frame["guarantee"].notna().any():
+        guarantees = pd.DataFrame({"name": names, "guarantee": frame["guarantee"].to_numpy()})
+        marks = alt.Chart(guarantees[guarantees["guarantee"] > 0]).mark_tick(
+            thickness=3, color=COLOURS[3]
         )
-    said = "what each has and what is fair" if len(kinds) > 1 else "what is fair for each"
-    said += "; a mark is what is guaranteed" if len(layers) > 1 else ""
-    return _finished(alt.layer(*layers), f"Dominant shares by {what}: {said}", 24 * len(part) + 20)
+        tooltip = [
+            alt.Tooltip("name:N", title=kind),
+            alt.Tooltip("guarantee:Q", format=".3~p"),
+        ]
+        layers.append(marks.encode(y=y, x="guarantee:Q", tooltip=tooltip))
+        description += "; a mark is what is guaranteed"
+    description = f"Dominant shares by {kind}: {description}"
+    return _finished(alt.layer(*layers), description, 24 * len(frame) + 20)
 
 
 def who_has_what(facts: Facts) -> Any:
-    """Draw which queues have which part of each resource: stacked bars, at the first level that has several queues."""
+    """Draw the part of each resource that queues have: stacked bars, at the first level of several."""
     alt = need("altair")
-    comparison = facts.share_comparison
-    tree = comparison.instance.queues
-    instance = comparison.instance
-    assert tree is not None
-    levels = range(1, int(tree.depths.max()) + 1)
-    level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)
-    at = tree.at_depth(level)
-    amounts = comparison.has[:, None] * instance.demands / instance.pool
-    parts = np.column_stack(
-        [np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T]
-    )
-    order = [int(v) for v in largest_first(parts.max(axis=1)) if parts[v].any()]
-    named = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
-    bands = [
-        (str(tree.paths[v]) or "(root)", colour, parts[v])
-        for v, colour in zip(named, COLOURS, strict=False)
-    ]
-    rest = order[len(named) :]
-    if rest:
-        bands.append((f"{len(rest)} others", _OTHERS, parts[rest].sum(axis=0)))
-    used = sum((piece for *_, piece in bands), np.zeros(len(instance.resources)))
-    bands.append(("not in use", _FREE, np.maximum(1 - used, 0.0)))
-    names, colours, pieces = map(list, zip(*bands, strict=True))
-    rows = [
-        (str(resource), name, k, float(part))
-        for k, (name, piece) in enumerate(zip(names, pieces, strict=True))
-        for resource, part in zip(instance.resources, piece, strict=True)
-    ]
+    instance = facts.share_comparison.instance
+    level, bands = _bands(facts)
+    names = [band.name for band in bands]
+    colours = [band.colour for band in bands]
+    rows = []
+    for k, band in enumerate(bands):
+        for resource, part in zip(instance.resources, band.parts, strict=True):
+            rows.append((str(resource), band.name, k, float(part)))
     data = pd.DataFrame(rows, columns=["resource", "queue", "order", "part"])
     chart = alt.Chart(data).mark_bar().encode(
         y=alt.Y("resource:N", sort=None, title=None),
@@ -173,31 +156,60 @@ def who_has_what(facts: Facts) -> Any:
         order=alt.Order("order:Q"),
         tooltip=["resource:N", "queue:N", alt.Tooltip("part:Q", format=".1%")],
     )  # fmt: skip
-    return _finished(
-        chart,
-        f"Which queues of level {level} have which part of each resource",
-        44 * len(instance.resources) + 20,
+    description = f"The part of each resource that queues of level {level} have"
+    return _finished(chart, description, 44 * len(instance.resources) + 20)
+
+
+class _Band(NamedTuple):
+    """A queue, or several, in the stacked bars: its part of each resource."""
+
+    name: str
+    colour: str
+    parts: np.ndarray
+
+
+def _bands(facts: Facts) -> tuple[int, list[_Band]]:
+    """Return the first level of several queues, and its largest queues, the others, and what is free."""
+    comparison = facts.share_comparison
+    instance = comparison.instance
+    tree = instance.tree
+    levels = range(1, int(tree.depths.max()) + 1)
+    level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)
+
+    queue_of_user = tree.at_depth(level)
+    amounts = comparison.has[:, None] * instance.demands / instance.pool
+    parts = np.column_stack(
+        [np.bincount(queue_of_user, weights=column, minlength=len(tree)) for column in amounts.T]
     )
+
+    order = [int(v) for v in largest_first(parts.max(axis=1)) if parts[v].any()]
+    coloured = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
+    others = order[len(coloured) :]
+    bands = [
+        _Band(str(tree.paths[v]) or "(root)", colour, parts[v])
+        for v, colour in zip(coloured, COLOURS, strict=False)
+    ]
+    if others:
+        bands.append(_Band(f"{len(others)} others", _OTHERS, parts[others].sum(axis=0)))
+    used = sum((band.parts for band in bands), np.zeros(len(instance.resources)))
+    bands.append(_Band("not in use", _FREE, np.maximum(1 - used, 0.0)))
+    return level, bands
 
 
 def heat(in_use: pd.DataFrame) -> Any:
-    """Draw what is in use of each class of servers, a cell for each resource."""
+    """Draw the part of each class of servers in use, a cell for each resource."""
     alt = need("altair")
-    part = in_use.iloc[:MOST_BARS]
-    rows = [
-        (str(name), str(resource), value)
-        for name, values in zip(part.index, part.to_numpy().tolist(), strict=True)
-        for resource, value in zip(part.columns, values, strict=True)
-        if value == value
-    ]
+    frame = in_use.iloc[:MOST_BARS]
+    names = [str(name) for name in frame.index]
+    rows = []
+    for name, values in zip(names, frame.to_numpy().tolist(), strict=True):
+        for resource, value in zip(frame.columns, values, strict=True):
+            if value == value:
+                rows.append((name, str(resource), value))
     data = pd.DataFrame(rows, columns=["class", "resource", "used"])
+
     base = alt.Chart(data).encode(
-        y=alt.Y(
-            "class:N",
-            sort=[str(name) for name in part.index],
-            title=None,
-            axis=alt.Axis(labelLimit=360),
-        ),
+        y=alt.Y("class:N", sort=names, title=None, axis=alt.Axis(labelLimit=360)),
         x=alt.X("resource:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
         tooltip=["class:N", "resource:N", alt.Tooltip("used:Q", format=".1%", title="in use")],
     )
@@ -205,29 +217,25 @@ def heat(in_use: pd.DataFrame) -> Any:
     cells = base.mark_rect().encode(
         color=alt.Color("used:Q", title="in use", scale=scale, legend=None)
     )
-    words = base.mark_text(fontSize=12).encode(
+    labels = base.mark_text(fontSize=12).encode(
         text=alt.Text("used:Q", format=".0%"),
         color=alt.condition("datum.used > 0.45", alt.value("white"), alt.value("#10243A")),
     )
-    return _finished(
-        alt.layer(cells, words), "Part of each class of servers in use", 30 * len(part) + 30
-    )
+    description = "Part of each class of servers in use"
+    return _finished(alt.layer(cells, labels), description, 30 * len(frame) + 30)
 
 
 def compared(figures: pd.DataFrame) -> Any:
     """Draw the part of each resource in use, and the smallest and median share, by mechanism."""
     alt = need("altair")
-    used = [column for column in figures.columns if str(column).endswith(" used")]
-    # of a figure that is 0 everywhere there is nothing to see
-    shown = [
-        column for column in [*used, "smallest share", "median share"] if figures[column].max() > 0
-    ]
-    rows = [
-        (str(name), column, float(value))
-        for column in shown
-        for name, value in figures[column].items()
-        if value == value
-    ]
+    use_columns = [column for column in figures.columns if str(column).endswith(" used")]
+    columns = [*use_columns, "smallest share", "median share"]
+    drawn_columns = [column for column in columns if figures[column].max() > 0]
+    rows = []
+    for column in drawn_columns:
+        for name, value in figures[column].items():
+            if value == value:
+                rows.append((str(name), column, float(value)))
     data = pd.DataFrame(rows, columns=["mechanism", "figure", "value"])
     chart = alt.Chart(data).mark_bar().encode(
         y=alt.Y("mechanism:N", sort=[str(name) for name in figures.index], title=None),
@@ -235,9 +243,12 @@ def compared(figures: pd.DataFrame) -> Any:
         color=alt.condition(alt.datum.mechanism == OBSERVED, alt.value(COLOURS[1]), alt.value(COLOURS[0])),
         tooltip=["mechanism:N", "figure:N", alt.Tooltip("value:Q", format=".3~p")],
     ).properties(width=270, height=alt.Step(18))  # fmt: skip
-    faceted = chart.facet(facet=alt.Facet("figure:N", title=None, sort=shown), columns=3)
-    words = "Mechanisms side by side: what is in use, and the smallest and median dominant share"
-    return _configured(faceted.resolve_scale(x="independent"), words)
+    facet = alt.Facet("figure:N", title=None, sort=drawn_columns)
+    faceted = chart.facet(facet=facet, columns=3).resolve_scale(x="independent")
+    description = (
+        "Mechanisms side by side: what is in use, and the smallest and median dominant share"
+    )
+    return _configured(faceted, description)
 
 
 def _percent(field: str, title: str | None, ticks: int) -> Any:
@@ -246,15 +257,17 @@ def _percent(field: str, title: str | None, ticks: int) -> Any:
     return alt.X(field, title=title, axis=alt.Axis(format="~%", tickCount=ticks))
 
 
-def _finished(chart: Any, words: str, height: int) -> Any:
-    return _configured(chart.properties(width="container", height=height), words)
+def _finished(chart: Any, description: str, height: int) -> Any:
+    """Return a chart as wide as the page, with its description."""
+    return _configured(chart.properties(width="container", height=height), description)
 
 
-def _configured(chart: Any, words: str) -> Any:
-    made = chart.properties(description=words)
-    made = made.configure(background="transparent", font=_FONT).configure_view(stroke=None)
-    return made.configure_axis(
-        labelFontSize=12, titleFontSize=12, titleFontWeight="normal"
-    ).configure_legend(
+def _configured(chart: Any, description: str) -> Any:
+    """Return a chart in the style of the page, with its description."""
+    styled = chart.properties(description=description)
+    styled = styled.configure(background="transparent", font=_FONT)
+    styled = styled.configure_view(stroke=None)
+    styled = styled.configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+    return styled.configure_legend(
         orient="bottom", columns=3, labelFontSize=12, labelLimit=160, titleFontSize=12
     )

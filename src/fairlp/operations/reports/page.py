@@ -21,17 +21,17 @@ from .charts import drawn, need
 from .facts import Facts
 from .sections import raw, sections, short, shown
 from .share_comparison import ShareComparison
-from .subject import Given, Subject, subject_of
+from .subject import ClusterSource, Subject, subject_of
 from .what_if import edited
 
-#: Suffixes of other formats, which a page would be taken for.
-_OTHERS = frozenset(
+#: Suffixes of other formats.
+_OTHER_SUFFIXES = frozenset(
     {".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"}
 )
 
 
 def report(
-    given: Given,
+    given: ClusterSource,
     output: str | Path,
     mechanism: str | Mechanism | None = None,
     *,
@@ -39,7 +39,7 @@ def report(
     compare: Any = None,
     weights: Mapping[Any, float] | None = None,
     exclude: Iterable[str] = (),
-    since: Given | None = None,
+    since: ClusterSource | None = None,
     **options: Any,
 ) -> Path:
     """Write a report as one page of HTML that needs no network.
@@ -49,17 +49,17 @@ def report(
     given, mechanism, observed, **options
         As for :func:`fairlp.fair_shares`.
     output : str or Path
-        The file, usually ``.html``; it appears whole, and replaces what is there.
+        The file, usually ``.html``; the page appears whole, and replaces a file of that name.
     compare : sequence of str or Mechanism, optional
         Mechanisms to compare; by default all that are defined (of many users and servers those that
         are quick).
     weights : mapping, optional
         Other weights of queues or users, as for :func:`fairlp.what_if`.
     exclude : iterable of str, optional
-        Queues (with all below them) and users to leave out, such as namespaces of the system: what
-        they have counts as used, and is no part of what is fair.
+        Queues (with all below them) and users to leave out, such as namespaces of the system: their
+        amounts count as used, and are no part of what is fair.
     since : Snapshot, Instance, str or Path, optional
-        The same cluster before: the page also says who moved, and who still waits.
+        The same cluster before: the page also lists the users who moved, and those who still wait.
 
     Returns
     -------
@@ -73,17 +73,19 @@ def report(
         Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
     """
     require_html(output)
-    subject = reported(subject_of(given, observed), weights, exclude)
-    earlier = None if since is None else subject_of(since).without(exclude, there=False)
+    subject = adjusted(subject_of(given, observed), weights, exclude)
+    earlier = None if since is None else subject_of(since).without(exclude, required=False)
     return write(facts(subject, mechanism, compare, earlier, **options), output)
 
 
-def reported(
+def adjusted(
     subject: Subject, weights: Mapping[Any, float] | None, exclude: Iterable[str]
 ) -> Subject:
-    """Return what a report is about, with other weights and without some users; see :func:`report`."""
-    left = subject.without(exclude)
-    return replace(left, instance=edited(left.instance, None, weights, None)) if weights else left
+    """Return a subject with other weights and without some users; see :func:`report`."""
+    remaining = subject.without(exclude)
+    if not weights:
+        return remaining
+    return replace(remaining, instance=edited(remaining.instance, None, weights, None))
 
 
 def facts(
@@ -93,22 +95,23 @@ def facts(
     earlier: Subject | None = None,
     **options: Any,
 ) -> Facts:
-    """Return all that a page says; see :func:`report`."""
-    for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
+    """Return the facts of a page; see :func:`report`."""
+    for name in ("altair", "vl_convert", "jinja2"):  # before anything is computed
         need(name)
     before = None if earlier is None else ShareComparison.of(earlier, mechanism, **options)
     return Facts(ShareComparison.of(subject, mechanism, **options), compare, before)
 
 
-def write(found: Facts, output: str | Path) -> Path:
-    """Write the page of what is known."""
+def write(facts: Facts, output: str | Path) -> Path:
+    """Write the page of these facts."""
     require_html(output)
-    return write_text(home(output), page(found))
+    return write_text(home(output), page(facts))
 
 
 def require_html(output: str | Path) -> None:
     """Raise where the suffix is that of another format."""
-    if (suffix := Path(output).suffix.lower()) in _OTHERS:
+    suffix = Path(output).suffix.lower()
+    if suffix in _OTHER_SUFFIXES:
         raise FileFormatError(
             f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected "
             ".html"
@@ -117,14 +120,16 @@ def require_html(output: str | Path) -> None:
 
 def page(facts: Facts) -> str:
     """Return the page as text."""
-    own = files(__package__)
-    css, script, template = (
-        own.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html.j2")
-    )
+    folder = files(__package__)
+    css = folder.joinpath("page.css").read_text("utf-8")
+    script = folder.joinpath("page.js").read_text("utf-8")
+    template = folder.joinpath("page.html.j2").read_text("utf-8")
     bundle = _bundle()
+
+    # Vega puts names into expressions, where these two letters end a line.
     specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
-    # Vega puts names into expressions, where these two end a line
     specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
+
     jinja = need("jinja2")
     environment = jinja.Environment(
         autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined
@@ -164,10 +169,8 @@ def _bundle() -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """Return what the browser is to allow: these scripts and no other, nothing from anywhere."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
-        for s in scripts
-    )
-    rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src {hashes}; {rest}"
+    """Return the content policy of the page: these scripts and no other, and no address."""
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    others = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {hashes}; {others}"

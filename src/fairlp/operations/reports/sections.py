@@ -12,12 +12,11 @@ from ...models.files.tables import csv_text
 from ...models.instances.arithmetic import largest_first, scaled
 from ...models.instances.queues import lineage, parent_of
 from ...tolerances import AUDIT
-from .facts import OBSERVED, Facts, is_large, judged, left_out_of
+from .facts import OBSERVED, Facts, costly_properties, findings_in_words, is_large
 from .headline import headline
 from .share_comparison import ROOM
 
-# What a template is given: sections, tables with columns, the tree of queues; plain data, bounded
-# in size.
+# The data of the template: sections, tables with columns, the tree of queues; bounded in size.
 
 #: Rows of a table on a page.
 MOST_ROWS = 200
@@ -33,10 +32,9 @@ MOST_OPEN = 60
 
 
 class TableColumn(NamedTuple):
-    """A column: its name, what it holds, and what it is.
+    """A column: its name, the kind of its values, and a description.
 
-    It holds a ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or an
-    ``answer``.
+    The kind is ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or ``answer``.
     """
 
     name: str
@@ -73,7 +71,9 @@ class Section(NamedTuple):
 
 
 def shown(value: Any, kind: str = "number") -> str:
-    """Return a number for people: four digits, percent with one after the point (two in all below 1), a dash for none.
+    """Return a number for people: four digits, percent with one after the point, a dash for none.
+
+    Percentages below 1 have two digits.
 
     >>> [shown(value) for value in (1234567.0, 0.33333, 3.0, float("nan"), float("inf"))]
     ['1,234,567', '0.3333', '3', '–', 'no limit']
@@ -102,13 +102,13 @@ def short(value: Any) -> str:
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
-def counted(count: int, one: str, more: str) -> str:
+def counted(count: int, singular: str, plural: str) -> str:
     """Return a number of things.
 
     >>> counted(1, "class", "classes"), counted(1200, "class", "classes")
     ('1 class', '1,200 classes')
     """
-    return f"{count:,} {one if count == 1 else more}"
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def raw(value: Any) -> str:
@@ -119,16 +119,16 @@ def raw(value: Any) -> str:
     return repr(number) if abs(number) < np.inf else ("Infinity" if number > 0 else "-Infinity")
 
 
-def amounts(held: dict[Any, float], unit: str = "") -> str:
-    """Return who holds how much in words.
+def amounts(holders: dict[Any, float], unit: str = "") -> str:
+    """Return the amounts of holders in words.
 
     >>> amounts({"a": 3.0, "b": 1.5}, "GB"), amounts({"a": 1500.0}, "1/1000 core")
     ('a (3 GB), b (1.5 GB)', 'a (1.5 core)')
     """
-    times, unit = scaled(unit)
+    factor, unit = scaled(unit)
+    space = " " if unit else ""
     return ", ".join(
-        f"{name} ({shown(times * amount)}{' ' if unit else ''}{unit})"
-        for name, amount in held.items()
+        f"{name} ({shown(factor * amount)}{space}{unit})" for name, amount in holders.items()
     )
 
 
@@ -140,30 +140,30 @@ def limited(
     rows: Any,
     whole: pd.DataFrame,
 ) -> Table:
-    """Return a table of the first rows, and how many more there are; the whole of it as text, where that is short."""
+    """Return a table of the first rows, the number of the others, and all of it as text if short."""
     table = _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS])))
-    left = len(frame) - MOST_ROWS
-    if left <= 0:
+    omitted = len(frame) - MOST_ROWS
+    if omitted <= 0:
         return table
     csv = csv_text(whole, float_format="%.6g")
-    said = f"The {MOST_ROWS} first of {len(frame):,} rows; {left:,} are left out."
+    note = f"The {MOST_ROWS} first of {len(frame):,} rows; {omitted:,} are left out."
     if len(csv) > MOST_CSV:
         csv = ""
-        said = f"{said} The functions of the same names in Python give them all."
-    return table._replace(left_out=said, csv=csv)
+        note = f"{note} The functions of the same names in Python give them all."
+    return table._replace(left_out=note, csv=csv)
 
 
 def _without_empty(table: Table) -> Table:
-    """Return the table without columns that say nothing in any row."""
+    """Return the table without columns that are empty in every row."""
     if not table.rows:
         return table
-    kept = [
+    filled = [
         k
         for k in range(len(table.columns))
         if any(row[k] == row[k] and row[k] != "" for row in table.rows)
     ]
-    rows = [[row[k] for k in kept] for row in table.rows]
-    return table._replace(columns=[table.columns[k] for k in kept], rows=rows)
+    rows = [[row[k] for k in filled] for row in table.rows]
+    return table._replace(columns=[table.columns[k] for k in filled], rows=rows)
 
 
 def records(frame: pd.DataFrame) -> Iterator[Any]:
@@ -174,18 +174,22 @@ def records(frame: pd.DataFrame) -> Iterator[Any]:
 def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
     """Return the tree of queues, nested: names, widths of bars, figures; of many the largest."""
     share = queues[["share", "fair_share"]].max(axis=1).to_numpy()
+    share_of_path = dict(zip(queues.index, share.tolist(), strict=True))
+
+    # The largest queues, with all above them
     order = largest_first(share)[:MOST_QUEUES]
-    kept = {here for k in order for here in lineage(queues.index[k])}  # and all that lead to them
-    of_path = dict(zip(queues.index, share.tolist(), strict=True))
-    most: dict[str, float] = {}  # of the children of each queue
-    for path, largest in of_path.items():
+    listed = {ancestor for k in order for ancestor in lineage(queues.index[k])}
+    paths = [path for path in queues.index if path in listed]
+
+    # Bars are relative to the largest of the siblings.
+    largest_child: dict[str, float] = {}
+    for path, path_share in share_of_path.items():
         if path:
-            above = parent_of(path)
-            most[above] = max(most.get(above, 0.0), largest)
-    paths = [path for path in queues.index if path in kept]
+            parent = parent_of(path)
+            largest_child[parent] = max(largest_child.get(parent, 0.0), path_share)
     nodes: dict[str, dict[str, Any]] = {}
     for path, row in zip(paths, records(queues.loc[paths]), strict=True):
-        whole = (most[parent_of(path)] if path else of_path[path]) or 1.0
+        whole = (largest_child[parent_of(path)] if path else share_of_path[path]) or 1.0
         nodes[path] = {
             "name": path.rpartition("/")[2] or "whole cluster",
             "has_width": f"{100 * row.share / whole:.1f}",
@@ -195,64 +199,62 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
             "more": 0,
             "open": not path or len(paths) <= MOST_OPEN,
         }
+
+    # Children, and the number of those that are not listed
     for path in paths:
         if path:
-            parent = nodes[parent_of(path)]
-            if len(parent["children"]) < MOST_CHILDREN:
-                parent["children"].append(nodes[path])
+            node = nodes[parent_of(path)]
+            if len(node["children"]) < MOST_CHILDREN:
+                node["children"].append(nodes[path])
             else:
-                parent["more"] += 1
+                node["more"] += 1
     for path in queues.index:
-        if path not in kept:
-            above = parent_of(path)
-            if above in nodes:
-                nodes[above]["more"] += 1
+        if path not in listed and parent_of(path) in nodes:
+            nodes[parent_of(path)]["more"] += 1
     return nodes[""]
 
 
 def _figures(row: Any, waits: bool) -> str:
-    said = [f"has {shown(row.share, 'percent')}", f"fair {shown(row.fair_share, 'percent')}"]
-    if not waits:
-        said = said[1:]
+    """Return the figures of a queue in words."""
+    figures = [f"has {shown(row.share, 'percent')}"] if waits else []
+    figures.append(f"fair {shown(row.fair_share, 'percent')}")
     if row.guarantee > 0:
-        said.append(f"guaranteed {shown(row.guarantee, 'percent')}")
-    said.append(counted(row.users, "user", "users"))
+        figures.append(f"guaranteed {shown(row.guarantee, 'percent')}")
+    figures.append(counted(row.users, "user", "users"))
     if waits and 0 < row.waiting < np.inf:
-        said.append(f"{shown(row.waiting)} tasks wait")
+        figures.append(f"{shown(row.waiting)} tasks wait")
     if row.blocked_by and waits and row.owed > 0:
-        said.append(
-            "there is room for them" if row.blocked_by == ROOM else f"stopped by {row.blocked_by}"
-        )
-    return ", ".join(said)
+        has_room = row.blocked_by == ROOM
+        figures.append("there is room for them" if has_room else f"stopped by {row.blocked_by}")
+    return ", ".join(figures)
 
 
 _NO_PRICE = (
-    "No capacity has a price: what holds users back at first are their tasks or the caps of "
-    "queues, and more servers "
-    "would not raise the lowest of them."
+    "No capacity has a price: the tasks of users or the caps of queues hold users back first, and "
+    "more servers would not raise the lowest of them."
 )
 _SHARE = "largest part of any resource of the cluster"
 
 
 def sections(facts: Facts) -> list[Section]:
     """Return the sections of the page, in order."""
-    found = [_glance(facts)]
-    if _observed(facts):
-        found.append(_owed(facts))
-    if facts.earlier is not None:
-        found.append(_since(facts))
-    if facts.share_comparison.instance.has_queues:
-        found.append(_queues(facts))
-    found += [_users(facts), _servers(facts)]
     subject = facts.share_comparison.subject
+    body = [_glance(facts)]
+    if _is_observed(facts):
+        body.append(_owed(facts))
+    if facts.earlier is not None:
+        body.append(_since(facts))
+    if subject.instance.has_queues:
+        body.append(_queues(facts))
+    body += [_users(facts), _servers(facts)]
     if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
-        found.append(_reading(facts))
-    theory = [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
-    return found + [section._replace(appendix=True) for section in theory]
+        body.append(_reading(facts))
+    appendix = [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
+    return body + [section._replace(appendix=True) for section in appendix]
 
 
 def _labelled(frame: pd.DataFrame, names: list[str]) -> list[list[Any]]:
-    """Return rows of labels and what is in these columns."""
+    """Return rows of labels and the values of these columns."""
     return [[str(label), *values] for label, *values in frame[names].itertuples(name=None)]
 
 
@@ -260,53 +262,58 @@ def _unit(facts: Facts, resource: str) -> str:
     return facts.share_comparison.instance.units.get(resource, "")
 
 
-def _observed(facts: Facts) -> bool:
+def _is_observed(facts: Facts) -> bool:
+    """Whether the running tasks are known."""
     return facts.share_comparison.subject.tasks is not None
 
 
 def _glance(facts: Facts) -> Section:
     comparison = facts.share_comparison
-    instance = facts.share_comparison.instance
-    waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
-    below = int((comparison.owed > 0).sum())
-    cards = [
-        (
-            "servers",
-            f"{instance.n_servers:,}",
-            counted(len(facts.classes.names), "class", "classes"),
-        )
-    ]
+    instance = comparison.instance
+    classes = counted(len(facts.classes.names), "class", "classes")
+    cards = [("servers", f"{instance.n_servers:,}", classes)]
     if instance.has_queues:
         levels = counted(int(instance.tree.depths.max()), "level", "levels")
         cards.append(("queues", f"{len(instance.tree) - 1:,}", levels))
     cards.append(("users", f"{len(instance.users):,}", ""))
-    if _observed(facts):
-        cards += [
-            ("tasks that run", shown(comparison.has.sum()), ""),
-            (
-                "tasks that wait",
-                shown(waiting),
-                f"of {counted(int((comparison.waiting > 0).sum()), 'user', 'users')}",
-            ),
-            ("below fair", f"{below:,}", "user" if below == 1 else "users"),
-        ]
+    if _is_observed(facts):
+        cards.append(("tasks that run", shown(comparison.has.sum()), ""))
+        waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
+        waiting_users = counted(int((comparison.waiting > 0).sum()), "user", "users")
+        cards.append(("tasks that wait", shown(waiting), f"of {waiting_users}"))
+        below = int((comparison.owed > 0).sum())
+        cards.append(("below fair", f"{below:,}", "user" if below == 1 else "users"))
+
+    table, has_other_use = _resource_table(facts)
+    return Section(
+        "glance",
+        "At a glance",
+        "The cluster at a glance",
+        headline(comparison),
+        cards=cards,
+        tables=[table],
+        notes=[_OTHERS_USE] if has_other_use else [],
+    )
+
+
+def _resource_table(facts: Facts) -> tuple[Table, bool]:
+    """Return use and capacity by resource, and whether users outside the report use a part."""
+    comparison = facts.share_comparison
+    instance = comparison.instance
     subject = comparison.subject
-    more = (
-        (subject.hidden.add(subject.excluded, fill_value=0.0))
-        .reindex(list(instance.resources), fill_value=0.0)
-        .to_numpy()
-    )
-    used, fair = (
-        one.usage.to_numpy().sum(axis=0) + more for one in (comparison.allocation, comparison.fair)
-    )
-    pool = instance.pool + more
-    times, units = zip(
-        *(scaled(_unit(facts, str(resource))) for resource in instance.resources), strict=True
-    )
-    columns_of = (used * times, pool * times, used / pool, fair / pool)
-    rows = list(
-        zip(map(str, instance.resources), *(one.tolist() for one in columns_of), units, strict=True)
-    )
+    names = list(instance.resources)
+    other_use = subject.hidden.add(subject.excluded, fill_value=0.0)
+    other_amounts = other_use.reindex(names, fill_value=0.0).to_numpy()
+
+    used = comparison.allocation.usage.to_numpy().sum(axis=0) + other_amounts
+    fair = comparison.fair.usage.to_numpy().sum(axis=0) + other_amounts
+    pool = instance.pool + other_amounts
+    factors, units = zip(*(scaled(_unit(facts, str(name))) for name in names), strict=True)
+    values = np.column_stack([used * factors, pool * factors, used / pool, fair / pool])
+    rows = [
+        [str(name), *row, unit]
+        for name, row, unit in zip(names, values.tolist(), units, strict=True)
+    ]
     columns = (
         TableColumn("resource", "label"),
         TableColumn("in use"),
@@ -316,84 +323,74 @@ def _glance(facts: Facts) -> Section:
         TableColumn("unit", "text"),
     )
     table = Table("resources", "The whole cluster, by resource", columns, rows)
-    return Section(
-        "glance",
-        "At a glance",
-        "The cluster at a glance",
-        headline(comparison),
-        cards=cards,
-        tables=[table],
-        notes=[_OTHERS_USE] if more.any() else [],
-    )
+    return table, bool(other_amounts.any())
 
 
 _OTHERS_USE = (
-    "In use and capacity include what users have who are excluded, or who are not in the dump. All "
-    "that follows is "
-    "about the rest."
+    "In use and capacity include the amounts of users who are excluded, or who are not in the dump. "
+    "All that follows is about the rest."
 )
 
 
 def _since(facts: Facts) -> Section:
-    moved = facts.moved
-    moved = moved[
-        (moved["change"] != 0)
-        | (moved["waiting"] != moved["waiting_before"])
-        | (moved["owed"] >= 1)
-    ]
+    changes = facts.changes
+    has_moved = changes["change"] != 0
+    waits_otherwise = changes["waiting"] != changes["waiting_before"]
+    is_short = changes["owed"] >= 1
+    moved = changes[has_moved | waits_otherwise | is_short]
+
     up = int((moved["change"] > 0).sum())
     down = int((moved["change"] < 0).sum())
-    still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
-    said = [f"{up:,} users run more tasks than before, {down:,} fewer."]
-    if len(still):
-        who = ", ".join(
-            f"{user} ({shown(owed)})" for user, owed in still["owed"].iloc[:_NAMED].items()
+    paragraphs = [f"{up:,} users run more tasks than before, {down:,} fewer."]
+    waited = (moved["waiting"] > 0) & (moved["waiting_before"] > 0)
+    still_short = moved[waited & (moved["owed"] >= 1)]
+    if len(still_short):
+        first = still_short["owed"].iloc[:_NAMED]
+        names = ", ".join(f"{user} ({shown(owed)})" for user, owed in first.items())
+        if len(still_short) > _NAMED:
+            names += f" and {len(still_short) - _NAMED:,} others"
+        paragraphs.append(
+            f"Waiting before and now, and short of their fair share by so many tasks: {names}."
         )
-        others = f" and {len(still) - _NAMED:,} others" if len(still) > _NAMED else ""
-        said.append(
-            "Waiting before and now, and short of their fair share by so many tasks: "
-            f"{who}{others}."
-        )
+
     columns = [TableColumn("user", "label"), TableColumn("change", about="tasks")]
-    columns += [
-        TableColumn(name) for name in ("tasks before", "tasks", "waiting before", "waiting")
-    ]
-    columns += [
-        TableColumn(name, about="tasks of the fair share") for name in ("short before", "short now")
-    ]
-    names = ["change", "tasks_before", "tasks", "waiting_before", "waiting", "owed_before", "owed"]
+    columns += map(TableColumn, ("tasks before", "tasks", "waiting before", "waiting"))
+    about = "tasks of the fair share"
+    columns += [TableColumn(name, about=about) for name in ("short before", "short now")]
+    names_of_columns = [
+        "change", "tasks_before", "tasks", "waiting_before", "waiting", "owed_before", "owed"
+    ]  # fmt: skip
     table = limited(
         moved,
         "since-table",
         "Users, those first of whom most of the cluster moved",
         columns,
-        lambda part: _labelled(part, names),
+        lambda frame: _labelled(frame, names_of_columns),
         moved,
     )
     return Section(
         "since",
         "Since then",
-        "Who moved since the earlier dump, and who still waits",
-        said,
+        "Changes since the earlier dump, and users who still wait",
+        paragraphs,
         tables=[table],
     )
 
 
-#: Columns of what schedulers tell of shares, and what they are.
-_TOLD = {
+#: Columns of the schedulers' own figures of shares, with descriptions.
+_SCHEDULER_SHARES = {
     "weighted_share": "dominant resource share in thousandths, over the weight",
-    "told": "the same, as Kueue told it",
-    "usage": "decayed, as Slurm told it; it does not count here",
-    "fairshare": "Slurm's own factor of that usage, 1 for who used nothing",
+    "told": "the same, as Kueue prints it",
+    "usage": "decayed, as Slurm prints it; it does not count here",
+    "fairshare": "Slurm's own factor of that usage, 1 without use",
 }
 #: Users who are named in a sentence.
 _NAMED = 5
 
 
 def _queues(facts: Facts) -> Section:
-    comparison = facts.share_comparison
-    queues = comparison.queues
-    waits = _observed(facts)
+    queues = facts.share_comparison.queues
+    waits = _is_observed(facts)
     columns = [
         TableColumn("queue", "label"),
         TableColumn("users"),
@@ -406,32 +403,34 @@ def _queues(facts: Facts) -> Section:
         TableColumn("borrowed", "percent", "beyond the guarantee"),
         TableColumn("waiting", about="tasks"),
         TableColumn("blocked by", "text"),
-        TableColumn("held by", "words", "other queues that hold most of it there"),
+        TableColumn("held by", "words", "other queues that hold most of it"),
     ]
-    told = [name for name in _TOLD if name in queues]
-    columns += [TableColumn(name.replace("_", " "), about=_TOLD[name]) for name in told]
+    share_columns = [name for name in _SCHEDULER_SHARES if name in queues]
+    columns += [
+        TableColumn(name.replace("_", " "), about=_SCHEDULER_SHARES[name]) for name in share_columns
+    ]
 
-    def rows(part: pd.DataFrame) -> list[list[Any]]:
+    def rows(frame: pd.DataFrame) -> list[list[Any]]:
         return [
             [
                 path or "whole cluster",
                 *(getattr(row, name) for name in _QUEUE_FIGURES),
                 row.blocked_by,
-                _held(facts, row, row.held_by),
-                *(getattr(row, name) for name in told),
+                _holders(facts, row.blocked_by, row.held_by),
+                *(getattr(row, name) for name in share_columns),
             ]
-            for path, row in zip(part.index, records(part), strict=True)
+            for path, row in zip(frame.index, records(frame), strict=True)
         ]
 
     caption = "Queues, each with all below it; shares are of the whole cluster"
     table = limited(queues, "queue-table", caption, columns, rows, queues)
-    what = "what it has" if waits else "what it gets"
+    bar = "what it has" if waits else "what it gets"
     return Section(
         "queues",
         "Queues",
         "Shares by queue",
         tree=tree_of(queues, waits),
-        key=f"bar: {what}; mark: what is fair; relative to the largest of its siblings",
+        key=f"bar: {bar}; mark: what is fair; relative to the largest of its siblings",
         charts=["who", "queues"],
         tables=[table],
     )
@@ -442,9 +441,9 @@ _QUEUE_FIGURES = (
 )  # fmt: skip
 
 
-def _held(facts: Facts, row: Any, held: Any) -> str:
-    """Return who holds what stops a queue or user, with the unit of the resource."""
-    return amounts(held, _unit(facts, row.blocked_by.removeprefix("cap of ")))
+def _holders(facts: Facts, blocked_by: str, holders: Any) -> str:
+    """Return the holders of the resource or cap that stops a user or queue, with their amounts."""
+    return amounts(holders, _unit(facts, blocked_by.removeprefix("cap of ")))
 
 
 def _users(facts: Facts) -> Section:
@@ -462,25 +461,15 @@ def _users(facts: Facts) -> Section:
         TableColumn("waiting", about="tasks"),
     ]
     names = [
-        "queue",
-        "tasks",
-        "fair_tasks",
-        "share",
-        "fair_share",
-        "guarantee",
-        "borrowed",
-        "waiting",
-    ]
-
-    whole = users.drop(columns=["held_by", "beyond_fair"])
-    caption = "Users, the largest share first"
+        "queue", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"
+    ]  # fmt: skip
     table = limited(
         users.iloc[order],
         "user-table",
-        caption,
+        "Users, the largest share first",
         columns,
-        lambda part: _labelled(part, names),
-        whole,
+        lambda frame: _labelled(frame, names),
+        users.drop(columns=["held_by", "beyond_fair"]),
     )
     return Section("users", "Users", "Shares by user", charts=["users"], tables=[table])
 
@@ -498,27 +487,24 @@ def _servers(facts: Facts) -> Section:
     for resource in in_use.columns:
         factor, unit = scaled(_unit(facts, resource))
         factors.append(factor)
-        columns += [
-            TableColumn(f"{resource}{f' [{unit}]' if unit else ''}", about="capacity"),
-            TableColumn(f"{resource} in use", "percent"),
-        ]
+        heading = f"{resource} [{unit}]" if unit else resource
+        columns.append(TableColumn(heading, about="capacity"))
+        columns.append(TableColumn(f"{resource} in use", "percent"))
 
-    def rows(part: pd.DataFrame) -> list[list[Any]]:
-        found = []
-        for k in range(len(part)):
-            pairs = zip(
-                (classes.capacities[k] * factors).tolist(), in_use.iloc[k].tolist(), strict=True
-            )
-            each = "" if classes.each[k] == part.index[k] else classes.each[k]
-            found.append(
-                [
-                    part.index[k],
-                    int(classes.servers[k]),
-                    each,
-                    *(value for pair in pairs for value in pair),
-                ]
-            )
-        return found
+    def rows(frame: pd.DataFrame) -> list[list[Any]]:
+        cells = []
+        for k, name in enumerate(frame.index):
+            amounts_of_server = classes.server_amounts[k]
+            row = [
+                name,
+                int(classes.servers[k]),
+                "" if amounts_of_server == name else amounts_of_server,
+            ]
+            capacities = (classes.capacities[k] * factors).tolist()
+            for capacity, fraction in zip(capacities, in_use.iloc[k].tolist(), strict=True):
+                row += [capacity, fraction]
+            cells.append(row)
+        return cells
 
     caption = "Classes of servers: equal capacity and attributes, those with most servers first"
     table = limited(frame, "server-table", caption, columns, rows, frame)
@@ -529,16 +515,17 @@ def _servers(facts: Facts) -> Section:
 
 def _owed(facts: Facts) -> Section:
     comparison = facts.share_comparison
-    by = comparison.owed * comparison.share_of_a_task
-    order = largest_first(by)
-    below = comparison.users.iloc[order[by[order] > 0]]
+    missing_share = comparison.owed * comparison.share_of_a_task
+    order = largest_first(missing_share)
+    below = comparison.users.iloc[order[missing_share[order] > 0]]
     if below.empty:
         return Section(
             "owed",
             "Below fair",
-            "Who is below its fair share",
-            ["Nobody who waits is below its fair share."],
+            "Users below their fair share",
+            ["No user who waits is below its fair share."],
         )
+
     columns = [
         TableColumn("user", "label"),
         TableColumn("runs", about="tasks"),
@@ -552,44 +539,37 @@ def _owed(facts: Facts) -> Section:
         TableColumn(
             "held beyond fair shares by",
             "words",
-            "those who have more than is fair, of what is short",
+            "users with more than their fair share of what is short",
         ),
     ]
 
-    def rows(part: pd.DataFrame) -> list[list[Any]]:
-        found = []
-        for label, row in zip(part.index, records(part), strict=True):
-            figures = (row.tasks, row.fair_tasks, row.owed, row.waiting)
-            found.append(
-                [
-                    str(label),
-                    *figures,
-                    row.blocked_by,
-                    row.where,
-                    _held(facts, row, row.beyond_fair),
-                ]
-            )
-        return found
+    def rows(frame: pd.DataFrame) -> list[list[Any]]:
+        return [
+            [
+                str(label),
+                row.tasks,
+                row.fair_tasks,
+                row.owed,
+                row.waiting,
+                row.blocked_by,
+                row.where,
+                _holders(facts, row.blocked_by, row.beyond_fair),
+            ]
+            for label, row in zip(frame.index, records(frame), strict=True)
+        ]
 
-    table = limited(
-        below,
-        "owed-table",
-        "Users below their fair share, by how much they are owed",
-        columns,
-        rows,
-        below,
-    )
-    whole = int((below["owed"] >= 1).sum())
-    said = (
-        f"{len(below):,} users wait and are below their fair share, {whole:,} of them by a whole "
-        "task or more. "
-        "A fair share need not be a whole number of tasks."
+    caption = "Users below their fair share, by how much they are owed"
+    table = limited(below, "owed-table", caption, columns, rows, below)
+    by_a_task = int((below["owed"] >= 1).sum())
+    paragraph = (
+        f"{len(below):,} users wait and are below their fair share, {by_a_task:,} of them by a "
+        "whole task or more. A fair share need not be a whole number of tasks."
     )
     return Section(
         "owed",
         "Below fair",
-        "Who is below its fair share, and who holds it",
-        [said],
+        "Users below their fair share, and users who hold it",
+        [paragraph],
         tables=[table],
     )
 
@@ -600,17 +580,20 @@ def _mechanisms(facts: Facts) -> Section:
     columns += [TableColumn(str(name), "percent") for name in figures.columns[1:]]
     rows = _labelled(figures, list(figures.columns))
     caption = "Shares are dominant shares of the cluster, the same yardstick for all"
-    said = ["What runs now is called observed."] if OBSERVED in figures.index else []
-    notes = (
-        ["Only mechanisms that are quick at this size are compared."]
-        if is_large(facts.share_comparison.instance)
-        else []
-    )
-    notes += facts.share_comparison.fair.notes
     table = Table("mechanism-table", caption, columns, rows)
-    title = "Mechanisms side by side"
+    paragraphs = ["What runs now is called observed."] if OBSERVED in figures.index else []
+    notes = []
+    if is_large(facts.share_comparison.instance):
+        notes.append("Only mechanisms that are quick at this size are compared.")
+    notes += facts.share_comparison.fair.notes
     return Section(
-        "mechanisms", "Mechanisms", title, said, charts=["mechanisms"], tables=[table], notes=notes
+        "mechanisms",
+        "Mechanisms",
+        "Mechanisms side by side",
+        paragraphs,
+        charts=["mechanisms"],
+        tables=[table],
+        notes=notes,
     )
 
 
@@ -618,126 +601,113 @@ def _prices(facts: Facts) -> Section:
     prices = facts.prices
     title = "Prices: which resource to buy next"
     if prices is None:
-        return Section(
-            "prices", "Prices", title, [f"{facts.share_comparison.fair.mechanism} has no prices."]
-        )
+        mechanism = facts.share_comparison.fair.mechanism
+        return Section("prices", "Prices", title, [f"{mechanism} has no prices."])
     if prices.empty:
         return Section("prices", "Prices", title, [_NO_PRICE])
+
     columns = [
         TableColumn("class of servers", "label"),
         TableColumn("resource", "text"),
-        TableColumn(
-            "worth", "percent", "of all that has a price, the part that this amount is worth"
-        ),
+        TableColumn("worth", "percent", "the part of this amount in the worth of all capacity"),
         TableColumn(
             "one server more", "percent", "what one server more of the class is worth, of the same"
         ),
         TableColumn("price of a unit"),
         TableColumn("unit", "text"),
     ]
-
     names = ["class", "resource", "worth", "server", "price", "unit"]
-
-    first = prices.iloc[0]
-    best = prices["class"].iloc[int(prices["server"].to_numpy().argmax())]
-    said = (
-        f"Worth most is the {first['resource']} of servers of class {first['class']}, and of "
-        "single servers one more "
-        f"of class {best}. Prices are those of linear programs: at most what one unit more adds to "
-        "the level at which "
-        "capacity first ends, for a small step; fairlp what-if shows what an edit really does."
-    )
     caption = "What capacity is worth, the dearest first"
     table = limited(
         prices,
         "price-table",
         caption,
         columns,
-        lambda part: part[names].to_numpy().tolist(),
+        lambda frame: frame[names].to_numpy().tolist(),
         prices,
     )
-    return Section("prices", "Prices", title, [said], tables=[table])
+    dearest = prices.iloc[0]
+    best_class = prices["class"].iloc[int(prices["server"].to_numpy().argmax())]
+    paragraph = (
+        f"Worth most is the {dearest['resource']} of servers of class {dearest['class']}, and of "
+        f"single servers one more of class {best_class}. Prices are those of linear programs: at "
+        "most what one unit more adds to the level at which capacity first ends, for a small "
+        "step; fairlp what-if shows what an edit really does."
+    )
+    return Section("prices", "Prices", title, [paragraph], tables=[table])
 
 
 def _audit(facts: Facts) -> Section:
-    found, others = judged(facts.findings)
+    findings, not_applicable = findings_in_words(facts.findings)
     columns = [
         TableColumn("property", "label"),
         TableColumn("answer", "answer"),
         TableColumn("margin", about="how far from breaking, relative; negative when broken"),
-        TableColumn("who shows it", "words"),
+        TableColumn("witness", "words"),
     ]
-    rows = [
-        [name, said, 0.0 if abs(margin) <= AUDIT else margin, witness]
-        for name, said, margin, witness in found[["holds", "margin", "witness"]].itertuples(
-            name=None
-        )
-    ]
-    what = (
-        "what runs now"
-        if _observed(facts)
-        else f"what {facts.share_comparison.fair.mechanism} gives"
+    rows = []
+    entries = findings[["holds", "margin", "witness"]].itertuples(name=None)
+    for name, answer, margin, witness in entries:
+        rows.append([name, answer, 0.0 if abs(margin) <= AUDIT else margin, witness])
+    table = Table("audit-table", "Properties, with the witnesses of those broken", columns, rows)
+
+    broken = sum(answer == "broken" for answer in findings["holds"])
+    mechanism = facts.share_comparison.fair.mechanism
+    scope = "what runs now" if _is_observed(facts) else f"what {mechanism} gives"
+    paragraph = (
+        f"Of {scope}: {broken} of {len(rows)} properties are broken. The audit reads the tasks, "
+        "and no code of the mechanism."
     )
-    broken = sum(row[1] == "broken" for row in rows)
-    said = (
-        f"Of {what}: {broken} of {len(rows)} properties are broken. Nothing here knows how it was "
-        "made."
-    )
-    left_out = left_out_of(facts.share_comparison.instance)
-    notes = [f"Left out at this size: {', '.join(left_out)}."] if left_out else []
-    notes += [f"{others[0].upper()}{others[1:].partition(' (')[0]}."] if others else []
-    table = Table("audit-table", "Properties, with who shows that they are broken", columns, rows)
+    notes = []
+    costly_names = costly_properties(facts.share_comparison.instance)
+    if costly_names:
+        notes.append(f"Left out at this size: {', '.join(costly_names)}.")
+    if not_applicable:
+        sentence = not_applicable.partition(" (")[0]
+        notes.append(f"{sentence[0].upper()}{sentence[1:]}.")
     return Section(
-        "audit", "Audit", "The audit, with witnesses in words", [said], tables=[table], notes=notes
+        "audit",
+        "Audit",
+        "The audit, with witnesses in words",
+        [paragraph],
+        tables=[table],
+        notes=notes,
     )
 
 
 def _model(facts: Facts) -> Section:
     name = facts.share_comparison.fair.mechanism
-    said = (
+    paragraph = (
         f"The first round of {name}, as fairlp solves it."
         if facts.model
         else f"{name} is a procedure without a model."
     )
-    return Section("model", "Model", "The model as mathematics", [said], pre=facts.model)
+    return Section("model", "Model", "The model as mathematics", [paragraph], pre=facts.model)
 
 
 def _reading(facts: Facts) -> Section:
     subject = facts.share_comparison.subject
-    columns = [TableColumn("user", "label"), TableColumn("queue", "text"), TableColumn("tasks")]
     tables = []
+    columns = [TableColumn("user", "label"), TableColumn("queue", "text"), TableColumn("tasks")]
     if len(subject.homeless):
         rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
-        tables.append(
-            Table("homeless-table", "They wait, and no server may take them", columns, rows)
-        )
+        caption = "They wait, and no server may take them"
+        tables.append(Table("homeless-table", caption, columns, rows))
     if len(subject.held):
-        columns = [*columns, TableColumn("reason", "text")]
+        held_columns = [*columns, TableColumn("reason", "text")]
         caption = "They may not run yet, by the scheduler's own reason"
-        tables.append(
-            limited(
-                subject.held,
-                "held-table",
-                caption,
-                columns,
-                lambda p: p.to_numpy().tolist(),
-                subject.held,
-            )
-        )
-    odd = subject.not_understood
-    if len(odd):
-        names = [
-            TableColumn("file", "label"),
-            *(TableColumn(name, "text") for name in ("where", "what", "done")),
-        ]
-        tables.append(
-            limited(
-                odd,
-                "odd-table",
-                "Lines of the dump",
-                names,
-                lambda part: part.to_numpy().tolist(),
-                odd,
-            )
-        )
-    return Section("reading", "Reading", "What was left out or not understood", tables=tables)
+        tables.append(_frame_table(subject.held, "held-table", caption, held_columns))
+    if len(subject.not_understood):
+        note_columns = [TableColumn("file", "label")]
+        note_columns += [TableColumn(name, "text") for name in ("where", "what", "done")]
+        frame = subject.not_understood
+        tables.append(_frame_table(frame, "note-table", "Lines of the dump", note_columns))
+    title = "Parts of the dump that are left out or not understood"
+    return Section("reading", "Reading", title, tables=tables)
+
+
+def _frame_table(
+    frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[TableColumn]
+) -> Table:
+    """Return the rows of a frame as a table."""
+    return limited(frame, identity, caption, columns, lambda rows: rows.to_numpy().tolist(), frame)

@@ -1,4 +1,4 @@
-"""Who has what, beside what is fair: by user, and by queue at every level."""
+"""Shares beside fair shares: by user, and by queue at every level."""
 
 from __future__ import annotations
 
@@ -21,48 +21,47 @@ from ...models.instances.queues import Queues
 from ...models.trees.filling import floors
 from ...models.trees.quotas import QuotaTree, usage_of
 from ...tolerances import AUDIT, SATURATED
-from .subject import Given, Subject, chosen, require_user_or_queue, subject_of
+from .subject import ClusterSource, Subject, mechanism_or_default, require_user_or_queue, subject_of
 
-# What stops each user who wants more: the resource, the servers, who holds it, or the cap of a
-# queue.
+# Obstacles: why users who wait run no more tasks, and which users hold the resource or cap.
 
-#: Who holds what stops a user: so many of those who hold most.
+#: So many holders of an obstacle are named, those with most first.
 HOLDERS = 3
-#: Users for whom what stops them is looked for; of more, those who come first.
+#: Obstacles are computed for so many users, those who are owed most.
 MOST_USERS = 5000
 
 
-class Stop(NamedTuple):
-    """What stops a user.
+class Obstacle(NamedTuple):
+    """The reason that a user runs no more tasks.
 
     Attributes
     ----------
-    why : str
-        ``resource`` (there is none left on any server where it fits), ``cap`` (of a queue),
-        ``room`` (nothing stops it: a task fits somewhere) or ``nowhere`` (no server could ever take
-        a task).
+    kind : str
+        ``resource`` (no server where a task fits has enough of it free), ``cap`` (of a queue),
+        ``room`` (nothing stops the user: a task fits on a server) or ``nowhere`` (no server could
+        ever take a task).
     resource : int
-        Position of the resource; -1 where there is none.
+        Position of the resource; -1 where the obstacle is none.
     servers : ndarray of int
-        Positions of the servers where that resource is what is short, or where there is room.
+        Positions of the servers that are short of that resource, or that have room.
     nearest : int
         The server that lacks least, or has most room; -1 for none.
     queue : int
         The queue whose cap it is; -1 for none.
     """
 
-    why: str
+    kind: str
     resource: int
     servers: np.ndarray
     nearest: int = -1
     queue: int = -1
 
 
-_NONE = np.zeros(0, dtype=int)
+_NO_SERVERS = np.zeros(0, dtype=int)
 
 
 class Blocking:
-    """What stops users, given who has what.
+    """The obstacles of users, for given tasks of all.
 
     Parameters
     ----------
@@ -79,91 +78,105 @@ class Blocking:
         needs = effort(instance)
         used = (tasks if needs is None else tasks * needs).T @ instance.demands
         capacity = instance.total_capacities
-        left = capacity - used
-        self.left = np.where(left > SATURATED * capacity, left, 0.0)
-        self.sparse = sparse.csr_array(tasks)
+        free = capacity - used
+        self.free = np.where(free > SATURATED * capacity, free, 0.0)
+        self.sparse_tasks = sparse.csr_array(tasks)
 
     @cached_property
     def _runnable(self) -> np.ndarray:
         return self.instance.runnable()
 
     @cached_property
-    def _by_queue(self) -> np.ndarray:
-        """What users below each queue have, queues × resources."""
-        return np.asarray(
-            self.instance.tree.below @ (self.tasks.sum(axis=1)[:, None] * self.instance.demands)
-        )
+    def _use_of_queues(self) -> np.ndarray:
+        """Amounts that users below each queue have, queues × resources."""
+        amounts = self.tasks.sum(axis=1)[:, None] * self.instance.demands
+        return np.asarray(self.instance.tree.below @ amounts)
 
-    def of(self, n: int) -> Stop:
-        """Return what stops a user."""
+    def of(self, n: int) -> Obstacle:
+        """Return the obstacle of a user: a cap, else no server at all, else room, else a resource."""
         demand = self.instance.demands[n]
-        capped = self._cap(n, demand)
-        if capped is not None:
-            return capped
-        where = np.flatnonzero(self._runnable[n])
-        alone = tasks_alone(demand[None, :], self.instance.capacities[where])[0]
+        cap = self._cap(n, demand)
+        if cap is not None:
+            return cap
+
+        # Servers that could ever take a task
+        servers = np.flatnonzero(self._runnable[n])
+        alone = tasks_alone(demand[None, :], self.instance.capacities[servers])[0]
         if self.whole:
-            where = where[alone >= 1 - AUDIT]
-        if not where.size:
-            return Stop("nowhere", -1, _NONE)
-        asked = np.flatnonzero(demand > 0)
-        ratio = self.left[np.ix_(where, asked)] / demand[asked]
-        fits = ratio.min(axis=1)
-        scarcest = asked[ratio.argmin(axis=1)]
-        room = (
-            fits >= 1 - AUDIT
-            if self.whole
-            else fits > AUDIT * (alone * self.instance.counts[where])
-        )
-        if room.any():
-            there = where[room]
-            return Stop("room", -1, there, int(there[fits[room].argmax()]))
-        counts = np.bincount(scarcest, weights=self.instance.counts[where], minlength=len(demand))
-        r = int(counts.argmax())
+            servers = servers[alone >= 1 - AUDIT]
+        if not servers.size:
+            return Obstacle("nowhere", -1, _NO_SERVERS)
+
+        # Tasks that fit beside those that run
+        demanded = np.flatnonzero(demand > 0)
+        tasks_by_resource = self.free[np.ix_(servers, demanded)] / demand[demanded]
+        free_tasks = tasks_by_resource.min(axis=1)
+        if self.whole:
+            has_room = free_tasks >= 1 - AUDIT
+        else:
+            has_room = free_tasks > AUDIT * (alone * self.instance.counts[servers])
+        if has_room.any():
+            roomiest = int(servers[has_room][free_tasks[has_room].argmax()])
+            return Obstacle("room", -1, servers[has_room], roomiest)
+
+        # The resource that is the scarcest on most servers
+        scarcest = demanded[tasks_by_resource.argmin(axis=1)]
+        counts = self.instance.counts[servers]
+        servers_short = np.bincount(scarcest, weights=counts, minlength=len(demand))
+        r = int(servers_short.argmax())
         short = scarcest == r
-        return Stop("resource", r, where[short], int(where[short][fits[short].argmax()]))
+        nearest = int(servers[short][free_tasks[short].argmax()])
+        return Obstacle("resource", r, servers[short], nearest)
 
     @cached_property
-    def _in_quotas(self) -> tuple[QuotaTree, np.ndarray]:
-        """The tree of quotas, and what is in use of each."""
+    def _quota_use(self) -> tuple[QuotaTree, np.ndarray]:
+        """The tree of quotas, and the use of each."""
         return usage_of(self.instance, self.tasks)
 
-    def _quota(self, n: int, queues: Queues, resource: np.ndarray) -> Stop | None:
-        """Return the lowest queue above a user whose quotas, with what it may borrow, leave no room in any flavor."""
-        tree, used = self._in_quotas
-        stops = []
+    def _quota(self, n: int, queues: Queues, resource: np.ndarray) -> Obstacle | None:
+        """Return the lowest queue above a user whose quotas leave no room in any of its lanes.
+
+        What the queue may borrow counts as room.
+        """
+        tree, used = self._quota_use
+        obstacles = []
         for use in tree.lanes.use[tree.lanes.user == n]:
-            step = (
-                use if self.whole else 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
-            )
+            step = use
+            if not self.whole:
+                step = 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
             for v in queues.chain(int(queues.of[n])):
-                over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
-                if over.any():
-                    stops.append(Stop("cap", int(resource[over.argmax()]), _NONE, queue=v))
+                is_over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
+                if is_over.any():
+                    r = int(resource[is_over.argmax()])
+                    obstacles.append(Obstacle("cap", r, _NO_SERVERS, queue=v))
                     break
-                step = np.where(used[v] + step > tree.reserved[v] * (1 + AUDIT), step, 0.0)
+                # the part within the queue's own quota asks nothing of the queues above
+                is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + AUDIT)
+                step = np.where(is_beyond_quota, step, 0.0)
             else:
                 return None
-        return stops[0] if stops else None
+        return obstacles[0] if obstacles else None
 
-    def _cap(self, n: int, demand: np.ndarray) -> Stop | None:
-        """Return the lowest queue above a user whose cap leaves no room for a task (or for any part of one)."""
+    def _cap(self, n: int, demand: np.ndarray) -> Obstacle | None:
+        """Return the lowest queue above a user whose cap leaves no room for a task (or part of one)."""
         queues = self.instance.tree
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
-            step = (
-                demand if self.whole else 2 * AUDIT * caps
-            )  # a full cap leaves no part of a task, but for rounding
-            over = (demand > 0) & (self._by_queue[v] + step > caps * (1 + AUDIT))
-            if over.any():
-                return Stop("cap", int(over.argmax()), _NONE, queue=v)
-        return None if queues.quotas is None else self._quota(n, queues, queues.quotas.resource)
+            # A full cap leaves no part of a task, but for rounding.
+            step = demand if self.whole else 2 * AUDIT * caps
+            is_over = (demand > 0) & (self._use_of_queues[v] + step > caps * (1 + AUDIT))
+            if is_over.any():
+                return Obstacle("cap", int(is_over.argmax()), _NO_SERVERS, queue=v)
+        if queues.quotas is None:
+            return None
+        return self._quota(n, queues, queues.quotas.resource)
 
-    def held(self, resource: int, servers: np.ndarray) -> np.ndarray:
+    def amounts_held(self, resource: int, servers: np.ndarray) -> np.ndarray:
         """Return how much of a resource each user holds on these servers, shape (N,)."""
-        there = np.zeros(self.tasks.shape[1])
-        there[servers] = 1.0
-        return np.asarray((self.sparse @ there) * self.instance.demands[:, resource])
+        on_servers = np.zeros(self.tasks.shape[1])
+        on_servers[servers] = 1.0
+        tasks = self.sparse_tasks @ on_servers
+        return np.asarray(tasks * self.instance.demands[:, resource])
 
 
 def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
@@ -172,8 +185,34 @@ def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
     return {labels[int(k)]: float(amounts[k]) for k in order if amounts[k] > 0}
 
 
-#: What is said to stop a user of whom a task fits somewhere.
+#: The obstacle, in words, of a user of whom a task fits on a server.
 ROOM = "nothing: it fits"
+
+
+class ObstacleRow(NamedTuple):
+    """The columns of an obstacle.
+
+    ``held_by`` are the users or queues who hold most of it, ``beyond_fair`` those who hold it
+    beyond their fair shares.
+    """
+
+    blocked_by: str
+    servers: int
+    where: str
+    held_by: dict[Any, float]
+    beyond_fair: dict[Any, float]
+
+    @classmethod
+    def without_holders(
+        cls, blocked_by: str = "", servers: int = 0, where: str = ""
+    ) -> ObstacleRow:
+        """Return a row without holders; all of it is empty where a user or queue has no obstacle."""
+        return cls(blocked_by, servers, where, {}, {})
+
+
+def _columns_of(rows: list[ObstacleRow]) -> dict[str, Any]:
+    """Return the columns of obstacles."""
+    return {name: [row[k] for row in rows] for k, name in enumerate(ObstacleRow._fields)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,36 +226,38 @@ class ShareComparison:
     def of(
         cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any
     ) -> ShareComparison:
-        """Return the comparison under a mechanism; of a dump, a task that fits no server is owed to nobody."""
+        """Return the comparison under a mechanism.
+
+        In a dump, tasks that fit no server are left out: they are owed to no user.
+        """
         if subject.scheduler:
             options = {"oversized": "drop", **options}
+        instance = subject.instance
         try:
-            found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
+            fair = allocate(instance, mechanism_or_default(instance, mechanism), **options)
         except SolverError as error:
             if mechanism is not None:
                 raise
-            other = chosen(subject.instance, None, failed=1)
-            warnings.warn(
-                f"what is fair is that of {other!r}: {error}", FairlpWarning, stacklevel=2
-            )
-            found = allocate(subject.instance, other, **options)
-        return cls(
-            subject, getattr(found, "last", found)
-        )  # of users who arrive: after the last step
+            alternative = mechanism_or_default(instance, None, failed=1)
+            message = f"what is fair is that of {alternative!r}: {error}"
+            warnings.warn(message, FairlpWarning, stacklevel=2)
+            fair = allocate(instance, alternative, **options)
+        # of users who arrive: after the last step
+        return cls(subject, getattr(fair, "last", fair))
 
     @property
     def instance(self) -> Instance:
-        """Who demands what, and what there is."""
+        """The instance with the whole capacity."""
         return self.subject.instance
 
     @property
     def tasks(self) -> np.ndarray:
-        """What runs now, or what the mechanism gives where nothing is known to run."""
+        """The tasks that run now, or those of the mechanism where no running tasks are known."""
         return self.fair.tasks_array if self.subject.tasks is None else self.subject.tasks
 
     @property
     def allocation(self) -> Allocation:
-        """What is reported on: what runs now, or else what the mechanism gives."""
+        """The allocation of these tasks."""
         return self.subject.observed or self.fair
 
     @cached_property
@@ -239,8 +280,9 @@ class ShareComparison:
     @cached_property
     def owed(self) -> np.ndarray:
         """Tasks that each user lacks of its fair share, 0 for rounding."""
-        lacks = np.minimum(self.fair_tasks - self.has, self.waiting)
-        return np.where(lacks > AUDIT * np.maximum(self.fair_tasks, self.has), lacks, 0.0)
+        lacking = np.minimum(self.fair_tasks - self.has, self.waiting)
+        rounding = AUDIT * np.maximum(self.fair_tasks, self.has)
+        return np.where(lacking > rounding, lacking, 0.0)
 
     @cached_property
     def share_of_a_task(self) -> np.ndarray:
@@ -249,177 +291,189 @@ class ShareComparison:
 
     @cached_property
     def blocking(self) -> Blocking:
-        """What is left of the servers."""
+        """The obstacles of users beside these tasks."""
         return Blocking(self.instance, self.tasks, whole=self.subject.tasks is not None)
 
     @cached_property
-    def wants(self) -> np.ndarray:
-        """Positions of the users who want more."""
+    def waiting_users(self) -> np.ndarray:
+        """Positions of the users whose tasks wait."""
         return np.flatnonzero(self.waiting > AUDIT * np.maximum(self.has, 1.0))
 
     @cached_property
-    def stops(self) -> dict[int, Stop]:
-        """What stops each user who wants more (the first ``MOST_USERS`` of them by what they are owed)."""
-        order = largest_first((self.owed * self.share_of_a_task)[self.wants])
-        return {int(n): self.blocking.of(int(n)) for n in self.wants[order][:MOST_USERS]}
+    def obstacles(self) -> dict[int, Obstacle]:
+        """The obstacle of each user who waits (of ``MOST_USERS``, by what they are owed)."""
+        order = largest_first((self.owed * self.share_of_a_task)[self.waiting_users])
+        users = self.waiting_users[order][:MOST_USERS]
+        return {int(n): self.blocking.of(int(n)) for n in users}
 
     @cached_property
     def users(self) -> pd.DataFrame:
         """One row for each user; see :func:`fairlp.fair_shares`."""
         instance = self.instance
         share = self.share_of_a_task
-        kept = self._floors
-        rows = [self._held_by_users(n) for n in range(len(instance.users))]
+        floors = self._floors
+        rows = [self._obstacle_of_user(n) for n in range(len(instance.users))]
         columns = {
             "queue": list(instance.queue or [""] * len(instance.users)),
             "tasks": self.has,
             "fair_tasks": self.fair_tasks,
             "share": self.has * share,
             "fair_share": self.fair_tasks * share,
-            "guarantee": kept * share,
-            "borrowed": np.maximum(self.has - kept, 0.0) * share,
+            "guarantee": floors * share,
+            "borrowed": np.maximum(self.has - floors, 0.0) * share,
             "waiting": self.waiting,
             "owed": self.owed,
         }
-        if not self._guaranteed:
+        if not self._has_guarantees:
             columns |= {"guarantee": np.nan, "borrowed": np.nan}
-        return pd.DataFrame(columns | _of(rows), index=instance.users.labels.rename("user"))
+        return pd.DataFrame(columns | _columns_of(rows), index=instance.users.labels.rename("user"))
 
     @cached_property
     def queues(self) -> pd.DataFrame:
         """One row for each queue, the root first; see :func:`fairlp.fair_shares`."""
         instance = self.instance
-        tree = self.instance.queues
+        tree = instance.queues
         if tree is None:
             raise TypeError("the instance has no queues")
         below = tree.below
         pool = instance.pool
-        demands = instance.demands
-        has, fair_tasks = (
-            (below @ (each[:, None] * demands)) for each in (self.has, self.fair_tasks)
-        )
-        borrowed = (np.maximum(has - tree.guarantees, 0.0) / pool).max(axis=1)
+
+        amounts = below @ (self.has[:, None] * instance.demands)
+        fair_amounts = below @ (self.fair_tasks[:, None] * instance.demands)
         guarantee = (tree.guarantees / pool).max(axis=1)
-        borrowed[0] = np.nan  # the root has nobody to borrow from
-        rows = [self._held_by_queues(v) for v in range(len(tree))]
+        borrowed = (np.maximum(amounts - tree.guarantees, 0.0) / pool).max(axis=1)
+        borrowed[0] = np.nan  # the root has no queue to borrow from
+        cap = np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan)
         columns = {
             "level": tree.depths,
             "users": below.sum(axis=1).astype(int),
             "weight": tree.weights,
             "tasks": below @ self.has,
             "fair_tasks": below @ self.fair_tasks,
-            "share": (has / pool).max(axis=1),
-            "fair_share": (fair_tasks / pool).max(axis=1),
-            "guarantee": guarantee if self._guaranteed else np.nan,
-            "cap": np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan),
-            "borrowed": borrowed if self._guaranteed else np.nan,
+            "share": (amounts / pool).max(axis=1),
+            "fair_share": (fair_amounts / pool).max(axis=1),
+            "guarantee": guarantee if self._has_guarantees else np.nan,
+            "cap": cap,
+            "borrowed": borrowed if self._has_guarantees else np.nan,
             "waiting": below @ self.waiting,
             "owed": below @ self.owed,
         }
-        found = pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+        rows = [self._obstacle_of_queue(v) for v in range(len(tree))]
+        paths = pd.Index(tree.paths.labels, name="queue")
+        table = pd.DataFrame(columns | _columns_of(rows), index=paths)
         shares = self.subject.shares
-        return found if shares.empty else found.join(shares)
+        return table if shares.empty else table.join(shares)
 
     @property
-    def _guaranteed(self) -> bool:
+    def _has_guarantees(self) -> bool:
         return bool(self.instance.tree.guarantees.any())
 
     @cached_property
     def _floors(self) -> np.ndarray:
-        simple = self._guaranteed and not self.instance.has_resource_weights
-        return floors(self.instance) if simple else np.zeros(len(self.instance.users))
+        """Tasks that each user is guaranteed."""
+        if self._has_guarantees and not self.instance.has_resource_weights:
+            return floors(self.instance)
+        return np.zeros(len(self.instance.users))
 
-    def _held_by_users(self, n: int) -> tuple[Any, ...]:
-        """Return what stops a user, where, who holds most of it, and who holds it beyond its fair share."""
-        stop = self.stops.get(n)
-        if stop is None:
-            return "", 0, "", {}, {}
-        held = self._holding(stop)
+    def _obstacle_of_user(self, n: int) -> ObstacleRow:
+        """Return the obstacle of a user, with the users who hold most and beyond their fair share."""
+        obstacle = self.obstacles.get(n)
+        if obstacle is None:
+            return ObstacleRow.without_holders()
+        amounts = self._amounts_held(obstacle)
         users = self.instance.users
-        return *self._words(stop), largest(held, users), largest(held * self._excess, users)
-
-    def _held_by_queues(self, v: int) -> tuple[Any, ...]:
-        """Return what stops most tasks that wait below a queue, where, and which other queues hold it."""
-        tree = self.instance.tree
-        found: dict[tuple[str, int, int], list[int]] = {}
-        for n in self._stopped_below[v]:
-            stop = self.stops[n]
-            found.setdefault((stop.why, stop.resource, stop.queue), []).append(n)
-        if not found:
-            return "", 0, "", {}, {}
-        finite = np.where(np.isfinite(self.waiting), self.waiting, 1.0)
-        most = max(found.values(), key=lambda who: (finite[who] * self.share_of_a_task[who]).sum())
-        stop = self.stops[most[0]]
-        servers = np.unique(np.concatenate([self.stops[n].servers for n in most]))
-        held = self._holding(stop._replace(servers=servers))
-        outside = np.ones(len(held))
-        if stop.why == "resource" and v:
-            outside -= tree.users_below(v)
-        amounts = (
-            np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess)
+        return self._described(obstacle)._replace(
+            held_by=largest(amounts, users),
+            beyond_fair=largest(amounts * self._excess, users),
         )
-        what, _, where = self._words(stop)
-        return (
-            what,
-            int(self.instance.counts[servers].sum()),
-            where,
-            *(largest(one, self._paths) for one in amounts),
+
+    def _obstacle_of_queue(self, v: int) -> ObstacleRow:
+        """Return the obstacle of most tasks that wait below a queue, with the queues that hold most."""
+        tree = self.instance.tree
+
+        # Users below the queue by obstacle: the one that stops the largest share of tasks
+        users_of: dict[tuple[str, int, int], list[int]] = {}
+        for n in self._stopped_below[v]:
+            obstacle = self.obstacles[n]
+            key = (obstacle.kind, obstacle.resource, obstacle.queue)
+            users_of.setdefault(key, []).append(n)
+        if not users_of:
+            return ObstacleRow.without_holders()
+        finite = np.where(np.isfinite(self.waiting), self.waiting, 1.0)
+        waiting_share = finite * self.share_of_a_task
+        users = max(users_of.values(), key=lambda users: waiting_share[users].sum())
+
+        # Holders: of a resource, queues outside this one
+        servers = np.unique(np.concatenate([self.obstacles[n].servers for n in users]))
+        first = self.obstacles[users[0]]
+        amounts = self._amounts_held(first._replace(servers=servers))
+        outside = np.ones(len(amounts))
+        if first.kind == "resource" and v:
+            outside -= tree.users_below(v)
+        held_by_queue = np.bincount(tree.of, amounts * outside, len(tree))
+        excess_of_queue = np.bincount(tree.of, amounts * self._excess * outside, len(tree))
+        return self._described(first)._replace(
+            servers=int(self.instance.counts[servers].sum()),
+            held_by=largest(held_by_queue, self._paths),
+            beyond_fair=largest(excess_of_queue, self._paths),
         )
 
     @cached_property
     def _paths(self) -> list[str]:
-        """Labels of queues for people: the root is called so."""
+        """Labels of queues for people, the root's included."""
         return [str(path) or "(root)" for path in self.instance.tree.paths]
 
     @cached_property
     def _stopped_below(self) -> list[list[int]]:
-        """Users who are stopped, for each queue that they stand in or below."""
+        """Users with an obstacle, for each queue that they stand in or below."""
         tree = self.instance.tree
-        found: list[list[int]] = [[] for _ in range(len(tree))]
-        for n in self.stops:
+        users: list[list[int]] = [[] for _ in range(len(tree))]
+        for n in self.obstacles:
             for v in tree.chain(int(tree.of[n])):
-                found[v].append(n)
-        return found
+                users[v].append(n)
+        return users
 
-    def _holding(self, stop: Stop) -> np.ndarray:
-        """Return what each user holds of what stops one."""
-        if stop.why == "resource":
-            return self.blocking.held(stop.resource, stop.servers)
-        if stop.why == "cap":
-            below = self.instance.tree.users_below(stop.queue)
-            return np.asarray(below * self.has * self.instance.demands[:, stop.resource])
+    def _amounts_held(self, obstacle: Obstacle) -> np.ndarray:
+        """Return the amounts that users hold of the resource or cap of an obstacle."""
+        if obstacle.kind == "resource":
+            return self.blocking.amounts_held(obstacle.resource, obstacle.servers)
+        if obstacle.kind == "cap":
+            below = self.instance.tree.users_below(obstacle.queue)
+            return np.asarray(below * self.has * self.instance.demands[:, obstacle.resource])
         return np.zeros(len(self.has))
 
     @cached_property
     def _excess(self) -> np.ndarray:
-        """The part of what each user has that is beyond its fair share."""
-        beyond = np.where(self.has > self.fair_tasks * (1 + AUDIT), self.has - self.fair_tasks, 0.0)
-        return quotients(beyond, self.has)
+        """The part of each user's tasks that is beyond its fair share."""
+        is_beyond = self.has > self.fair_tasks * (1 + AUDIT)
+        excess = np.where(is_beyond, self.has - self.fair_tasks, 0.0)
+        return quotients(excess, self.has)
 
-    def _words(self, stop: Stop) -> tuple[str, int, str]:
-        """Return what stops a user, on how many servers, and the nearest of them (of a cap: the queue)."""
-        count = int(self.instance.counts[stop.servers].sum())
-        nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
-        if stop.why == "cap":
-            tree = self.instance.tree
-            resource = self.instance.resources[stop.resource]
-            none = tree.quotas is not None and tree.caps[stop.queue, stop.resource] == 0
-            return f"{'no quota' if none else 'cap'} of {resource}", 0, str(tree.paths[stop.queue])
-        words = {"room": ROOM, "nowhere": "it fits no server"}
-        return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
+    def _described(self, obstacle: Obstacle) -> ObstacleRow:
+        """Return an obstacle in words: on how many servers, and the nearest (of a cap: the queue)."""
+        instance = self.instance
+        if obstacle.kind == "cap":
+            tree = instance.tree
+            resource = instance.resources[obstacle.resource]
+            is_none = tree.quotas is not None and tree.caps[obstacle.queue, obstacle.resource] == 0
+            cap = f"{'no quota' if is_none else 'cap'} of {resource}"
+            return ObstacleRow.without_holders(cap, where=str(tree.paths[obstacle.queue]))
+        count = int(instance.counts[obstacle.servers].sum())
+        nearest = str(instance.servers[obstacle.nearest]) if obstacle.nearest >= 0 else ""
+        if obstacle.kind == "room":
+            return ObstacleRow.without_holders(ROOM, count, nearest)
+        if obstacle.kind == "nowhere":
+            return ObstacleRow.without_holders("it fits no server", count, nearest)
+        return ObstacleRow.without_holders(
+            str(instance.resources[obstacle.resource]), count, nearest
+        )
 
 
-def _of(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
-    """Return the columns of what stops users or queues."""
-    names = ("blocked_by", "servers", "where", "held_by", "beyond_fair")
-    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
-
-
-# ``fair_shares``: who has what and what would be fair, as a table.
+# ``fair_shares``: the comparison as a table.
 
 
 def fair_shares(
-    given: Given,
+    given: ClusterSource,
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
@@ -427,7 +481,7 @@ def fair_shares(
     level: int | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Return who has what beside what is fair, what each waits for, and who holds it.
+    """Return shares beside fair shares, the tasks that wait, and the users who hold what they need.
 
     Parameters
     ----------
@@ -435,9 +489,10 @@ def fair_shares(
         A path is of a scheduler's dump (:func:`fairlp.snapshot`) or of an instance
         (:func:`fairlp.read`).
     mechanism : str or Mechanism, optional
-        What is fair; by default hierarchical DRF where users stand in queues, else DRF of the pool.
+        The rule of fair shares; by default hierarchical DRF where users stand in queues, else DRF
+        of the pool.
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
-        What runs now, for an instance; without it, what the mechanism gives is what everyone has.
+        The tasks that run now, for an instance; without it, users have the mechanism's tasks.
     by : {"user", "queue"}
     level : int, optional
         Only queues at this depth (1: below the root); by default all, each with everything below
@@ -450,16 +505,16 @@ def fair_shares(
     DataFrame
         Indexed by user, or by the path of the queue (``""`` is the root). ``tasks`` and
         ``fair_tasks``; ``share`` and ``fair_share``, dominant shares of the pool; ``guarantee`` and
-        what is ``borrowed`` beyond it, as shares (NaN without guarantees; a user's part of its
-        queue's); tasks ``waiting``, and ``owed`` of the fair share; ``blocked_by`` (the resource,
-        or a queue's cap), on how many ``servers``, ``where`` least is lacking (or whose cap it is);
-        ``held_by`` (the three who hold most of it there) and ``beyond_fair`` (what those hold who
-        have more than is fair). A queue also has ``level``, ``users``, ``weight`` and ``cap``.
+        the share ``borrowed`` beyond it (NaN without guarantees; a user's part of its queue's);
+        tasks ``waiting``, and ``owed`` of the fair share; ``blocked_by`` (the resource, or a
+        queue's cap), on how many ``servers``, ``where`` least is lacking (or the queue of the cap);
+        ``held_by`` (the three who hold most of it) and ``beyond_fair`` (the amounts of users beyond
+        their fair shares). A queue also has ``level``, ``users``, ``weight`` and ``cap``.
 
     Raises
     ------
     InstanceError
-        Where queues are asked for and there are none.
+        For ``by="queue"`` and an instance without queues.
     UnknownNameError
         For another ``by``.
 
@@ -467,8 +522,8 @@ def fair_shares(
     --------
     >>> import fairlp
     >>> queued = fairlp.Instance.from_arrays([[1, 0], [1, 0]], [[4, 4]], users=["A", "B"], queue=["a", "b"])
-    >>> found = fairlp.fair_shares(queued, observed=[[3], [1]])
-    >>> found["owed"].to_dict(), found.loc["B", "blocked_by"], found.loc["B", "beyond_fair"]
+    >>> shares = fairlp.fair_shares(queued, observed=[[3], [1]])
+    >>> shares["owed"].to_dict(), shares.loc["B", "blocked_by"], shares.loc["B", "beyond_fair"]
     ({'A': 0.0, 'B': 1.0}, 'resource1', {'A': 1.0})
     """
     require_user_or_queue(by)

@@ -1,4 +1,4 @@
-"""What a report is about: an instance, what runs of it now where that is known, and what waits."""
+"""The subject of a report: an instance, its running tasks where they are known, and those that wait."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
-from ..clusters.cluster import told_apart
+from ..clusters.cluster import unique_labels
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
 
-# Servers by class: equal capacity and attributes together, with a name each.
+# Classes of servers: those of equal capacity and attributes.
 
-#: More servers than these, all of another value: the attribute tells servers apart, not kinds of
-#: them.
+#: An attribute with another value for each of more servers than these is one of servers, and not of
+#: kinds of servers.
 _FEW = 24
 #: Longest name made of attributes.
 _LETTERS = 60
@@ -47,51 +47,57 @@ class Classes(NamedTuple):
         Servers of each class, identical ones counted.
     capacities : ndarray, shape (classes, R)
         Of all servers of the class together.
-    each : list of str
-        What one server of the class has, in words.
+    server_amounts : list of str
+        The amounts of one server of the class, in words.
     """
 
     names: list[str]
     of: np.ndarray
     servers: np.ndarray
     capacities: np.ndarray
-    each: list[str]
+    server_amounts: list[str]
 
     @classmethod
     def among(cls, instance: Instance) -> Classes:
         """Return the classes of an instance."""
-        attributes = _telling(instance)
+        attributes = _distinguishing_attributes(instance)
         of = equal_servers(instance, attributes)
         servers = np.bincount(of, weights=instance.counts).astype(int)
-        rank = np.empty(len(servers), dtype=int)
+
+        # Number the classes by their servers.
         order = largest_first(servers)
+        rank = np.empty(len(servers), dtype=int)
         rank[order] = np.arange(len(order))
         of = rank[of]
-        first = np.unique(of, return_index=True)[1]
-        each = [_amounts(instance, int(k)) for k in first]
-        names = _unique([_name(instance, attributes, int(k)) for k in first], each)
-        total = instance.total_capacities
+
+        first_rows = np.unique(of, return_index=True)[1]
+        amounts = [_amounts(instance, int(k)) for k in first_rows]
+        names = _unique_names([_name(instance, attributes, int(k)) for k in first_rows], amounts)
+        columns = instance.total_capacities.T
         capacities = np.column_stack(
-            [np.bincount(of, weights=column, minlength=len(names)) for column in total.T]
+            [np.bincount(of, weights=column, minlength=len(names)) for column in columns]
         )
-        return cls(names, of, servers[order], capacities, each)
+        return cls(names, of, servers[order], capacities, amounts)
 
 
-def _telling(instance: Instance) -> pd.DataFrame:
-    """Return the attributes that tell kinds of servers apart: neither one value for all, nor one for each."""
+def _distinguishing_attributes(instance: Instance) -> pd.DataFrame:
+    """Return the attributes of kinds of servers: with several values, yet not one for each server."""
     frame = instance.server_attributes.reset_index(drop=True)
-    own = [str(name) for name in instance.servers]
-    kept = []
+    server_names = [str(name) for name in instance.servers]
+    columns = []
     for k in range(frame.shape[1]):
         values = frame.iloc[:, k].astype(str)
         distinct = values.nunique()
-        of_one = distinct == len(own) and (len(own) > _FEW or values.tolist() == own)
-        if distinct > 1 and not of_one:
-            kept.append(k)
-    return frame.iloc[:, kept]
+        one_a_server = distinct == len(server_names) and (
+            len(server_names) > _FEW or values.tolist() == server_names
+        )
+        if distinct > 1 and not one_a_server:
+            columns.append(k)
+    return frame.iloc[:, columns]
 
 
 def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
+    """Return the name of a class: the attributes of one of its servers, else their amounts."""
     values = [
         value
         for value in attributes.iloc[row].tolist()
@@ -104,6 +110,7 @@ def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
 
 
 def _amounts(instance: Instance, row: int) -> str:
+    """Return the amounts of a server in words."""
     amounts = zip(instance.capacities[row].tolist(), instance.resources, strict=True)
     return ", ".join(
         quantity(amount, str(resource), instance.units.get(resource, ""))
@@ -112,47 +119,46 @@ def _amounts(instance: Instance, row: int) -> str:
     )
 
 
-def _unique(names: list[str], amounts: list[str]) -> list[str]:
-    """Return names of which no two are the same: amounts are added, then numbers."""
-    twice = {name for name in names if names.count(name) > 1}
-    return told_apart(
-        f"{name}: {more}" if name in twice else name
-        for name, more in zip(names, amounts, strict=True)
+def _unique_names(names: list[str], amounts: list[str]) -> list[str]:
+    """Return the names of classes, with their amounts, then numbers, where two are the same."""
+    repeated = {name for name in names if names.count(name) > 1}
+    return unique_labels(
+        f"{name}: {of_server}" if name in repeated else name
+        for name, of_server in zip(names, amounts, strict=True)
     )
 
 
 #: The files of an instance in a folder; no scheduler's tools write them.
-_OWN_FILES = frozenset({"users.csv", "servers.csv"})
+_INSTANCE_FILES = frozenset({"users.csv", "servers.csv"})
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An instance and what is known of it now.
+    """An instance, the tasks that run now, and those that wait.
 
     Attributes
     ----------
     instance : Instance
-        All there is, whether in use or free.
+        Of the whole capacity, in use or free.
     tasks : ndarray, shape (N, K), or None
-        What runs now.
+        The tasks that run now.
     waiting : ndarray, shape (N,)
-        Tasks that wait; infinite where nothing says how many.
+        Tasks that wait; infinite where their number is not known.
     homeless : DataFrame
-        ``user``, ``queue``, ``tasks``: what waits of users who may run on no server, and stand in
-        no instance.
+        ``user``, ``queue``, ``tasks`` that wait of users who may run on no server, and are no users
+        of the instance.
     not_understood : DataFrame
-        What the reader of the dump left out.
+        The parts of the dump that its reader leaves out.
     scheduler, name : str
-        Whose dump it is (empty: none), and what a title calls it.
+        The scheduler of the dump (empty: none), and the name of the subject in a title.
     held : DataFrame
-        ``user``, ``queue``, ``tasks``, ``reason``: what may not run yet, by the scheduler's own
-        reason.
+        ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
     hidden : Series
-        By resource, what nodes say is in use beyond what the tasks of the dump have.
+        By resource, the use that nodes report beyond the tasks of the dump.
     excluded : Series
-        By resource, what users have who were left out of the report.
+        By resource, the amounts of users who are left out of the report.
     shares : DataFrame
-        Of queues with quotas, their weighted shares, and those that the scheduler told.
+        Of queues with quotas, their weighted shares, and those that the scheduler prints.
     """
 
     instance: Instance
@@ -173,185 +179,193 @@ class Subject:
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
 
-    def without(self, names: Iterable[str], there: bool = True) -> Subject:
-        """Return the subject without users and queues of these names; what they use counts as used, by nobody here.
+    def without(self, names: Iterable[str], required: bool = True) -> Subject:
+        """Return the subject without users and queues of these names.
 
-        ``there``: whether each has to be there.
+        The amounts that they use count as used, by no user of the subject. ``required``: whether each
+        name has to be one of a user or queue.
         """
         instance = self.instance
-        out = np.zeros(len(self.instance.users), dtype=bool)
-        labels = [str(user) for user in instance.users]
-        queues = instance.queues
+        is_excluded = np.zeros(len(instance.users), dtype=bool)
         for name in names:
-            mine = np.array([label == name for label in labels])
-            if queues is not None and cleaned(name) in list(queues.paths):
-                mine |= queues.users_below(queues.named(name)) > 0
-            if there and not mine.any():
-                known = [*labels, *([] if queues is None else map(str, queues.paths))]
-                raise UnknownNameError(
-                    f"no user and no queue with users is called {name!r}; {nearest(name, known)}"
-                )
-            out |= mine
-        if not out.any():
+            is_excluded |= self._named(name, required)
+        if not is_excluded.any():
             return self
-        if out.all():
-            raise InstanceError("all users are excluded; leave somebody to report on")
-        kept = np.flatnonzero(~out)
-        tasks = self.tasks
-        capacities = instance.capacities
-        excluded = self.excluded
-        if tasks is not None:
-            used = tasks[out].T @ instance.demands[out]
-            capacities = np.maximum(capacities - used / instance.counts[:, None], 0.0)
-            excluded = excluded.add(
-                pd.Series(used.sum(axis=0), index=list(instance.resources)), fill_value=0.0
+        if is_excluded.all():
+            raise InstanceError("all users are excluded; leave a user to report on")
+
+        remaining = np.flatnonzero(~is_excluded)
+        waiting = self.waiting[remaining]
+        users = instance.select_users(remaining)
+        if self.tasks is None:
+            return replace(self, instance=users, waiting=waiting)
+
+        # Their use is no capacity of the subject,
+        tasks = self.tasks[is_excluded]
+        demands = instance.demands[is_excluded]
+        used = tasks.T @ demands
+        capacities = np.maximum(instance.capacities - used / instance.counts[:, None], 0.0)
+        users = users.replace(capacities=capacities)
+
+        # and it counts for the guarantees and caps of its queues.
+        if users.has_queues:
+            tree = users.tree
+            used_below = instance.tree.below[:, is_excluded] @ (
+                tasks.sum(axis=1)[:, None] * demands
             )
-        left = instance.select_users(kept).replace(capacities=capacities)
-        if (
-            left.has_queues and tasks is not None
-        ):  # it counts for the guarantees and caps of its queues, too
-            held = instance.tree.below[:, out] @ (
-                tasks[out].sum(axis=1)[:, None] * instance.demands[out]
-            )
-            guarantees, caps = (
-                np.maximum(one - held, 0.0) for one in (left.tree.guarantees, left.tree.caps)
-            )
-            left = left.derived(queues=replace(left.tree, guarantees=guarantees, caps=caps))
+            guarantees = np.maximum(tree.guarantees - used_below, 0.0)
+            caps = np.maximum(tree.caps - used_below, 0.0)
+            users = users.derived(queues=replace(tree, guarantees=guarantees, caps=caps))
+
+        totals = pd.Series(used.sum(axis=0), index=list(instance.resources))
         return replace(
             self,
-            instance=left,
-            tasks=None if tasks is None else tasks[kept],
-            waiting=self.waiting[kept],
-            excluded=excluded,
+            instance=users,
+            tasks=self.tasks[remaining],
+            waiting=waiting,
+            excluded=self.excluded.add(totals, fill_value=0.0),
         )
+
+    def _named(self, name: str, required: bool) -> np.ndarray:
+        """Return the mask of the users with this name, or in the queue of this path or below it."""
+        labels = [str(user) for user in self.instance.users]
+        queues = self.instance.queues
+        mask = np.array([label == name for label in labels])
+        if queues is not None and cleaned(name) in list(queues.paths):
+            mask |= queues.users_below(queues.named(name)) > 0
+        if required and not mask.any():
+            paths = [] if queues is None else list(map(str, queues.paths))
+            raise UnknownNameError(
+                f"no user and no queue with users is called {name!r}; "
+                f"{nearest(name, [*labels, *paths])}"
+            )
+        return mask
 
     @property
     def observed(self) -> Allocation | None:
-        """What runs now, as an Allocation; None where nobody says."""
+        """The tasks that run now as an Allocation; None where they are not known."""
         if self.tasks is None:
             return None
-        alone = dominant(self.instance)
+        gamma = dominant(self.instance)
         return Allocation(
             instance=self.instance,
             mechanism="observed",
             method=self.scheduler or "given",
             tasks_array=self.tasks,
-            gamma=alone,
-            tasks_per_level=alone,
+            gamma=gamma,
+            tasks_per_level=gamma,
         )
 
 
-#: What reports are given: see `subject_of`.
-Given = Subject | Snapshot | Instance | str | Path
+#: The arguments that reports take: see `subject_of`.
+ClusterSource = Subject | Snapshot | Instance | str | Path
 
 
 def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
     source = home(path)
-    if (
-        not str(path)
-        or not (source.is_file() or source.is_dir())
-        or source.suffix.lower() in (".yaml", ".yml")
-    ):
-        return False  # a pipe can be read once only, and is left to the reader of instances
+    is_readable = source.is_file() or source.is_dir()  # a pipe can be read once only
+    if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
+        return False
     try:
         files = files_of(source)
-    except FileFormatError:  # nothing is in the folder
+    except FileFormatError:  # the folder is empty
         return False
-    if source.is_dir() and {file.name for file in files} >= _OWN_FILES:
+    if source.is_dir() and {file.name for file in files} >= _INSTANCE_FILES:
         return False
-    return any(_told(file) for file in files)
+    return any(_is_of_scheduler(file) for file in files)
 
 
-def _told(path: Path) -> bool:
-    """Whether a file tells that a scheduler wrote it; what cannot be read does not, and its own reader says why."""
+def _is_of_scheduler(path: Path) -> bool:
+    """Whether a scheduler wrote a file; not where it cannot be read, which its reader reports."""
     try:
         return scheduler_of(path) is not None
     except FileFormatError:
         return False
 
 
-def subject_of(given: Given, observed: Any = None, scheduler: str | None = None) -> Subject:
-    """Return what a report is about.
+def subject_of(
+    source: ClusterSource, observed: Any = None, scheduler: str | None = None
+) -> Subject:
+    """Return the subject of a report.
 
     Parameters
     ----------
-    given : Snapshot, Instance, str or Path
+    source : Snapshot, Instance, str or Path
         A path is of a scheduler's dump, or of an instance as :func:`fairlp.read` takes it.
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
-        What runs now; a snapshot says so itself.
+        The tasks that run now; a snapshot has its own.
     scheduler : str, optional
-        Of a path: who wrote it, where the files do not tell.
+        Of a path: the scheduler that wrote the files, where their content does not show it.
     """
-    if isinstance(given, str | Path):
-        if scheduler is None and not is_dump(given):
-            given = read(given)
-        else:
-            return _of_snapshot(snapshot(given, scheduler), observed, Path(given).name)
-    if isinstance(given, Snapshot):
-        return _of_snapshot(given, observed, given.scheduler)
-    if isinstance(given, Subject):
-        return given
-    if not isinstance(given, Instance):
+    if isinstance(source, str | Path):
+        if scheduler is not None or is_dump(source):
+            return _of_snapshot(snapshot(source, scheduler), observed, Path(source).name)
+        source = read(source)
+    if isinstance(source, Snapshot):
+        return _of_snapshot(source, observed, source.scheduler)
+    if isinstance(source, Subject):
+        return source
+    if not isinstance(source, Instance):
         raise InstanceError(
-            f"{type(given).__name__} was given; expected a Snapshot, an Instance, or the path of a "
+            f"{type(source).__name__} was given; expected a Snapshot, an Instance, or the path of a "
             "dump or an instance"
         )
-    limits = given.task_limits
+    limits = source.task_limits
     if observed is None:
-        return Subject(given, None, limits.copy(), name=given.name)
-    tasks = tasks_of(given, observed)
-    return Subject(given, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=given.name)
+        return Subject(source, None, limits.copy(), name=source.name)
+    tasks = tasks_of(source, observed)
+    return Subject(source, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=source.name)
 
 
-def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
+def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
+    """Return a snapshot as a subject of a report."""
     if observed is not None:
         raise InstanceError(
-            "a snapshot says itself what runs; give observed= with an Instance only"
+            "a snapshot has its own running tasks; give observed= with an Instance only"
         )
-    instance = found.observed.instance
+    instance = dump.observed.instance
     users = list(instance.users)
-    asked = found.waiting[["user", "queue", "tasks"]]
-    there = asked["user"].isin(users)
-    waiting = asked[there].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
+    requests = dump.waiting[["user", "queue", "tasks"]]
+    is_user = requests["user"].isin(users)
+    waiting = requests[is_user].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
     return Subject(
-        instance,
-        found.observed.tasks_array,
-        waiting.to_numpy(dtype=float),
-        asked[~there].reset_index(drop=True),
-        found.not_understood,
-        found.scheduler,
-        name,
-        found.held,
-        found.hidden,
-        found.shares,
+        instance=instance,
+        tasks=dump.observed.tasks_array,
+        waiting=waiting.to_numpy(dtype=float),
+        homeless=requests[~is_user].reset_index(drop=True),
+        not_understood=dump.not_understood,
+        scheduler=dump.scheduler,
+        name=name,
+        held=dump.held,
+        hidden=dump.hidden,
+        shares=dump.shares,
     )
 
 
 def require_user_or_queue(by: str) -> None:
-    """Raise where a table is asked for by something else."""
+    """Raise for another value of ``by``."""
     require_known(by, ("user", "queue"), f"by={by!r}")
 
 
-def chosen(
+def mechanism_or_default(
     instance: Instance, mechanism: str | Mechanism | None, failed: int = 0
 ) -> str | Mechanism:
-    """Return the mechanism asked for, or the one that goes without saying; without so many first ones that failed.
+    """Return the mechanism, or the default of the instance where none is named.
 
-    That is the first of the table which shares along the tree where users stand in queues; else the
-    first that is about dominant shares of the pool; else the first that is defined.
+    The default is the first of the table that shares along the tree where users stand in queues;
+    else the first of dominant shares of the pool; else the first that is defined. The first
+    ``failed`` of these are left out.
     """
     if mechanism is not None:
         return mechanism
-    rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
+    defined = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     if instance.has_queues and not instance.tree.is_flat:
-        rows = [row for row in rows if row.along_tree] or rows
+        preferred = [row for row in defined if row.along_tree]
     else:
-        rows = [
-            row
-            for row in rows
-            if row.gamma is dominant and not row.whole_tasks and not row.along_tree
-        ] or rows
+        divisible = [row for row in defined if not row.whole_tasks and not row.along_tree]
+        preferred = [row for row in divisible if row.gamma is dominant]
+    rows = preferred or defined
     if not rows:
         raise InstanceError(
             "no mechanism is defined for this instance; fairlp.mechanisms() says what each expects"

@@ -15,11 +15,13 @@ from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.instance import Instance
 from ...models.instances.queues import cleaned
 from ...tolerances import AUDIT
-from .subject import Classes, Given, chosen, require_user_or_queue, subject_of
+from .subject import Classes, ClusterSource, mechanism_or_default, require_user_or_queue, subject_of
 
-# Edits of an instance for a what-if: more servers of a class, other weights, a queue more.
+# Edits of an instance: more servers of a class, other weights, new queues.
 
-#: What may be said of a queue beside its weight, guarantee and cap: who stands in it.
+#: The keys of a queue that change its row,
+_LIMITS = ("weight", "guarantee", "cap")
+#: and those that describe its users.
 _USERS = ("like", "demand", "tasks")
 
 
@@ -31,7 +33,7 @@ def edited(
 ) -> Instance:
     """Return the instance with these edits; see :func:`fairlp.what_if`."""
     if not (add_servers or weights or queues):
-        raise InstanceError("nothing is edited; give add_servers=, weights= or queues=")
+        raise InstanceError("there is no edit; give add_servers=, weights= or queues=")
     if add_servers:
         instance = _with_servers(instance, add_servers)
     if queues:
@@ -41,96 +43,104 @@ def edited(
     return instance
 
 
-def _with_servers(instance: Instance, more: Mapping[str, int]) -> Instance:
-    """Return the instance with more servers: as the one of that name, or as those of a class."""
+def _with_servers(instance: Instance, counts: Mapping[str, int]) -> Instance:
+    """Return the instance with more servers: like the one of that name, or like those of a class."""
     classes = Classes.among(instance)
-    counts = np.array(instance.counts)
-    rows = {str(name): i for i, name in enumerate(instance.servers)}
-    for name, count in more.items():
-        if (
-            isinstance(count, bool)
-            or not isinstance(count, int | np.integer)
-            or not 1 <= count < LARGEST_WHOLE
-        ):
+    new_counts = np.array(instance.counts)
+    row_of_server = {str(name): i for i, name in enumerate(instance.servers)}
+    for name, count in counts.items():
+        is_whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        if not is_whole or not 1 <= count < LARGEST_WHOLE:
             raise InstanceError(
                 f"add_servers has {count!r} for {name!r}; expected a whole number of at least 1"
             )
         if str(name) in classes.names:
-            row = int(np.flatnonzero(classes.of == classes.names.index(str(name)))[0])
-        elif str(name) in rows:
-            row = rows[str(name)]
+            k = classes.names.index(str(name))
+            row = int(np.flatnonzero(classes.of == k)[0])
+        elif str(name) in row_of_server:
+            row = row_of_server[str(name)]
         else:
-            known = list(dict.fromkeys([*classes.names, *rows]))
+            names = list(dict.fromkeys([*classes.names, *row_of_server]))
             raise UnknownNameError(
-                f"there is no class of servers and no server {name!r}; {nearest(name, known)}"
+                f"there is no class of servers and no server {name!r}; {nearest(name, names)}"
             )
-        counts[row] += count
-    return instance.replace(counts=counts)
+        new_counts[row] += count
+    return instance.replace(counts=new_counts)
 
 
 def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
     """Return the instance with other weights of queues or users."""
     table = None if not instance.has_queues else instance.tree.table(instance.resources)
-    of_users = np.array(instance.user_weights)
-    place = {str(user): n for n, user in enumerate(instance.users)}
     paths = set() if table is None else set(table.index) - {""}
-    for name, weight in weights.items():
-        kind, _, rest = str(name).partition(":")
-        said = kind in ("queue", "user") and bool(rest)
-        wanted, kinds = (rest, {kind}) if said else (str(name), {"queue", "user"})
-        queue = "queue" in kinds and cleaned(wanted) in paths
-        user = "user" in kinds and wanted in place
-        if queue and user:
-            raise InstanceError(
-                f"{wanted!r} is a queue and a user; write 'queue:{wanted}' or 'user:{wanted}'"
-            )
-        if queue and table is not None:
-            table.loc[cleaned(wanted), "weight"] = _number(weight, name)
-        elif user:
-            of_users[place[wanted]] = _number(weight, name)
+    user_weights = np.array(instance.user_weights)
+    position = {str(user): n for n, user in enumerate(instance.users)}
+
+    for key, weight in weights.items():
+        # "queue:NAME" and "user:NAME" say which of the two, a plain name may be either.
+        prefix, _, suffix = str(key).partition(":")
+        if prefix in ("queue", "user") and suffix:
+            kinds = {prefix}
+            name = suffix
         else:
-            known = [*paths, *place] if len(kinds) == 2 else paths if "queue" in kinds else place
-            what = " and no ".join(sorted(kinds))
-            raise UnknownNameError(f"there is no {what} {wanted!r}; {nearest(wanted, known)}")
-    return instance.replace(weights=of_users, **({} if table is None else {"queues": table}))
+            kinds = {"queue", "user"}
+            name = str(key)
+        is_queue = "queue" in kinds and cleaned(name) in paths
+        is_user = "user" in kinds and name in position
+        if is_queue and is_user:
+            raise InstanceError(
+                f"{name!r} is a queue and a user; write 'queue:{name}' or 'user:{name}'"
+            )
+        if is_queue and table is not None:
+            table.loc[cleaned(name), "weight"] = _number(weight, key)
+        elif is_user:
+            user_weights[position[name]] = _number(weight, key)
+        else:
+            names = [*(paths if "queue" in kinds else ()), *(position if "user" in kinds else ())]
+            missing = " and no ".join(sorted(kinds))
+            raise UnknownNameError(f"there is no {missing} {name!r}; {nearest(name, names)}")
+    if table is None:
+        return instance.replace(weights=user_weights)
+    return instance.replace(weights=user_weights, queues=table)
 
 
-def _number(value: Any, name: Any) -> float:
+def _number(weight: Any, name: Any) -> float:
+    """Return a weight as a float."""
     try:
-        return float(value)
+        return float(weight)
     except (TypeError, ValueError):
-        raise InstanceError(f"weight of {name!r} is {value!r}; expected a number > 0") from None
+        raise InstanceError(f"weight of {name!r} is {weight!r}; expected a number > 0") from None
 
 
 def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:
-    """Return the instance with queues that are new, with users in them, or that are known and said otherwise of."""
+    """Return the instance with new queues, which have users, or with changed ones."""
     rows = _rows(instance)
-    for path, given in queues.items():
-        said = (
-            dict(given)
-            if isinstance(given, Mapping)
-            else {}
-            if given is None
-            else {"weight": given}
-        )
-        who = {key: said.pop(key) for key in _USERS if key in said}
+    for path, value in queues.items():
         name = cleaned(path)
-        for key in said:
-            if key not in ("weight", "guarantee", "cap"):
+        changes = _queue_changes(value)
+        users = {key: changes.pop(key) for key in _USERS if key in changes}
+        for key in changes:
+            if key not in _LIMITS:
                 raise InstanceError(
-                    f"queue {name!r} has {key!r}; "
-                    f"{nearest(key, ('weight', 'guarantee', 'cap', *_USERS))}"
+                    f"queue {name!r} has {key!r}; {nearest(key, (*_LIMITS, *_USERS))}"
                 )
-        if name not in rows and not who:
+        if name not in rows and not users:
+            remedy = f"; or {nearest(name, rows)}" if rows else ""
             raise InstanceError(
-                f"queue {name!r} is new, and nobody would stand in it; give like= (a user, or a "
-                "queue, whose "
-                "tasks are run) or demand= (of a task, by resource)"
-                + (f"; or {nearest(name, rows)}" if rows else "")
+                f"queue {name!r} is new, and would have no users; give like= (a user, or a queue, "
+                f"whose tasks are run) or demand= (of a task, by resource){remedy}"
             )
-        rows[name] = {**rows.get(name, {}), **said}
-        instance = instance if not who else _joined(instance, name, who)
-    return instance.replace(queue=list(instance.queue or [""] * len(instance.users)), queues=rows)
+        rows[name] = {**rows.get(name, {}), **changes}
+        if users:
+            instance = _joined(instance, name, users)
+    queue_of_user = list(instance.queue or [""] * len(instance.users))
+    return instance.replace(queue=queue_of_user, queues=rows)
+
+
+def _queue_changes(value: Any) -> dict[str, Any]:
+    """Return the changes of a queue, of which a plain number is the weight."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {} if value is None else {"weight": value}
 
 
 def _rows(instance: Instance) -> dict[str, dict[str, Any]]:
@@ -139,51 +149,53 @@ def _rows(instance: Instance) -> dict[str, dict[str, Any]]:
     if tree is None:
         return {}
     names = list(instance.resources)
-    return {
-        path: {
+    rows = {}
+    for v, path in enumerate(tree.paths):
+        guarantees = zip(names, tree.guarantees[v], strict=True)
+        caps = zip(names, tree.caps[v], strict=True)
+        rows[path] = {
             "weight": float(tree.weights[v]),
-            "guarantee": {
-                r: float(g) for r, g in zip(names, tree.guarantees[v], strict=True) if g > 0
-            },
-            "cap": {
-                r: float(c) for r, c in zip(names, tree.caps[v], strict=True) if np.isfinite(c)
-            },
+            "guarantee": {resource: float(amount) for resource, amount in guarantees if amount > 0},
+            "cap": {resource: float(amount) for resource, amount in caps if np.isfinite(amount)},
         }
-        for v, path in enumerate(tree.paths)
-    }
+    return rows
 
 
-def _joined(instance: Instance, path: str, who: Mapping[str, Any]) -> Instance:
-    """Return the instance with users more in a queue: like others, or with a demand of their own."""
-    if ("like" in who) == ("demand" in who):
+def _joined(instance: Instance, path: str, users: Mapping[str, Any]) -> Instance:
+    """Return the instance with new users in a queue: like others, or with a demand of their own."""
+    if ("like" in users) == ("demand" in users):
         raise InstanceError(f"queue {path!r}: give either like= or demand=, one of the two")
-    tasks = who.get("tasks")
-    if "like" in who:
-        like = _users_like(instance, who["like"])
-        demands = instance.demands[like]
-        eligible = instance.eligible[like]
-        limits = instance.task_limits[like] if tasks is None else np.full(len(like), float(tasks))
+    tasks = users.get("tasks")
+    if "like" in users:
+        models = _users_like(instance, users["like"])
+        demands = instance.demands[models]
+        eligible = instance.eligible[models]
+        limits = instance.task_limits[models]
+        if tasks is not None:
+            limits = np.full(len(models), float(tasks))
     else:
-        given = who["demand"]
-        if not isinstance(given, Mapping):
-            raise InstanceError(
-                f"demand of queue {path!r} is {given!r}; expected a mapping from resources to "
-                "amounts"
-            )
-        for resource in given:
-            require_known(
-                resource, list(instance.resources), f"demand of queue {path!r} names {resource!r}"
-            )
-        demands = np.array([[float(given.get(r, 0.0)) for r in instance.resources]])
+        demands = _demand(instance, path, users["demand"])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
         limits = np.array([np.inf if tasks is None else float(tasks)])
     if instance.has_rates:
-        raise InstanceError("rates are given, and there are none for users that are new")
+        raise InstanceError("the instance has rates, and new users would have none")
     return _with_users(instance, path, demands, eligible, limits)
 
 
+def _demand(instance: Instance, path: str, amounts: Any) -> np.ndarray:
+    """Return the demand of a new user, shape (1, R)."""
+    if not isinstance(amounts, Mapping):
+        raise InstanceError(
+            f"demand of queue {path!r} is {amounts!r}; expected a mapping from resources to amounts"
+        )
+    resources = list(instance.resources)
+    for resource in amounts:
+        require_known(resource, resources, f"demand of queue {path!r} names {resource!r}")
+    return np.array([[float(amounts.get(resource, 0.0)) for resource in resources]])
+
+
 def _users_like(instance: Instance, name: Any) -> np.ndarray:
-    """Return the user of that name, or the users who stand in the queue of that path or below it."""
+    """Return the user of that name, or the users in the queue of that path or below it."""
     users = [str(user) for user in instance.users]
     if str(name) in users:
         return np.array([users.index(str(name))])
@@ -201,38 +213,43 @@ def _users_like(instance: Instance, name: Any) -> np.ndarray:
 def _with_users(
     instance: Instance, path: str, demands: np.ndarray, eligible: np.ndarray, limits: np.ndarray
 ) -> Instance:
-    """Return the instance with users more, called after their queue."""
-    old = list(instance.users)
+    """Return the instance with new users, named after their queue."""
+    users = list(instance.users)
     count = len(demands)
-    taken = {str(user) for user in old}
-    labels = []
-    for k in range(count):
-        label = f"{path} (new)" if count == 1 else f"{path} (new {k + 1})"
-        tail = 1
-        while label in taken:
-            tail += 1
-            label = f"{path} (new {k + 1}.{tail})"
-        taken.add(label)
-        labels.append(label)
+    labels = _new_labels({str(user) for user in users}, path, count)
     rows = _rows(instance)
     rows.setdefault(path, {})
-    attributes = instance.user_attributes.set_axis(range(len(old))).reindex(range(len(old) + count))
-    attributes = attributes.set_axis([*old, *labels])
+    attributes = instance.user_attributes.set_axis(range(len(users)))
+    attributes = attributes.reindex(range(len(users) + count)).set_axis([*users, *labels])
     return instance.replace(
         demands=np.vstack([instance.demands, demands]),
-        users=[*old, *labels],
+        users=[*users, *labels],
         weights=np.concatenate([instance.user_weights, np.ones(count)]),
         eligible=np.vstack([instance.eligible, eligible]),
         task_limits=np.concatenate([instance.task_limits, limits]),
         entitlements=None,
-        queue=[*(instance.queue or [""] * len(old)), *[path] * count],
+        queue=[*(instance.queue or [""] * len(users)), *[path] * count],
         queues=rows,
         user_attributes=attributes,
     )
 
 
+def _new_labels(taken: set[str], path: str, count: int) -> list[str]:
+    """Return labels of the new users of a queue, none of which is taken."""
+    labels = []
+    for k in range(count):
+        label = f"{path} (new)" if count == 1 else f"{path} (new {k + 1})"
+        suffix = 1
+        while label in taken:
+            suffix += 1
+            label = f"{path} (new {k + 1}.{suffix})"
+        taken.add(label)
+        labels.append(label)
+    return labels
+
+
 def what_if(
-    given: Given,
+    given: ClusterSource,
     *,
     add_servers: Mapping[str, int] | None = None,
     weights: Mapping[Any, float] | None = None,
@@ -248,19 +265,19 @@ def what_if(
     given : Snapshot, Instance, str or Path
         As for :func:`fairlp.fair_shares`.
     add_servers : mapping, optional
-        Servers more, by class (what servers of equal capacity are called in a report) or as the
-        server of that name.
+        Counts of new servers, by class (the name that a report gives servers of equal capacity) or
+        by the name of a server like them.
     weights : mapping, optional
         Other weights, by queue or user; ``queue:NAME`` and ``user:NAME`` where both have the name.
     queues : mapping, optional
         By path, a weight or a mapping with ``weight``, ``guarantee`` and ``cap`` (amounts by
-        resource): of a queue that is known, what is given is changed. A new one also has users:
-        ``like`` a user, or the users of a queue, or one with a ``demand`` (amounts by resource);
-        ``tasks`` says how many they have to run.
+        resource). A queue that exists keeps what the mapping does not name. A new one also has
+        users: ``like`` a user, or the users of a queue, or one with a ``demand`` (amounts by
+        resource); ``tasks`` is how many they have to run.
     mechanism : str or Mechanism, optional
         As for :func:`fairlp.fair_shares`; the same before and after.
     by : {"user", "queue"}, optional
-        By default queues, where there are any afterwards.
+        By default queues, where the instance has any afterwards.
     **options
         Of the mechanism.
 
@@ -269,8 +286,8 @@ def what_if(
     DataFrame
         Indexed by queue or user: ``before`` and ``after``, dominant shares of the cluster as it is
         (so that more servers show as more), their ``change``, ``tasks_before`` and ``tasks_after``.
-        Who is not there before has 0. Of a dump also ``would_go``: running tasks beyond what is
-        fair after the edit, whole ones.
+        New users have 0 before. Of a dump also ``would_go``: running tasks beyond what is fair
+        after the edit, whole ones.
 
     Raises
     ------
@@ -293,29 +310,33 @@ def what_if(
         by = "user" if not after.has_queues else "queue"
     require_user_or_queue(by)
     if by == "queue" and not after.has_queues:
-        raise InstanceError("there are no queues, before or after; by='user' is there")
-    how = chosen(after, mechanism)
-    allocated = [allocate(one, how, **options) for one in (before, after)]
-    tables = [_amounts(one.instance, one.totals.to_numpy(), by) for one in allocated]
-    labels = list(dict.fromkeys([*tables[0].index, *tables[1].index]))
-    old, new = (table.reindex(labels, fill_value=0.0) for table in tables)
-    share = [
-        (table.drop(columns="tasks").to_numpy() / before.pool).max(axis=1) for table in (old, new)
-    ]
+        raise InstanceError("there are no queues, before or after; give by='user'")
+
+    rule = mechanism_or_default(after, mechanism)
+    totals_before = allocate(before, rule, **options).totals.to_numpy()
+    totals_after = allocate(after, rule, **options).totals.to_numpy()
+    table_before = _amounts(before, totals_before, by)
+    table_after = _amounts(after, totals_after, by)
+    labels = list(dict.fromkeys([*table_before.index, *table_after.index]))
+    table_before = table_before.reindex(labels, fill_value=0.0)
+    table_after = table_after.reindex(labels, fill_value=0.0)
+
+    share_before = (table_before.drop(columns="tasks").to_numpy() / before.pool).max(axis=1)
+    share_after = (table_after.drop(columns="tasks").to_numpy() / before.pool).max(axis=1)
     columns = {
-        "before": share[0],
-        "after": share[1],
-        "change": share[1] - share[0],
-        "tasks_before": old["tasks"].to_numpy(),
-        "tasks_after": new["tasks"].to_numpy(),
+        "before": share_before,
+        "after": share_after,
+        "change": share_after - share_before,
+        "tasks_before": table_before["tasks"].to_numpy(),
+        "tasks_after": table_after["tasks"].to_numpy(),
     }
     if subject.tasks is not None:
-        runs = subject.tasks.sum(axis=1)
-        fair = allocated[1].totals.to_numpy()[: len(runs)]
-        beyond = np.maximum(np.ceil(runs - fair - AUDIT * np.maximum(runs, 1.0)), 0.0)
-        columns["would_go"] = (
-            _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0).to_numpy()
-        )
+        running = subject.tasks.sum(axis=1)
+        fair = totals_after[: len(running)]
+        rounding = AUDIT * np.maximum(running, 1.0)
+        beyond = np.maximum(np.ceil(running - fair - rounding), 0.0)
+        would_go = _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0)
+        columns["would_go"] = would_go.to_numpy()
     return pd.DataFrame(columns, index=pd.Index(labels, name=by, dtype=object))
 
 
