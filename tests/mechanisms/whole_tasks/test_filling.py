@@ -257,7 +257,7 @@ def filled(instance):
 
 def test_a_bracket_that_is_too_wide_ends_where_all_fits(monkeypatch):
     limited = many_users(task_limits=[1000.0, 2000.0, 1500.0])
-    monkeypatch.setattr(filling.Filling, "_bracket", lambda self, *given: (given[-1], 1e9))
+    monkeypatch.setattr(filling.Filling, "bracket", lambda self, *given: (given[-1], 1e9))
     assert filled(limited) == [1000, 2000, 1500]
 
 
@@ -266,7 +266,7 @@ def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(mon
     small = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[900.0, 700.0]])
     wanted = filled(small)
     monkeypatch.setattr(filling, "WINDOW", 1)
-    monkeypatch.setattr(filling, "_between", lambda *given: given[end])
+    monkeypatch.setattr(filling, "level_between", lambda *given: given[end])
     assert filled(small) == wanted
 
 

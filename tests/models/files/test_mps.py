@@ -155,7 +155,7 @@ def test_equal_programs_give_equal_bytes(tmp_path):
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.mps"
     path.write_text("old")
-    monkeypatch.setattr("fairlp.models.files.mps._bounds", lambda *_: 1 / 0)
+    monkeypatch.setattr("fairlp.models.files.mps.bound_lines", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_mps(EXAMPLE, path)
     assert [file.name for file in tmp_path.iterdir()] == ["model.mps"]

@@ -109,7 +109,7 @@ def test_options_reach_highs():
 def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
     session = Highs().session(plain(), Options())
     session.solve()
-    honest, calls, failures = highs.HighsSession._run, [], 1
+    honest, calls, failures = highs.HighsSession.run, [], 1
 
     def failing(self):
         calls.append(self._highs.getOptionValue("presolve")[1])
@@ -117,7 +117,7 @@ def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
             raise SolverError("planted")
         honest(self)
 
-    monkeypatch.setattr(highs.HighsSession, "_run", failing)
+    monkeypatch.setattr(highs.HighsSession, "run", failing)
     assert session.solve().x.tolist() == [3, 1] and calls == ["choose", "choose"]
     calls.clear()
     assert Highs().solve(plain(), Options()).x.tolist() == [3, 1] and calls == [

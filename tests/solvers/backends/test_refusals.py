@@ -122,7 +122,7 @@ def test_a_failure_of_pyomo_without_words_is_named(monkeypatch):
     def fails(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr(pyomo_backend, "_with_highs", fails)
+    monkeypatch.setattr(pyomo_backend, "solve_with_highs", fails)
     with pytest.raises(SolverError, match="pyomo:highs failed: RuntimeError"):
         model().solve(solver="pyomo:highs")
 

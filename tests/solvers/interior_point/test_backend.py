@@ -70,7 +70,7 @@ def test_what_is_returned_is_the_best_point_not_the_last(monkeypatch):
             self.gap = 1e-9 * len(count)
 
     monkeypatch.setattr(method, "SETTLED", 1e-30)
-    monkeypatch.setattr(method, "_restore_rows", lambda iterate: None)
+    monkeypatch.setattr(method, "restore_rows", lambda iterate: None)
     monkeypatch.setattr(Iterate, "measure", planted)
     monkeypatch.setattr(method, "ACCEPTED", 1.0)
     found = method.solve(problem())

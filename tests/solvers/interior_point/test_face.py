@@ -90,7 +90,7 @@ def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
 def asked(monkeypatch):
     """How often rounds were solved on a face, and at a vertex."""
     counts = {"face": 0, "vertex": 0}
-    on_face, on_columns = session.InteriorPointSession._on_face, session.on_columns
+    on_face, on_columns = session.InteriorPointSession.solve_on_face, session.on_columns
 
     def counted(self, *given, **named):
         found = on_face(self, *given, **named)
@@ -101,7 +101,7 @@ def asked(monkeypatch):
         counts["vertex"] += 1
         return on_columns(*given)
 
-    monkeypatch.setattr(session.InteriorPointSession, "_on_face", counted)
+    monkeypatch.setattr(session.InteriorPointSession, "solve_on_face", counted)
     monkeypatch.setattr(session, "on_columns", columns)
     return counts
 

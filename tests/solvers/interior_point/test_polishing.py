@@ -108,7 +108,7 @@ def test_a_point_that_is_worse_is_not_taken(monkeypatch):
     program = program_of(DEGENERATE)
     before = unpolished(program, monkeypatch)
     for x, duals in ((before.x * 0.999, before.row_duals), (before.x * 1.001, before.row_duals)):
-        monkeypatch.setattr(polishing, "_newton", lambda *given, x=x, duals=duals: (x, duals))
+        monkeypatch.setattr(polishing, "newton", lambda *given, x=x, duals=duals: (x, duals))
         assert polished(program, before.x, before.row_duals)[0] is before.x
 
 

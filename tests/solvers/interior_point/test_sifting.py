@@ -81,7 +81,7 @@ def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
     kept = np.random.default_rng(seed).random(at.x.shape) < 0.4
     kept[np.arange(80), np.arange(80) % 60] = True
     monkeypatch.setattr(sifting, "_COVERED", 0.0)
-    monkeypatch.setattr("fairlp.solvers.interior_point.region._FEW", 1.0)
+    monkeypatch.setattr("fairlp.solvers.interior_point.region.FEW_PAIRS", 1.0)
     few = sifting._restricted(problem, kept)
     # a value above all costs, as where a pair comes in
     at = at_above(problem, at, 3)

@@ -437,7 +437,7 @@ def test_levels_are_right_whatever_fails(monkeypatch, fault, in_rounds):
 def test_servers_of_few_users_are_added_group_by_group(monkeypatch):
     given = instance(users=40, servers=60, few=True)
     wanted = levels(given, "lp")
-    monkeypatch.setattr(normal_equations, "_dense_pays", lambda region: False)
+    monkeypatch.setattr(normal_equations, "dense_pays", lambda region: False)
     assert levels(given) == pytest.approx(wanted, rel=1e-7)
 
 

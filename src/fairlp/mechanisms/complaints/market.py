@@ -77,14 +77,16 @@ def eisenberg_gale(fractions: np.ndarray, entitlements: np.ndarray, limited: np.
     )  # the others suffice for everybody
     if not contended.size:
         return Market(np.ones(len(e)), prices, 0.0, 0)
-    problem = _Problem(np.ascontiguousarray(fractions[:, contended]), e, limited)
+    problem = MarketProblem(np.ascontiguousarray(fractions[:, contended]), e, limited)
     best, steps = problem.solve()
     prices[contended] = best.prices
     return Market(best.x, prices, best.residual, steps)
 
 
 @dataclass
-class _Problem:
+class MarketProblem:
+    """The Eisenberg–Gale program of one server: requests r (n, R), entitlements e (n,), who is limited (n,)."""
+
     r: np.ndarray
     e: np.ndarray
     limited: np.ndarray
@@ -101,7 +103,7 @@ class _Problem:
             steps += newton_steps
             if decade < _FIRST_END:
                 continue
-            end = self._end(price, price > slack)
+            end = self.end_of_path(price, price > slack)
             steps += end.steps
             if end.residual < best.residual:
                 best = end
@@ -175,7 +177,7 @@ class _Problem:
             value = float(price.sum() - tau * np.log(price).sum() + gain)
         return (value if np.isfinite(value) else np.inf), x, curvature
 
-    def _end(self, start: np.ndarray, priced: np.ndarray) -> Market:
+    def end_of_path(self, start: np.ndarray, priced: np.ndarray) -> Market:
         """Return the point where exactly the priced resources are saturated, the set being mended on the way."""
         price = np.where(priced, start, 0.0)
         priced = priced.copy()

@@ -55,7 +55,7 @@ def sweeps(call: MethodCall, *, settle: Callable[..., SweepsResult], counted: st
         settled = settle(market, start=start, most_sweeps=_most_sweeps(call))
         frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
-        return _converged(call, small, settled), frame
+        return require_converged(call, small, settled), frame
 
     return _certified(call, partial(_from_market, run=run, division=call.mechanism.division))
 
@@ -216,7 +216,10 @@ def convex(call: MethodCall) -> MethodResult:
     go to the last digit.
     """
     return _certified(
-        call, lambda small: _ended(call, small, _point(call, small, formulations.psdsf_tdm(small)))
+        call,
+        lambda small: _ended(
+            call, small, point_of_model(call, small, formulations.psdsf_tdm(small))
+        ),
     )
 
 
@@ -243,7 +246,7 @@ def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Metho
         named_tolerance = call.options.get("primal_tolerance")
         for tolerance in MILP_TOLERANCES if named_tolerance is None else (named_tolerance,):
             try:
-                return _point(call, small, model, primal_tolerance=tolerance)
+                return point_of_model(call, small, model, primal_tolerance=tolerance)
             except NoSolutionError as error:
                 failure = error
         assert failure is not None
@@ -252,7 +255,9 @@ def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Metho
     return _certified(call, lambda small: _ended(call, small, point(small)))
 
 
-def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -> np.ndarray:
+def point_of_model(
+    call: MethodCall, instance: Instance, model: Model, **options: Any
+) -> np.ndarray:
     """Return the tasks of a model's optimum."""
     solution = model.solve(solver=call.solver, **(options | call.options)).require_optimal()
     assert solution.x is not None
@@ -265,7 +270,7 @@ def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -
 def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
     """Return where best responses end that begin at these tasks."""
     market = PerServerMarket.of(instance, call.mechanism.division)
-    return _converged(
+    return require_converged(
         call, instance, best_response(market, start=start, most_sweeps=_most_sweeps(call))
     ), None
 
@@ -342,7 +347,7 @@ def _most_sweeps(call: MethodCall) -> int:
     return int(positive("most_sweeps", call.parameters.get("most_sweeps", MOST_SWEEPS)))
 
 
-def _converged(call: MethodCall, instance: Instance, settled: SweepsResult) -> np.ndarray:
+def require_converged(call: MethodCall, instance: Instance, settled: SweepsResult) -> np.ndarray:
     """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
     if settled.converged:
         return settled.tasks

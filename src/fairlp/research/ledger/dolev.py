@@ -114,7 +114,7 @@ def pareto(instance: Instance) -> CheckAnswer:
     ]
     for vertices in ends:
         if not audit(
-            instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal"
+            instance, tasks_of_fractions(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal"
         ).holds.iloc[0]:
             return False
     return True if ends else None
@@ -147,7 +147,7 @@ def envy(run: Run) -> ItemAnswer:
     instance = _one_resource()
     verdicts = audit(
         instance,
-        _tasks(instance, np.array([1 / 3, 17 / 30, 1])),
+        tasks_of_fractions(instance, np.array([1 / 3, 17 / 30, 1])),
         ["no justified complaints", "envy-free"],
     )
     envious = (
@@ -256,7 +256,7 @@ def figure_3(run: Run) -> ItemAnswer:
     instance = _figure_3()
     point = np.array([2 / 3, 11 / 12])
     used = point @ instance.demands
-    feasible = audit(instance, _tasks(instance, point), "feasible").holds.iloc[0]
+    feasible = audit(instance, tasks_of_fractions(instance, point), "feasible").holds.iloc[0]
     return beside({"of resource 1": "13/12", "feasible": "no"}, [used[0], feasible])
 
 
@@ -342,7 +342,7 @@ def _figure_3() -> Instance:
     return examples.requests([[1 / 4, 2 / 3, 1], [1, 2 / 3, 0]], [0.5, 0.5])
 
 
-def _tasks(instance: Instance, fractions: np.ndarray) -> np.ndarray:
+def tasks_of_fractions(instance: Instance, fractions: np.ndarray) -> np.ndarray:
     """Return granted fractions as tasks on the one server."""
     return np.asarray((fractions * instance.task_limits)[:, None])
 

@@ -430,7 +430,7 @@ def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     )
 
 
-def _bottlenecks(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+def bottlenecks_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return whether resource r is a bottleneck of user n on server i, by Definition 6; (N, K, R)."""
     level = _levels(instance, tasks)
     used = np.einsum("ni,nr->ir", tasks, instance.demands)
@@ -442,9 +442,9 @@ def _bottlenecks(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return np.asarray((instance.demands[:, None, :] > 0) & full[None] & lowest)
 
 
-def _theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
+def satisfies_theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
     """Whether everybody has a bottleneck on every server where it may run."""
-    return bool((_bottlenecks(instance, tasks).any(axis=2) | (instance.gamma() == 0)).all())
+    return bool((bottlenecks_of(instance, tasks).any(axis=2) | (instance.gamma() == 0)).all())
 
 
 def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
@@ -465,7 +465,7 @@ def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
 
 def _equivalent(run: Run, division: Division) -> ItemAnswer:
     """Return whether Definition 5 and the theorem's condition agree, on fixed points and on other allocations."""
-    condition, name = (_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
+    condition, name = (satisfies_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
 
     def agree(instance: Instance) -> CheckAnswer:
         fixed = allocate(instance, name).tasks_array
@@ -659,7 +659,7 @@ def corollary_1(instance: Instance) -> CheckAnswer:
     level = _levels(instance, tasks)
     alone = instance.gamma()
     full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
-    bottlenecks = _bottlenecks(instance, tasks)
+    bottlenecks = bottlenecks_of(instance, tasks)
     conditions_met = False
     for i, r in np.argwhere(full):
         users = np.flatnonzero(

@@ -84,11 +84,11 @@ def _worker() -> _Waiting:
 
 
 #: Where threads wait for the next thing to do: solvers have threads of their own by thread.
-_kept: list[_Waiting] = []
+idle_workers: list[_Waiting] = []
 #: What solvers were doing when they were interrupted.
 _interrupted: list[_Work] = []
 if hasattr(os, "register_at_fork"):  # the threads are not there
-    os.register_at_fork(after_in_child=_kept.clear)
+    os.register_at_fork(after_in_child=idle_workers.clear)
     os.register_at_fork(after_in_child=_interrupted.clear)
 
 
@@ -138,7 +138,7 @@ def interruptible(
     if threading.current_thread() is not threading.main_thread():
         return call()  # signals do not come here
     try:
-        worker = _kept.pop()
+        worker = idle_workers.pop()
     except IndexError:
         worker = _worker()
     work = _Work(call, aborts_at_exit)
@@ -160,7 +160,7 @@ def interruptible(
                 stop()
                 work.solver_was_told = True
         raise
-    _kept.append(worker)
+    idle_workers.append(worker)
     if work.error is not None:
         raise work.error
     return work.answer  # type: ignore[no-any-return]

@@ -201,7 +201,7 @@ _TIMES = 5.0
 #: Programs of any size take some 20 to 100 steps of the one, and up to some 100,000 of the other.
 _MOST_STEPS = {"ipm_iteration_limit": 1_000, "pdlp_iteration_limit": 1_000_000}
 #: Linear programs of so few nonzeros have ended before anybody could interrupt them.
-_QUICK = 1_000
+QUICK_ENTRIES = 1_000
 #: HiGHS's simplex_strategy: the dual simplex method, and the primal one.
 _DUAL = 1
 _PRIMAL = 4
@@ -569,12 +569,12 @@ class HighsSession(ProgramSession):
             _set(self._highs, "simplex_strategy", _PRIMAL if self._starts_feasible() else _DUAL)
         start_time = perf_counter()
         try:
-            self._run()
+            self.run()
         except SolverError:
             if not self._solved:  # what presolve left may break the tolerance that is asked for
                 _set(self._highs, "presolve", "off")
             self.restart()  # or the last basis was no help (values grew beyond bounds): begin afresh
-            self._run()
+            self.run()
         solved = perf_counter()
         if self.options.time_limit is None:
             _set(self._highs, "time_limit", float("inf"))  # what a restart may have set is spent
@@ -597,10 +597,10 @@ class HighsSession(ProgramSession):
         start = self._point if self._solved and self._repriced else None
         return start is not None and certify(self.program, start).is_feasible
 
-    def _run(self) -> None:
+    def run(self) -> None:
         """Run HiGHS so that Ctrl-C ends it; it notices a time limit that is over."""
         highs = self._highs
-        if self.program.A.nnz <= _QUICK and not self.program.is_mip:
+        if self.program.A.nnz <= QUICK_ENTRIES and not self.program.is_mip:
             status = _with_threads(highs)
         else:
             try:

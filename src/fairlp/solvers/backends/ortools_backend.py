@@ -93,21 +93,21 @@ class Process:
         return self.child.stdin, self.child.stdout
 
 
-_kept: dict[bool, Process] = {}
+idle_processes: dict[bool, Process] = {}
 _lock = Lock()
 
 
 def ask(source: Path, target: Path, verbose: bool, limit: float | None) -> str | None:
     """Ask the process that is kept, or a new one; as :meth:`Process.ask`."""
     with _lock:
-        process = _kept.pop(verbose, None)
+        process = idle_processes.pop(verbose, None)
     if process is not None and not process.usable:
         process.end()
         process = None
     process = process or Process(verbose)
     failure = process.ask(source, target, limit)
     with _lock:  # not while it works: two threads have two processes
-        surplus = _kept.setdefault(verbose, process)
+        surplus = idle_processes.setdefault(verbose, process)
     if surplus is not process:
         process.end()
     return failure
@@ -115,7 +115,7 @@ def ask(source: Path, target: Path, verbose: bool, limit: float | None) -> str |
 
 @atexit.register
 def _end() -> None:
-    for process in _kept.values():
+    for process in idle_processes.values():
         process.end()
 
 

@@ -719,7 +719,9 @@ class Pyomo(BaseBackend):
                 from pyomo.contrib.solver.common.factory import SolverFactory
 
                 self._highs = SolverFactory("highs")
-                return _with_highs(self._highs, model, variables, rows, program, options, settings)
+                return solve_with_highs(
+                    self._highs, model, variables, rows, program, options, settings
+                )
             solver = pyo.SolverFactory(self.pyomo_solver.factory)
             solver.options.update(settings)
             limit: dict[str, float] = (
@@ -844,7 +846,7 @@ def _bounds(array: np.ndarray) -> list[float | None]:
     return [None if math.isinf(value) else value for value in array.tolist()]
 
 
-def _with_highs(
+def solve_with_highs(
     solver: Any,
     model: Any,
     variables: list[Any],

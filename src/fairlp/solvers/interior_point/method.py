@@ -140,7 +140,7 @@ def _solve(
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
         if iteration and SETTLED < max(iterate.primal_error, iterate.dual_error) < NOISE:
-            _restore_rows(iterate)
+            restore_rows(iterate)
         if iterate.error <= accepted_error:
             return FinalPoint(iterate.point, iterate.error, iteration)
 
@@ -202,7 +202,7 @@ class _Progress:
         return self.best.error <= SETTLED or is_stuck or not np.isfinite(error)
 
 
-def _restore_rows(iterate: Iterate) -> None:
+def restore_rows(iterate: Iterate) -> None:
     """Bring rows right that rounding put off, by a projection that is right to its last digits."""
     point = iterate.point
     unchanged = ProductChanges(

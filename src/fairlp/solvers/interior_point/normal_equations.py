@@ -155,7 +155,7 @@ class SchurOfUsers(_SchurComplement):
         rows = self.inverse_root @ demands  # servers × resources × users, or places
         rows *= self.coupling[:, None, :]
 
-        if region.place_users is None or _dense_pays(region):
+        if region.place_users is None or dense_pays(region):
             flat = _to_all_users(region, rows).reshape(servers * resources, users)
             schur = flat.T @ flat
         else:
@@ -218,7 +218,7 @@ def _to_all_users(region: Region, rows: np.ndarray) -> np.ndarray:
     return spread
 
 
-def _dense_pays(region: Region) -> bool:
+def dense_pays(region: Region) -> bool:
     """Whether one product of all servers' rows costs less than one for each kind of server."""
     servers, users, resources = region.shape
     members, _, width = region.server_kinds

@@ -35,7 +35,7 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
         return x, duals
     # numbers beyond floats are of no optimum: the point stays as it was
     with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        solution = _newton(_System(program, logs), x, duals)
+        solution = newton(_System(program, logs), x, duals)
     if solution is None:
         return x, duals
     before = certify(program, x, duals)
@@ -44,7 +44,7 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
     return solution if after.is_optimal and error <= (before.gap or 0.0) else (x, duals)
 
 
-def _newton(
+def newton(
     system: _System, x: np.ndarray, duals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return point and duals by Newton's method; None where all is clear, or it fails."""

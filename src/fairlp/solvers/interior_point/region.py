@@ -14,7 +14,7 @@ import numpy as np
 #: Products of two users of a server that are computed together: they fit into a cache.
 _PRODUCTS_TOGETHER = 2**17
 #: Pairs get a place each where that leaves at most this part of servers × users.
-_FEW = 0.5
+FEW_PAIRS = 0.5
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,6 @@ def users_of_places(exists: np.ndarray) -> np.ndarray | None:
     each pair (K, N) whether it does.
     """
     width = int(exists.sum(axis=1).max(initial=0))
-    if width > _FEW * exists.shape[1]:
+    if width > FEW_PAIRS * exists.shape[1]:
         return None
     return np.ascontiguousarray(np.argsort(~exists, axis=1, kind="stable")[:, :width])

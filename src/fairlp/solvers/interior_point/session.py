@@ -96,7 +96,7 @@ class InteriorPointSession(ProgramSession):
             return True
         # what is decided here is not taken back: the next round is tried before
         ahead = next_program(structure, sharp, decisions)
-        if ahead is not None and self._on_face(ahead, decisions) is None:
+        if ahead is not None and self.solve_on_face(ahead, decisions) is None:
             return True
         self.decisions = decisions
         self.warm_start = None
@@ -107,7 +107,7 @@ class InteriorPointSession(ProgramSession):
         if self.at_vertices is not None:
             return None
         if self.tried is not None and self.decisions is not None:
-            on_face = self._on_face(self.program, self.decisions, self.tried)
+            on_face = self.solve_on_face(self.program, self.decisions, self.tried)
             if on_face is not None and on_face[0].objective is not None:
                 return on_face[0].objective
         self.tried = None
@@ -144,9 +144,11 @@ class InteriorPointSession(ProgramSession):
             self.tried = None
             on_face = None
             if tried is not None:
-                on_face = self._on_face(self.program, self.decisions, tried)
+                on_face = self.solve_on_face(self.program, self.decisions, tried)
             if on_face is None:
-                on_face = self._on_face(self.program, self.decisions, warm_start=self.warm_start)
+                on_face = self.solve_on_face(
+                    self.program, self.decisions, warm_start=self.warm_start
+                )
             self.tried = None
             if on_face is None:
                 self.restart()
@@ -177,7 +179,7 @@ class InteriorPointSession(ProgramSession):
             return np.inf
         return perf_counter() + self.options.time_limit
 
-    def _on_face(
+    def solve_on_face(
         self,
         program: Program,
         decisions: Decisions,
