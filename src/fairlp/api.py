@@ -334,4 +334,4 @@ def _handle_oversized(
     return used, (note,)
 
 
-__all__ = ["allocate", "allocate_all", "compare", "comparison_table", "formulate"]
+__all__ = ["Oversized", "allocate", "allocate_all", "compare", "comparison_table", "formulate"]

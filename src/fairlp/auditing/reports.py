@@ -14,6 +14,8 @@ from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import AuditCase, Finding, amount
 
+__all__ = ["nearby", "own_use"]
+
 # What searches for lies that pay have in common: which lies are tried, and how one is told of.
 
 #: Times the true demand for one resource: lies that have paid somewhere.

@@ -25,6 +25,8 @@ from ..models.programs.proof import NO_PROOF, Proof
 from ..solvers.leximin.prices import RoundPrices
 from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
 
+__all__ = ["tasks_of"]
+
 # What allocations use of capacities: how far over they are, and scaled down where rounding brought
 # them over.
 

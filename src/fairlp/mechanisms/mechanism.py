@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ..models.programs.backends import AnySolver
     from ..solvers.leximin.prices import RoundPrices
 
+__all__ = ["QUOTAS", "RATES", "Division", "Mechanism", "run"]
+
 # What an instance must be for a mechanism to be defined: one small check each, named in the table.
 
 

@@ -589,7 +589,7 @@ def _set(row: OwnMechanism, **changes: Any) -> None:
         object.__setattr__(row, name, value)
 
 
-__all__ = ["OwnMechanism", "mechanism"]
+__all__ = ["OwnMechanism", "load_function", "located", "mechanism", "module_of"]
 
 
 # Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading it runs its

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from .mechanism import Mechanism
 
+__all__ = ["OWN", "TABLE", "find", "find_defined"]
+
 _MAX_MIN = "fairlp.mechanisms.max_min.rows"
 _PER_SERVER = "fairlp.mechanisms.per_server.rows"
 _COMPLAINTS = "fairlp.mechanisms.complaints.rows"

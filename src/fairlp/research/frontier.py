@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..api import allocate
+from .. import Allocation, Instance, allocate
 from ..errors import (
     FairlpWarning,
     InstanceError,
@@ -22,10 +22,9 @@ from ..errors import (
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
 from ..formulations.region import have_limits, runnable_users
-from ..mechanisms.allocation import Allocation, tasks_of
+from ..mechanisms.allocation import tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.arithmetic import relative
-from ..models.instances.instance import Instance
 from ..solvers.interior_point.warm_starts import in_series
 from ..tolerances import AGREEMENT, ROUNDING
 from .study.statistics import jains_index

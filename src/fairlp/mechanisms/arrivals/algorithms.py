@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["linear", "stack", "water_filling"]
+
 #: A float, or any exact number (Fraction); levels are of the type of the demands.
 Number = Any
 Table = np.ndarray | Sequence[Any]

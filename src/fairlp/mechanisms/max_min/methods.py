@@ -31,6 +31,8 @@ from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through
 from .rounds import edrf_rounds
 
+__all__ = ["unplaced"]
+
 #: Entries of the capacity rows of a component, after merging, from which on interior points beat
 #: the simplex method (measured: ``benchmarks/shapes.py --grid``): of one with so many users and
 #: servers at least; of a thinner one; where weights differ by more than that factor, which brings

@@ -40,6 +40,8 @@ from ..table import find
 from ..validation import differences
 from .levels import LevelTree, guaranteed, rows_of_pool
 
+__all__ = ["by_rounds"]
+
 
 class NotProvedError(FairlpError):
     """An allocation that is not optimal, or that no prices prove to be; the message names the user."""

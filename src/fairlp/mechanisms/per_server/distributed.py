@@ -26,6 +26,8 @@ from ..table import find_defined
 from .algorithm_1 import separate_start, server_procedure
 from .market import PerServerMarket
 
+__all__ = ["CLOCK_OPTIONS", "Network", "Tracking", "clocks_of", "track"]
+
 # When servers act on their own, and how long their messages take: the options of distributed
 # PS-DSF.
 

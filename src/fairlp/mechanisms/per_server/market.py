@@ -13,6 +13,8 @@ from ...models.instances.instance import Instance
 from ...tolerances import SATURATED
 from ..mechanism import Division
 
+__all__ = ["PerServerMarket"]
+
 # Water-filling of one server for users who also run elsewhere: a server's best response in PS-DSF.
 
 #: A user who is at its task limit, or whom no resource stopped, belongs to no group.

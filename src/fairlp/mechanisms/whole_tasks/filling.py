@@ -28,6 +28,8 @@ from ...models.instances.arithmetic import (
 from ...models.instances.instance import Instance
 from ...tolerances import LEVEL_ROUNDING, QUOTIENT_ROUNDING
 
+__all__ = ["Pool"]
+
 # Dominant shares as exact rationals, and the order in which progressive filling serves users.
 
 #: Picks that are put in order together: enough to share the cost of an array operation, few enough

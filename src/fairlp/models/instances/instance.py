@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .queues import Queues
     from .quotas import Quotas
 
+__all__ = ["EVERYWHERE"]
+
 # The two tables of an instance, demands and capacities, and whose labels its indices have.
 
 

@@ -32,6 +32,8 @@ from .protocols import Backend, Capability
 from .solution import Solution, solution_at
 from .status import HOPELESS, Point, Termination
 
+__all__ = ["AnySolver", "backend", "carried", "find_backend", "solve", "spelt"]
+
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
 _ORTOOLS = "fairlp.solvers.backends.ortools_backend:OrTools"

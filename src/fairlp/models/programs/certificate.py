@@ -11,6 +11,8 @@ from .integers import rows_at_integers
 from .program import Program, finite_size
 from .sizes import Sizes, implied_reach, integer_objective_size, rounded, sign_errors
 
+__all__ = ["certify"]
+
 
 def figure(value: float | None) -> str:
     """Return a residual in words."""

@@ -22,6 +22,8 @@ from .proof import NO_PROOF, Basis, ExactProof, Proof, ProofRound
 if TYPE_CHECKING:
     from .solution import Solution
 
+__all__ = ["optimal_from"]
+
 # A few simplex pivots in rationals: from a basis that a solver found optimal in floats to one that
 # is.
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...api import allocate
-from ...auditing import audit
-from ...models.instances.instance import Instance
+from ... import Instance, allocate, audit
 from .registry import Paper, Run
 from .verdicts import ItemAnswer, beside, named, on_instance
 

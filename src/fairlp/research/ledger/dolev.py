@@ -7,11 +7,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate, formulate
-from ...auditing import audit
-from ...mechanisms.complaints import check
-from ...models.instances.instance import Instance
+from ... import Instance, allocate, audit, examples, formulate
+from ... import complaints as check
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
 from .registry import CheckAnswer, Paper, Run, over
 from .verdicts import (

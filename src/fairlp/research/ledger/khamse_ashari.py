@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
-from ...auditing import audit
-from ...auditing.promises import count_broken, counterexample
+from ... import Instance, allocate, audit, counterexample, examples
+from ... import per_server as check
+from ...auditing.promises import count_broken
 from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError, UnknownNameError
 from ...mechanisms.mechanism import Division
-from ...mechanisms.per_server import check
 from ...models.instances.arithmetic import quotients
-from ...models.instances.instance import Instance
 from ...tolerances import AUDIT, SHRINKING_MARGIN
 from ..simulation import experiments
 from .registry import (

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
+from ... import DynamicAllocation, Instance, allocate, examples
 from ...mechanisms.arrivals.algorithms import linear, stack, water_filling
-from ...mechanisms.arrivals.result import DynamicAllocation
-from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
 from .registry import CheckAnswer, Paper, Run, integers
 from .verdicts import (

@@ -7,14 +7,11 @@ from math import sqrt
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
-from ...auditing import audit
-from ...mechanisms.complaints import check
-from ...mechanisms.whole_tasks import cycles, precomputed
+from ... import Instance, allocate, audit, cycles, examples
+from ... import complaints as check
+from ...mechanisms.whole_tasks import precomputed
 from ...mechanisms.whole_tasks.filling import Pool
 from ...mechanisms.whole_tasks.placement import pick_by_pick
-from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from ..study import Study, generators
 from .registry import CheckAnswer, Paper, Run, integers

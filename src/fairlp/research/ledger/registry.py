@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import allocate
-from ...auditing import audit
-from ...auditing.promises import count_broken, counterexample
-from ...models.instances.instance import Instance
+from ... import Instance, allocate, audit, counterexample
+from ...auditing.promises import count_broken
 from ..runner import run_calls
 from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
 

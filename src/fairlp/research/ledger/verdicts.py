@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ... import Instance
 from ...tolerances import AUDIT
 
 #: A mean is within noise when it lies in an interval that holds all true means of an item with this

@@ -9,11 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
-from ...auditing import audit
-from ...models.instances.instance import Instance
-from ...models.notation.model import Model
+from ... import Instance, Model, allocate, audit, examples
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
 from ..simulation import Workload, experiments
 from ..simulation.generators import google_sample, synthetic

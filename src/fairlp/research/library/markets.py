@@ -7,10 +7,9 @@ from math import fsum, log
 
 import numpy as np
 
-from ... import examples
+from ... import Instance, examples
 from ...errors import InstanceError
 from ...formulations.alpha_fair import reference
-from ...models.instances.instance import Instance
 from .registry import Benchmark, Optimum, generator
 
 

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from ... import Instance, Model
 from ...formulations import normalisers, region
-from ...models.instances.instance import Instance
-from ...models.notation.model import Model
 from .registry import Benchmark, Optimum, generator
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import Instance
 from ...errors import UnknownNameError, named
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import find
 from ...mechanisms.whole_tasks.placement import POLICIES, SLOTS
-from ...models.instances.instance import Instance
 from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Allocation, Instance
 from ...errors import InstanceError, SolverError, require_known
-from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import QUOTAS, RATES, run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
 from ...mechanisms.per_server.market import PerServerMarket
 from ...mechanisms.table import OWN, TABLE, find, find_defined
-from ...models.instances.instance import Instance
 from ...tolerances import VERIFIED
 
 _SUFFIX = "-distributed"

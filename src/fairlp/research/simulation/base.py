@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import InstanceError, require_known
 from ...mechanisms.whole_tasks.placement import Servers
 from ...models.instances.arithmetic import quotients, whole_table
 from ...models.instances.conditions import Columns, evaluate, is_missing
-from ...models.instances.instance import Instance
 from .workload import Workload
 
 

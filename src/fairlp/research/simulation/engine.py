@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import Instance
 from ...errors import InstanceError
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
 from ...models.instances.arithmetic import integers, quotients, whole
-from ...models.instances.instance import Instance
 from .base import Sample, Simulation
 from .workload import Workload
 

@@ -32,12 +32,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import require_known
 from ...examples import load
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
 from ...mechanisms.table import OWN
-from ...models.instances.instance import Instance
 from ..runner import run_calls, sources_of_mechanism
 from . import simulate
 from .generators import divide, three_users

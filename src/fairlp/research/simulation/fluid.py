@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ... import Instance
 from ...tolerances import LEVEL_ROUNDING
 from .allocators import Distributed, Solved, allocator
 from .base import Sample, Simulation

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import FileFormatError, InstanceError
 from ...examples import google_servers
 from ...models.files.tables import as_numbers, read_table
 from ...models.files.whole_files import home
-from ...models.instances.instance import EVERYWHERE, Instance
+from ...models.instances.instance import EVERYWHERE
 from .workload import Workload
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import InstanceError
 from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
 from ...models.instances.arithmetic import LARGEST_WHOLE
-from ...models.instances.instance import Instance
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")

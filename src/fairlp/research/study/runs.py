@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..._version import __version__
+from ... import Instance, __version__
 from ...errors import FairlpError, StudyError, UnknownNameError, nearest, require_known
-from ...models.instances.instance import Instance
 from ..runner import Failure, run_calls, run_on
 from .functions import Function, Plain, keywords, point_text, short_name, words
 from .result import Result, parameters_of
 
 if TYPE_CHECKING:
-    from ...mechanisms.allocation import Allocation
+    from ... import Allocation
     from .definition import Study
 
 #: Whole numbers beyond this do not fit a column of 64-bit integers.
@@ -61,7 +60,7 @@ class Work:
 
     def allocations(self, instance: Instance) -> dict[str, Allocation]:
         """Return the allocation of each mechanism, by label."""
-        from ...api import allocate
+        from ... import allocate
 
         return _Allocations(
             {label: allocate(instance, **options) for label, options in self.mechanisms.items()}

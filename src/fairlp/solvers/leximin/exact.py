@@ -24,6 +24,8 @@ from ...models.trees.filling import RateSegment, first_segment, floors
 from ...models.trees.rates import Rates, constant, rational
 from ...tolerances import ROUNDING
 
+__all__ = ["bases"]
+
 #: Why rounds along a tree are not written.
 NO_PROOF_ALONG_A_TREE = (
     "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each "
