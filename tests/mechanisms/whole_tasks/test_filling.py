@@ -211,14 +211,6 @@ def test_options_of_other_mechanisms_are_named():
         fairlp.allocate(examples.load("ghodsi"), "drf", rule="stop")
 
 
-def test_compare_hands_options_to_those_who_have_them():
-    found = fairlp.compare(
-        examples.load("ghodsi-59-19"), ["drf", "drf-discrete", "pdrf"], rule="stop", solver="scipy"
-    )
-    assert found["drf-discrete"].to_dict() == {"A": 2, "B": 8}
-    assert found["drf"].to_dict() == pytest.approx({"A": 19 / 8, "B": 19 / 2})
-
-
 def test_validate_compares_the_ways_to_fill():
     found = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
     assert found.agrees.all() and list(found.index) == ["fast", "loop"]
