@@ -165,7 +165,7 @@ def _remedy(value: float) -> str:
     if np.isnan(value):
         return " (write 0 for 'none', or fill the gap)"
     if np.isinf(value):
-        return " (an unlimited resource binds nobody: leave it out)"
+        return " (an unlimited resource binds no user: leave it out)"
     return ""
 
 

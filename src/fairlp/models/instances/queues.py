@@ -24,7 +24,7 @@ __all__ = ["LEAST_WEIGHT", "ROOT", "Queues", "cleaned", "lineage", "parent_of"]
 ROOT = ""
 #: What parts the names in a path.
 SLASH = "/"
-#: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
+#: Stands for a weight of 0: such a queue has only what no other queue wants, which no weight says.
 LEAST_WEIGHT = 1 / 1000
 
 
