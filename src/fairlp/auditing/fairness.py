@@ -69,15 +69,15 @@ def common_dominant(instance: Instance) -> int | None:
     """Return the resource of which every user needs the largest fraction of the pool."""
     if instance.has_rates:
         return None
-    asks = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
-    return _everyones_largest(quotients(instance.demands, instance.pool), asks)
+    counts = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
+    return _everyones_largest(quotients(instance.demands, instance.pool), counts)
 
 
-def _everyones_largest(share: np.ndarray, who: np.ndarray) -> int | None:
+def _everyones_largest(share: np.ndarray, counts: np.ndarray) -> int | None:
     """Return the resource (last axis) whose share is the largest for everyone who counts."""
     largest = share.max(axis=-1, keepdims=True) * (1 - QUOTIENT_ROUNDING)
-    common = np.flatnonzero((share >= largest)[who].all(axis=0))
-    return int(common[0]) if who.any() and common.size else None
+    common = np.flatnonzero((share >= largest)[counts].all(axis=0))
+    return int(common[0]) if counts.any() and common.size else None
 
 
 def leximin_of(mechanism: str, case: AuditCase) -> Finding:
@@ -94,18 +94,20 @@ def no_justified_complaints(case: AuditCase) -> Finding:
     reason = find("njc").undefined(case.instance)
     if reason:
         return Finding.undefined(reason)
-    found = check(case.instance, case.totals)
-    return Finding.of_margin(found.margin, str(found), "nobody has a justified complaint")
+    complaints = check(case.instance, case.totals)
+    return Finding.of_margin(
+        complaints.margin, str(complaints), "no user has a justified complaint"
+    )
 
 
 def per_server(case: AuditCase, division: Division) -> Finding:
-    """Nobody could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
+    """No user could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
-    found = fixed_point(case.instance, case.tasks, division)
-    worst = max(found.violation, found.infeasibility)
+    equilibrium = fixed_point(case.instance, case.tasks, division)
+    worst = max(equilibrium.violation, equilibrium.infeasibility)
     return Finding.of_margin(
-        -worst, str(found), "nobody could gain on a server from users of higher level there"
+        -worst, str(equilibrium), "no user could gain on a server from users of higher level there"
     )
 
 
@@ -151,6 +153,6 @@ def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) ->
     witness = (
         f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run "
         f"{amount(best.totals.iloc[n])} by {name}, "
-        f"which leaves nobody of a lower level behind"
+        f"which leaves no user of a lower level behind"
     )
     return Finding.of_margin(-off.max(), witness, f"the totals are those of {name}", better=best)

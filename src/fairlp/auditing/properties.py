@@ -20,7 +20,7 @@ class Property(NamedTuple):
 
     Attributes
     ----------
-    name, asks, source : str
+    name, statement, source : str
     audit : callable
         Case → Finding.
     reruns : bool
@@ -37,7 +37,7 @@ class Property(NamedTuple):
     """
 
     name: str
-    asks: str
+    statement: str
     source: str
     audit: Callable[[AuditCase], Finding]
     reruns: bool = False
@@ -56,36 +56,36 @@ _PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (
     Property(
         "feasible",
-        "no server is over capacity, nobody over its limit or where it may not run",
+        "no server is over capacity, no user over its limit or where it may not run",
         "",
         basics.feasible,
     ),
     Property(
         "non-wasteful",
-        "nobody could run more with what is free",
+        "no user could run more with what is free",
         "",
         basics.non_wasteful,
         fewest_users=1,
     ),
     Property(
-        "Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal
+        "Pareto-optimal", "no user can gain without another's loss", _GHODSI, basics.pareto_optimal
     ),
     Property(
         "envy-free",
-        "nobody would rather have what another has, per weight",
+        "no user would rather have what another has, per weight",
         _GHODSI,
         basics.envy_free,
     ),
     Property(
         "envy-free up to one own task",
-        "with another's bundle nobody could run more than one task more (whole tasks)",
+        "with another's bundle no user could run more than one task more (whole tasks)",
         _PARKES,
         basics.up_to_one_own_task,
         whole_only=True,
     ),
     Property(
         "envy-free up to one task of the other",
-        "with another's bundle less one of the other's tasks nobody could run more (whole tasks)",
+        "with another's bundle less one of the other's tasks no user could run more (whole tasks)",
         _PARKES,
         basics.up_to_one_task_of_the_other,
         whole_only=True,
@@ -120,7 +120,7 @@ _ROWS = (
     ),
     Property(
         "population-monotonic",
-        "when a user leaves, nobody is worse off",
+        "when a user leaves, no user is worse off",
         _GHODSI,
         reports.population_monotonic,
         True,
@@ -167,7 +167,7 @@ _ROWS = (
     ),
     Property(
         "envy-free within queues",
-        "nobody would rather have what another user of its queue has, per weight",
+        "no user would rather have what another user of its queue has, per weight",
         "",
         queues.envy_free_within,
         tree=True,
@@ -188,7 +188,7 @@ _ROWS = (
     ),
     Property(
         "PS-DSF (rdm)",
-        "nobody could gain on a server from users of higher level there, resources divided",
+        "no user could gain on a server from users of higher level there, resources divided",
         _PS,
         partial(fairness.per_server, division="rdm"),
     ),
@@ -203,13 +203,13 @@ PROPERTIES: dict[str, Property] = {row.name: row for row in _ROWS}
 
 def find(name: str) -> Property:
     """Return the property of that name."""
-    wanted = known(name)
-    if wanted not in PROPERTIES:
+    property_name = known(name)
+    if property_name not in PROPERTIES:
         raise UnknownNameError(
-            f"{wanted!r} is asked of every step, and this is one allocation; audit a "
+            f"{property_name!r} is asked of every step, and this is one allocation; audit a "
             "DynamicAllocation"
         )
-    return PROPERTIES[wanted]
+    return PROPERTIES[property_name]
 
 
 def known(name: str) -> str:
@@ -221,7 +221,7 @@ def table() -> pd.DataFrame:
     """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
     every: dict[str, Property | StepProperty] = {**PROPERTIES, **DYNAMIC}
     rows = {
-        name: {"asks": row.asks, "source": row.source, "reruns": row.reruns}
+        name: {"asks": row.statement, "source": row.source, "reruns": row.reruns}
         for name, row in every.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("property")

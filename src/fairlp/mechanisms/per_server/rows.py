@@ -392,7 +392,7 @@ MARKET = Method("convex", convex, options=_SWEEPS, cost="one convex program", so
 
 
 def _without_limits(instance: Instance) -> bool:
-    """Whether nobody has a task limit, of which Theorem 2 knows nothing."""
+    """Whether no user has a task limit, of which Theorem 2 knows nothing."""
     return bool(np.isinf(instance.task_limits).all())
 
 
@@ -423,8 +423,8 @@ ROWS = (
         (
             "sharing incentive (ours)",
             "envy-free (ours)",
-            "bottleneck if nobody has a task limit",
-            "single-resource if nobody has a task limit",
+            "bottleneck if no user has a task limit",
+            "single-resource if no user has a task limit",
         ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
@@ -452,7 +452,7 @@ ROWS = (
             "bottleneck (ours)",
             "single-resource (ours)",
             "Pareto-optimal (ours)",
-            "strategy-proof if nobody has a task limit",
+            "strategy-proof if no user has a task limit",
         ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
