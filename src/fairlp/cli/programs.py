@@ -12,7 +12,7 @@ from typer import Argument, Option
 from ..errors import FileFormatError, SolverError
 from ..tolerances import CONFORMANCE
 from .app import ExitCode, command
-from .output import ReportOptions, Text, TitledTable, check_folder, records, report_rows, say
+from .output import ReportOptions, Text, TitledTable, check_folder, print_rows, records, say
 from .parameters import (
     ExtraOption,
     InstanceArgument,
@@ -282,13 +282,8 @@ def mechanisms(
 
     def words(console: Console) -> None:
         heads = ["mechanism", *next(iter(rows.values()))]
-        report_rows(
-            console,
-            "Mechanisms",
-            heads,
-            [[name, *row.values()] for name, row in rows.items()],
-            folded=True,
-        )
+        entries = [[name, *row.values()] for name, row in rows.items()]
+        print_rows(console, "Mechanisms", heads, entries)
         console.print()
 
     def frame() -> pd.DataFrame:
