@@ -498,7 +498,7 @@ def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_new
     before = (here_newcomers / kept).read_bytes()
     done = run(command, code=ExitCode.INPUT)
     assert error_line(done) == (
-        f"error: '{kept}' is what this command reads, and its answer would replace it; choose "
+        f"error: '{kept}' is a file that this command reads, and its answer would replace it; choose "
         f"another file for {option}"
     )
     assert (here_newcomers / kept).read_bytes() == before

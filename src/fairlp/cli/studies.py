@@ -32,9 +32,9 @@ from .parameters import (
     SeedOption,
     begun,
     complete_solver,
-    given_names,
     own_solver,
     read_pairs,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -440,7 +440,7 @@ def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
     from ..research.library.registry import find
 
     frame = table(entries.size, entries.seed, data=entries.folders())
-    if names := given_names(entries.only):
+    if names := split_names(entries.only):
         frame = frame.loc[[find(name).name for name in names]]
     numbers = frame.astype(object).where(frame.notna(), float("nan"))
 
@@ -455,7 +455,7 @@ def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: b
 
     index = write_all(
         folder,
-        given_names(entries.only),
+        split_names(entries.only),
         size=entries.size,
         seed=entries.seed,
         suffix=suffix,
@@ -480,10 +480,10 @@ def _run_solvers(
     from ..research.library import run
     from ..research.library.entry import chosen
 
-    names = given_names(runs.solvers) or []
+    names = split_names(runs.solvers) or []
     names = available_backends() if names == ["all"] else names
     chosen_entries, missing = chosen(
-        given_names(entries.only), entries.size, entries.seed, entries.folders()
+        split_names(entries.only), entries.size, entries.seed, entries.folders()
     )
     for reason in missing.values():
         tell("warning", f"left out: {reason}")
