@@ -40,7 +40,7 @@ class Registry(Mapping[str, T], Generic[T]):
         What is named: "mechanism".
     group : str
         Of the entry points by which packages bring their own.
-    ours : mapping
+    builtin : mapping
         Name → where fairlp's own are; ``load`` makes one of a name.
     load : callable
     missing : type of error
@@ -51,17 +51,17 @@ class Registry(Mapping[str, T], Generic[T]):
         self,
         kind: str,
         group: str,
-        ours: Mapping[str, Any],
+        builtin: Mapping[str, Any],
         load: Callable[[str], T],
         missing: type[Exception] = UnknownNameError,
     ) -> None:
         self.kind = kind
         self.group = group
-        self.ours = ours
+        self.builtin = builtin
         self.load = load
         self.missing = missing
         #: What was declared in this process.
-        self.own: dict[str, T] = {}
+        self.declared: dict[str, T] = {}
         self._loaded: dict[str, bool] = {}
 
     @cached_property
@@ -72,13 +72,13 @@ class Registry(Mapping[str, T], Generic[T]):
         return {
             point.name: point
             for point in entry_points(group=self.group)
-            if point.name not in self.ours
+            if point.name not in self.builtin
         }
 
     @property
     def names(self) -> list[str]:
         """All names, without loading anything."""
-        return list(dict.fromkeys((*self.ours, *self.own, *self.brought)))
+        return list(dict.fromkeys((*self.builtin, *self.declared, *self.brought)))
 
     def spelt(self, name: object) -> str:
         """Return the name that is meant, in any case."""
@@ -90,24 +90,24 @@ class Registry(Mapping[str, T], Generic[T]):
             raise UnknownNameError(
                 f"a {self.kind} cannot be called {name!r}; expected text without ':' and ','"
             )
-        if name.casefold() in {other.casefold() for other in (*self.ours, *reserved)}:
+        if name.casefold() in {other.casefold() for other in (*self.builtin, *reserved)}:
             raise UnknownNameError(
                 f"{name!r} is one of fairlp's {self.kind}s; call yours something else"
             )
 
     def __getitem__(self, name: str) -> T:
-        if name in self.ours:
+        if name in self.builtin:
             return self.load(name)
-        if name in self.own or name not in self.brought:
-            return self.own[name]
+        if name in self.declared or name not in self.brought:
+            return self.declared[name]
         try:
-            found: T = self.brought[name].load()
+            loaded: T = self.brought[name].load()
         except Exception as error:  # somebody else's package
             raise self.missing(
                 f"{self.kind} {name!r} of an installed package cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        return found
+        return loaded
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self.names if name not in self.brought or self._loads(name))

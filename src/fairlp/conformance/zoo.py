@@ -143,7 +143,7 @@ def linear_cases() -> list[Case]:
 
 def fair_cases() -> list[Case]:
     """Return models of the project, whose optimum is known from the papers."""
-    known = {
+    optima = {
         "DRF": (max_min.drf, examples.ghodsi(), 2 / 3),
         "EDRF with zero demands": (max_min.edrf, examples.parkes_zero_demands(), 0.5),
         "DRFH": (max_min.drfh, examples.wang_figure_1(), 5 / 7),
@@ -152,7 +152,7 @@ def fair_cases() -> list[Case]:
     }
     return [
         Case(name, form(instance).compile(), "optimal", value)
-        for name, (form, instance, value) in known.items()
+        for name, (form, instance, value) in optima.items()
     ]
 
 

@@ -125,15 +125,15 @@ def wang_figure_4(seed: int = 0) -> Instance:
     counts = table["count"].to_numpy()
     target = np.array([52.75, 51.32])
     draws = rng.multinomial(100, counts / counts.sum(), size=2000)
-    best = draws[np.abs(draws @ capacities / target - 1).max(axis=1).argmin()]
-    kept = best > 0
+    drawn_counts = draws[np.abs(draws @ capacities / target - 1).max(axis=1).argmin()]
+    is_drawn = drawn_counts > 0
     joins = pd.DataFrame({"arrival": [0, 200, 500]})
     return Instance.from_arrays(
         [[0.2, 0.3], [0.5, 0.1], [0.1, 0.3]],
-        capacities[kept],
-        servers=list(table.index[kept]),
+        capacities[is_drawn],
+        servers=list(table.index[is_drawn]),
         resources=["cpu", "memory"],
-        counts=best[kept],
+        counts=drawn_counts[is_drawn],
         user_attributes=joins,
         name="wang-figure-4",
     )
@@ -289,9 +289,9 @@ def _ghodsi(capacity: list[float], name: str) -> Instance:
     return _pool([[1, 4], [3, 1]], capacity, users=["A", "B"], units=units, name=name)
 
 
-def _pool(demands: list[list[float]], capacity: list[float], **more: Any) -> Instance:
+def _pool(demands: list[list[float]], capacity: list[float], **options: Any) -> Instance:
     return Instance.from_arrays(
-        demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **more
+        demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **options
     )
 
 
@@ -402,14 +402,14 @@ def two_servers() -> Instance:
     )
 
 
-def _khamse_ashari(demands: list[list[float]], name: str, **more: Any) -> Instance:
+def _khamse_ashari(demands: list[list[float]], name: str, **options: Any) -> Instance:
     return Instance.from_arrays(
         demands,
         [[9, 12, 100], [12, 12, 0]],
         resources=["cpu", "memory", "network"],
         units={"cpu": "cores", "memory": "GB", "network": "Mb/s"},
         name=name,
-        **more,
+        **options,
     )
 
 
