@@ -310,7 +310,7 @@ def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
 def _handle_oversized(
     instance: Instance, oversized: str, rows: Sequence[Mechanism]
 ) -> tuple[Instance, tuple[str, ...]]:
-    """Return the instance to solve, and what to tell about users whose task fits no single server.
+    """Return the instance to solve, and notes about users whose task fits no single server.
 
     Mechanisms with whole tasks leave them out by themselves and say so. To those that need rates a
     task is work over time, of which any part may be done.

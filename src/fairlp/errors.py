@@ -28,11 +28,11 @@ class FileFormatError(FairlpError, ValueError):
 
 
 class ModelError(FairlpError, ValueError):
-    """A model was written wrongly: indices do not match, a shape is off, a coefficient is not finite."""
+    """A model is wrong: indices do not match, a shape is off, a coefficient is not finite."""
 
 
 class UnknownNameError(FairlpError, LookupError, ValueError):
-    """A mechanism, method, solver, option or label that does not exist; the nearest names are given."""
+    """A mechanism, method, solver, option or label that does not exist, with the nearest."""
 
 
 class NotDefinedError(FairlpError, ValueError):
@@ -40,11 +40,11 @@ class NotDefinedError(FairlpError, ValueError):
 
 
 class StudyError(FairlpError, ValueError):
-    """A study is not well defined, a run of it failed, or a file holds another one; point and run are named."""
+    """A study is not well defined, a run of it failed, or a file holds another one."""
 
 
 class TooLargeError(FairlpError, MemoryError):
-    """Something was asked for that memory or time would not hold; the message names another way to it."""
+    """A request beyond memory or time; the message names another way."""
 
 
 class SolverError(FairlpError, RuntimeError):
@@ -169,7 +169,7 @@ __all__ = [
 
 
 def first_line(error: Exception) -> str:
-    r"""Return the first line of what an error of somebody else's says, or its kind where it says nothing.
+    r"""Return the first line of a foreign error's message, or its kind if it has none.
 
     >>> first_line(ValueError("\n no luck \n")), first_line(KeyError())
     ('no luck', 'KeyError')

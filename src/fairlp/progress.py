@@ -1,4 +1,4 @@
-"""One progress bar for long runs: on standard error, in a terminal or notebook only unless it is asked for."""
+"""A progress bar for long runs, on standard error; by default in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS = 0.5
 def progress_bar(
     name: str, total: int, done: int, shows: bool | None
 ) -> Iterator[Callable[..., None]]:
-    """Show a progress bar, and give what counts one more, or as many as it is told."""
+    """Show a progress bar; the block gets a function that counts one step or several."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -51,7 +51,7 @@ def progress_bar(
 
 
 def _text(name: str, total: int, done: int) -> Callable[..., None]:
-    """Return what counts one more (or as many as it is told), and writes the count over the last one now and then."""
+    """Return a function that counts steps, and writes the count over the last one at times."""
     next_line = monotonic() + _PATIENCE  # no line before
 
     def count(steps: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Which promises does an allocation keep, and who is hurt by how much: never just False, always a witness."""
+"""Audits: the properties that an allocation has, each violation with its size and a witness."""
 
 from __future__ import annotations
 

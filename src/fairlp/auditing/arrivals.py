@@ -1,4 +1,4 @@
-"""Audits of every step, for users who arrive: what the shares keep, and whether lies or coming late pay."""
+"""Audits of every step, for users who arrive: shares, lies, and late arrivals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StepProperty(NamedTuple):
 def worst_step(
     result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int
 ) -> Finding:
-    """Return the step that is nearest to breaking a property of :meth:`DynamicAllocation.properties`."""
+    """Return the step nearest to breaking a property of `DynamicAllocation.properties`."""
     if len(result.schedule) < fewest_users:
         return Finding.vacuous("there is one step, and one user")
     table = result.properties()
@@ -52,7 +52,9 @@ def worst_step(
 
 
 def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
-    """No lie about demands pays at any step (Kash, Procaccia and Shah). A search: never "holds", only "none found".
+    """No lie about demands pays at any step (Kash, Procaccia and Shah): a search.
+
+    It never says "holds", only that it finds no lie.
 
     At each step k the liar runs its own tasks with the amounts that its claimed ones are given; it
     gains if at some k it then has more than it has at k when it tells the truth, whatever it has at
@@ -71,7 +73,7 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
 
 
 def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
-    """No user gains by coming later than it could, telling the truth or not, at any step from then on.
+    """No user gains at a step by coming later than it could, with or without a lie.
 
     The user comes after some who came after it; they come one step earlier each. It has nothing
     before it comes. Steps are compared as in :func:`lies`: the same users are present. Every later
@@ -92,7 +94,7 @@ def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
 
 
 class _Lie(NamedTuple):
-    """What the user at a place gains over Γ[n] by coming at another place with another demand, and at which step."""
+    """A lie: the gain over Γ[n] of a user who comes at another place, or with another demand."""
 
     gain: float
     step: int
@@ -105,7 +107,7 @@ class _Lie(NamedTuple):
 def _demands(
     result: DynamicAllocation, rng: np.random.Generator, users: list[int], limit: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Return lies about demands, half of ``limit`` at most: one resource scaled, another user's demand, random ones."""
+    """Return lies about demands, at most half of ``limit``: scaled, another's, random."""
     true = result.instance.demands[result.schedule.order]
     count = true.shape[1]
     lies = chain(

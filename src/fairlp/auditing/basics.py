@@ -1,4 +1,4 @@
-"""Audits of one allocation by itself: feasibility, waste, Pareto optimality, envy, sharing incentive."""
+"""Audits of one allocation by itself: feasibility, waste, Pareto optimality, envy, incentives."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _region(case: AuditCase) -> Region | None:
 
 
 def non_wasteful(case: AuditCase) -> Finding:
-    """No user could run more with what is free. Margin: −(largest gain / tasks that it runs alone)."""
+    """No user could run more with what is free. Margin: −(largest gain / Γ[n])."""
     if case.added_up:
         return Finding.undefined(ROWS_ADDED_UP)
     region = _region(case)
@@ -160,7 +160,10 @@ def _whole_gain(case: AuditCase, i: int, users: np.ndarray, gain: np.ndarray) ->
 
 
 def pareto_optimal(case: AuditCase) -> Finding:
-    """No user can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
+    """No user can gain without another's loss.
+
+    Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i]).
+    """
     if case.added_up:
         return Finding.undefined(ROWS_ADDED_UP)
 
@@ -235,7 +238,9 @@ def _largest_gain(
 
 
 def envy_free(case: AuditCase) -> Finding:
-    """No user would rather have what another has, per weight. Margin: min over pairs of (x[n] − U_n(m))/Γ[n].
+    """No user would rather have what another has, per weight.
+
+    Margin: min over pairs of (x[n] − U_n(m))/Γ[n].
 
     U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n
     may run, and no more than it has tasks. Under time division m's time is what n would have.
@@ -255,7 +260,7 @@ def envy_free(case: AuditCase) -> Finding:
 
 
 def up_to_one_own_task(case: AuditCase) -> Finding:
-    """With another's bundle no user could run over *one of its own* tasks more: U_n(A_m) ≤ x[n] + 1.
+    """With another's bundle no user could run over *one own* task more: U_n(A_m) ≤ x[n] + 1.
 
     Margin: min over pairs of (x[n] + 1 − U_n(A_m))/Γ[n].
     """
@@ -263,7 +268,7 @@ def up_to_one_own_task(case: AuditCase) -> Finding:
 
 
 def up_to_one_task_of_the_other(case: AuditCase) -> Finding:
-    """With another's bundle less *one of the other's* tasks no user could run more: U_n(A_m − d_m) ≤ x[n].
+    """With another's bundle less *one task of it* no user could run more: U_n(A_m − d_m) ≤ x[n].
 
     Margin: min over pairs of (x[n] − U_n(A_m − d_m))/Γ[n].
     """
@@ -323,7 +328,10 @@ def most_envious(
 
 
 def sharing_incentive(case: AuditCase) -> Finding:
-    """Each user runs as much as with φ[n]/Σφ of every server. Margin: min_n of (x[n] − that)/Γ[n]."""
+    """Each user runs as much as with φ[n]/Σφ of every server.
+
+    Margin: min_n of (x[n] − that)/Γ[n].
+    """
     weights = case.instance.weights
     if case.instance.has_resource_weights:
         return Finding.undefined(
@@ -363,7 +371,7 @@ _BY_ROUNDING = (
 
 
 def _tasks_with_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
-    """Return how many tasks n could run with φ[n]/φ[m] times what ``tasks`` of m take, shape (N, N).
+    """Return the tasks that n could run with φ[n]/φ[m] times ``tasks`` of m, shape (N, N).
 
     Whole tasks are counted on each server by itself.
     """

@@ -23,7 +23,7 @@ from .findings import AuditCase, Finding, amount
 
 
 def bottleneck(case: AuditCase) -> Finding:
-    """If one resource is dominant for every user on every server where it can run, it is shared max-min fairly.
+    """If all users have one dominant resource where they can run, it is shared max-min fairly.
 
     The definition of Khamse-Ashari et al.; that of Wang, Li and Liang is :func:`global_bottleneck`.
     On one server both are that of Ghodsi et al.
@@ -36,7 +36,9 @@ def bottleneck(case: AuditCase) -> Finding:
 
 
 def global_bottleneck(case: AuditCase) -> Finding:
-    """If one resource is everyone's dominant one of the whole pool, it is shared max-min fairly (Wang, Li and Liang).
+    """If all users have one dominant resource of the pool, it is shared max-min fairly.
+
+    The definition of Wang, Li and Liang.
 
     Another premise than that of :func:`bottleneck`, where servers differ: a resource may be
     everyone's dominant one on each server that can run its tasks and not of the pool, and the other
@@ -58,7 +60,7 @@ def single_resource(case: AuditCase) -> Finding:
 
 
 def common_bottleneck(instance: Instance) -> int | None:
-    """Return the resource that every user needs most, relative to capacity, on each server where it can run."""
+    """Return the resource that all users need most, over capacity, wherever they can run."""
     if instance.has_rates:
         return None
     runs = (instance.gamma() > 0) & (instance.task_limits > 0)[:, None]
@@ -81,7 +83,7 @@ def _everyones_largest(share: np.ndarray, counts: np.ndarray) -> int | None:
 
 
 def leximin_of(mechanism: str, case: AuditCase) -> Finding:
-    """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference of tasks, over Γ[n])."""
+    """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference/Γ[n])."""
     row = find(mechanism)
     reason = row.undefined(case.instance) or (_WHOLE if case.whole else None)
     if reason:
@@ -90,7 +92,7 @@ def leximin_of(mechanism: str, case: AuditCase) -> Finding:
 
 
 def no_justified_complaints(case: AuditCase) -> Finding:
-    """No user may complain: everyone has all it asks for, or what it is entitled to of a saturated resource."""
+    """Each user has all it asks for, or its entitlement of a saturated resource."""
     reason = find("njc").undefined(case.instance)
     if reason:
         return Finding.undefined(reason)
@@ -101,7 +103,10 @@ def no_justified_complaints(case: AuditCase) -> Finding:
 
 
 def per_server(case: AuditCase, division: Division) -> Finding:
-    """No user could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
+    """No user could gain on a server from users of higher level there (PS-DSF).
+
+    Margin: −(gain / γ[n,i]).
+    """
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
     equilibrium = fixed_point(case.instance, case.tasks, division)

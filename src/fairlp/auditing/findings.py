@@ -27,7 +27,7 @@ _FEWEST = 40
 #: Columns of a printed table where no terminal says how many it has.
 _COLUMNS = 160
 _CUT = "… witnesses are cut; those of .witness are whole"
-#: Columns that hold objects: where there are any, a printed table tells of which properties.
+#: Columns that hold objects; a printed table lists the properties that have some.
 _OBJECTS = {"better": "allocations that show it", "misreport": "lies that pay"}
 
 
@@ -114,7 +114,7 @@ class Finding:
 
     @classmethod
     def of_margin(cls, margin: float, witness: str, success: str, **evidence: Any) -> Finding:
-        """Return a finding that holds when the margin is not negative beyond the tolerance ``AUDIT``."""
+        """Return a finding that holds when the margin is at least −``AUDIT``."""
         holds = bool(margin >= -AUDIT)
         return cls(
             holds, float(margin), success if holds else witness, **({} if holds else evidence)
@@ -127,7 +127,7 @@ class Finding:
 
     @classmethod
     def vacuous(cls, reason: str) -> Finding:
-        """Return the answer where there was nothing to check, which is no evidence that a mechanism keeps anything."""
+        """Return the answer for nothing to check, which is no evidence for a mechanism."""
         return cls.undefined(f"vacuous: {reason}")
 
 
@@ -140,7 +140,7 @@ class AuditCase:
     instance : Instance
     tasks : ndarray, shape (N, K)
     mechanism : str
-        The mechanism that made it, empty for anyone's.
+        The mechanism of the allocation, empty where it is not known.
     options : dict or None
         Options that the mechanism is run again with.
     division : {"rdm", "tdm"}
@@ -167,7 +167,7 @@ class AuditCase:
 
     @property
     def added_up(self) -> bool:
-        """Whether whole tasks run on rows of several servers: how many run on each of them is not known."""
+        """Whether whole tasks run on rows of several servers: those of each server are unknown."""
         return self.whole and bool((self.instance.counts > 1).any())
 
     @property

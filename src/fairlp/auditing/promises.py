@@ -1,4 +1,4 @@
-"""Mechanism × property: what the literature promises, what audits found, and the instance that breaks the rest."""
+"""Mechanism × property: promises of the literature, results of audits, counterexamples."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _several_flavors(instance: Instance) -> bool:
 
 
 def _busy_at_most(instance: Instance) -> bool:
-    """Whether no user, given its part (by weight) of every server, would be busy for more than all its time."""
+    """Whether no user, with its part of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
     copies = tasks_alone(instance.demands, instance.total_capacities) * (instance.gamma() > 0)
     return bool((weights / weights.sum(axis=0) * copies.sum(axis=1, keepdims=True) <= 1).all())
@@ -59,7 +59,7 @@ OUR_RESULTS = "fairlp, docs/results.md"
 
 
 class Claim(NamedTuple):
-    """A property that a mechanism is said to have.
+    """A property that a source promises of a mechanism.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Claim(NamedTuple):
 
     @classmethod
     def of(cls, text: str, source: str) -> Claim:
-        """Return the claim that a row writes as "PROPERTY [if CONDITION [and CONDITION …]] [(ours)]".
+        """Return the claim of a row: "PROPERTY [if CONDITION [and CONDITION …]] [(ours)]".
 
         >>> Claim.of("population-monotonic if all demands are positive", "a paper")
         Claim(property_name='population-monotonic', conditions=('all demands are positive',), source='a paper')
@@ -154,7 +154,7 @@ _PROMISE_COLUMNS = [
 
 
 def properties() -> pd.DataFrame:
-    """Return every property that an audit asks: what it asks for, its source, and whether the mechanism is run again.
+    """Return the properties of audits: statement, source, whether the mechanism is run again.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def _fits(mechanism: str, property_name: str) -> bool:
 
 
 def _claim(mechanism: str, property_name: str) -> Claim | None:
-    """Return who says that the mechanism has the property: its row, or a source that a counterexample refutes."""
+    """Return the claim that the mechanism has the property: its row's, or a refuted source's."""
     row = claims(TABLE[mechanism])
     source = entries(SHIPPED).get((mechanism, property_name), {}).get("claimed", "")
     return row.get(property_name) or (Claim(property_name, source=source) if source else None)
@@ -279,7 +279,7 @@ def _claim(mechanism: str, property_name: str) -> Claim | None:
 def counterexample(
     mechanism: str | Mechanism, property: str, *, search: bool = False, **how: Any
 ) -> Instance | None:
-    """Return the smallest instance that we know on which the mechanism breaks the property, or search for one.
+    """Return the smallest known instance on which the mechanism breaks the property, or search.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def entries(file: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def by_option(mechanism: str, property_name: str) -> str:
-    """Return for which values of its options the mechanism has the property, empty where none matters.
+    """Return the values of options for which the mechanism has the property, if they matter.
 
     >>> by_option("alpha-fair", "envy-free")
     'alpha >= 1; no: alpha = 0.5'
@@ -371,7 +371,7 @@ def by_option(mechanism: str, property_name: str) -> str:
 
 
 def _with_options(mechanism: str, property_name: str, options: Mapping[str, Any]) -> Instance:
-    """Return the instance that ships on which the mechanism with these options breaks the property."""
+    """Return the shipped instance on which the mechanism with these options breaks it."""
     broken = entries(BY_OPTION).get((mechanism, property_name), {"broken": ()})["broken"]
     for case in broken:
         if _spelt(case["options"]) == _spelt(options):
@@ -396,7 +396,7 @@ def _spelt(options: Mapping[str, Any]) -> str:
 
 
 def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any]:
-    """Return a counterexample as it is kept in counterexamples.json, with who claims that there is none."""
+    """Return a counterexample as counterexamples.json has it, with the claim it refutes."""
     entry = {
         "mechanism": mechanism,
         "property": property,

@@ -213,12 +213,12 @@ def find(name: str) -> Property:
 
 
 def known(name: str) -> str:
-    """Return the name as the table has it, if it is one of a property, of one allocation or of every step."""
+    """Return the name of a property, of one allocation or of every step, as the table has it."""
     return named(name, [*PROPERTIES, *DYNAMIC], "property")
 
 
 def table() -> pd.DataFrame:
-    """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
+    """Return every property: statement, source, and whether its audit runs the mechanism again."""
     every: dict[str, Property | StepProperty] = {**PROPERTIES, **DYNAMIC}
     rows = {
         name: {"asks": row.statement, "source": row.source, "reruns": row.reruns}

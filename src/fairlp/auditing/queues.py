@@ -1,4 +1,4 @@
-"""Audits along a tree of queues: guarantees, caps, what weights on the way up promise, envy within a queue."""
+"""Audits along a tree of queues: guarantees, caps, weights on the way up, envy within a queue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COALITION = 3
 
 
 def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCase], Finding]:
-    """Return the audit of instances with queues and one weight a user; of others there is nothing to check."""
+    """Return the audit of instances with queues and one weight a user, vacuous for others."""
 
     def judged(case: AuditCase) -> Finding:
         if not case.instance.has_queues:
@@ -98,7 +98,9 @@ def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
 
 @_on_tree
 def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
-    """Each user has the dominant share that the weights on its way up promise. Margin: min of share − part.
+    """Each user has the dominant share that the weights on its way up promise.
+
+    Margin: min of share − promise.
 
     A part is the weight over the weights of all siblings who can run anything. Users with all their
     tasks lack nothing.
@@ -125,7 +127,10 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
 
 @_on_tree
 def queue_shares(case: AuditCase, queues: Queues) -> Finding:
-    """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
+    """Each queue has its part of the pool in dominant share, together.
+
+    Margin: min of share − part; see `leaf_shares`.
+    """
     can_run = runnable_users(case.instance)
     promised, _ = parts_of_queues(queues, case.instance.user_weights, can_run)
     waits = (queues.below @ _lacking(case, can_run).astype(float) > 0) & (
@@ -150,7 +155,7 @@ def queue_shares(case: AuditCase, queues: Queues) -> Finding:
 
 @_on_tree
 def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
-    """No user would rather have what another user of its queue has, per weight. Margin as for envy-free."""
+    """No user would rather have what another of its queue has. Margin as for envy-free."""
     same_queue = queues.of[:, None] == queues.of[None, :]
     np.fill_diagonal(same_queue, False)
     if not same_queue.any():

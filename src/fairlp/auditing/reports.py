@@ -14,7 +14,7 @@ from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import AuditCase, Finding, amount
 
-# What searches for lies that pay have in common: which lies are tried, and how one is told of.
+# Searches for lies that pay: the lies that they try, and the words for one.
 
 #: Times the true demand for one resource: lies that have paid somewhere.
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
@@ -74,7 +74,7 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, claimed_tasks: np
 
 
 def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
-    """Whether a demand can be claimed: where rates say that a user runs tasks, there is what it claims to need."""
+    """Whether a demand can be claimed: servers with a rate have what it claims to need."""
     has_rate = instance.gamma(ignore_placement=True)[user] > 0
     fits = tasks_alone(claimed[None], instance.capacities)[0] > 0
     return not instance.has_rates or bool(fits[has_rate].all())
@@ -213,7 +213,7 @@ def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarr
 
 
 def _gain(case: AuditCase, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:
-    """Return what the lie wins the user in tasks of its own, over Γ[n]; −∞ when the mechanism fails on the lie."""
+    """Return the gain of a lie in own tasks, over Γ[n]; −∞ where the mechanism fails on it."""
     if case.alone[user] <= 0 or not may_claim(case.instance, user, demand):
         return -np.inf
     try:

@@ -1,4 +1,4 @@
-"""Small instances that break a property: a seeded search, then shrinking to the simplest one that still does."""
+"""Small instances that break a property: a seeded search, then simplification."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Search:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Search:
-        """Return the search that these keyword arguments ask for; an unknown one raises with the nearest names."""
+        """Return the search of these keyword arguments; an unknown one raises."""
         names = [option.name for option in fields(cls) if option.init]
         for name in options:
             require_known(name, names, f"the search has no option {name!r}")
@@ -264,10 +264,10 @@ def random_instance(
 
 
 def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism) -> np.ndarray:
-    """Return task limits of half of the users (of one at least), about a half of what each would get.
+    """Return task limits of half of the users, near the half of what each would get.
 
-    That is told by an equal part, by weight, of what the user could run alone; some limits are
-    below and some above.
+    At least one user has a limit. A user would get about its part, by weight, of the tasks that it
+    could run alone; some limits are below and some above.
     """
     weights = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
     due = instance.gamma().sum(axis=1) * weights / weights.sum()
@@ -282,14 +282,14 @@ def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism
 
 
 def _property_row(name: str) -> Property:
-    """Return the property; one of every step asks as little of an instance as Pareto optimality does."""
+    """Return the property; one of every step has the row of Pareto optimality."""
     return PROPERTIES.get(name, PROPERTIES["Pareto-optimal"])
 
 
 def random_tree(
     rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool
 ) -> Any:
-    """Return a random tree over users: three queues at most two deep, with weights; perhaps guarantees and caps."""
+    """Return a random tree over users: three queues with weights, perhaps guarantees and caps."""
     paths = ["", "a", "b", "a/c"]
     queue = [paths[k] for k in rng.integers(0, len(paths), users)]
     queues: dict[str, Any] = {path: {"weight": int(rng.integers(1, 4))} for path in paths[1:]}
@@ -316,7 +316,7 @@ def _add_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int
 def _dominating(
     demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None
 ) -> np.ndarray:
-    """Return demands of the first resource that make it everyone's dominant one wherever it can run."""
+    """Return demands of the first resource that make it dominant for all, wherever they run."""
     needed = demands[:, None, :] * quotients(capacities[:, [0]], capacities)
     runs = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
     if eligible is not None:

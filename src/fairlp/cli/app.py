@@ -241,7 +241,7 @@ def fairlp(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", envvar="FAIRLP_DEBUG", hidden=True)] = False,
 ) -> None:
-    """Fair allocation of many resources to many users, as models to read, solve, check and export."""
+    """Fair allocation of many resources to many users: models to read, solve, check and export."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The commands about a cluster as it is: report and what-if, and tables of shares beside fair shares."""
+"""The commands about a cluster as it is: report, what-if, and tables of shares."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ def allocation_table(
 
 
 def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> Text:
-    """Yield users, utilisation, prices, the verification, and the notes that are not in ``messages``."""
+    """Yield users, utilisation, prices, the verification, and notes not in ``messages``."""
     from ..mechanisms.table import TABLE
 
     name = allocation.mechanism

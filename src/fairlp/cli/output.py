@@ -1,4 +1,4 @@
-"""The output of commands: text for people, JSON and CSV for programs, figures; printed or in a file.
+"""The output of commands: text for people, JSON and CSV for programs, and figures.
 
 Tables for people have numbers of six digits. A terminal folds them to its width; elsewhere, a row is
 one line.

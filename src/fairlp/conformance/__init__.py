@@ -1,4 +1,4 @@
-"""The conformance suite: what every back end must pass, checked by optimality conditions and not by its word.
+"""The conformance suite of back ends, which judges by optimality conditions, not by status.
 
 A third party runs it on its own back end:
 
@@ -51,7 +51,7 @@ def check(backend: backends.AnySolver, cases: Iterable[Case] | None = None) -> p
 
 
 def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
-    """Return outcomes of all cases (rows) for these back ends, or all that are available here (columns).
+    """Return outcomes of all cases (rows) for these back ends, by default those available.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _judge(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
 
 
 def _objective_size(case: Case, solution: Solution) -> float:
-    """Return the size of the objective's terms, so that an optimum of 0 is compared with what it is made of."""
+    """Return the size of the objective's terms, with which an optimum of 0 is compared."""
     program = case.program
     weights = 0.0 if program.logs is None else float(abs(program.logs.weights).sum())
     return float(abs(program.c * solution.x).sum()) + abs(program.offset) + weights

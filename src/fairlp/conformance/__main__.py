@@ -13,7 +13,7 @@ _BY_TANGENTS = (Capability.LOG, Capability.POWER)
 
 
 def capability_rows() -> list[str]:
-    """Return the table of declared capabilities as Markdown; t: logarithms and powers by tangents, a series of LPs."""
+    """Return the table of declared capabilities as Markdown; t: by tangents, a series of LPs."""
     rows = [
         "| solver | " + " | ".join(c.value for c in Capability) + " |",
         "| --- |" + " :-: |" * len(Capability),

@@ -19,7 +19,7 @@ from . import style
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
 
-# What bars of servers are called in a figure: every row by its label, or classes of equal servers.
+# Labels of bars: rows of servers, or classes of equal servers.
 
 #: Classes of servers with a bar of their own; the smaller ones share one.
 _CLASSES = 24
@@ -35,7 +35,7 @@ def server_rows(instance: Instance) -> tuple[list[str], np.ndarray, str]:
 
 
 def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
-    """Return a label for each class of equal servers, the class of each row, and what the labels are.
+    """Return a label for each class of equal servers, the class of each row, and a description.
 
     When there are more than 24 classes, the smallest of them are one.
     """
@@ -106,7 +106,7 @@ _NOTHING = "there is nothing to draw; expected at least one mechanism with an al
 def plot_allocation(
     allocation: Allocation, *, by: Literal["class", "server"] = "class", ax: Any = None
 ) -> Any:
-    """Draw how much of each server class the users take, one panel of stacked bars for each resource.
+    """Draw how much of each server class the users take: stacked bars, a panel a resource.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def plot_allocation(
 
 
 def plot_shares(found: Comparable, *, ax: Any = None) -> Any:
-    """Draw the users' shares by mechanism: bars for up to 20 users, one rising curve a mechanism for more.
+    """Draw the users' shares by mechanism: bars for up to 20 users, rising curves for more.
 
     Parameters
     ----------
@@ -257,7 +257,9 @@ def plot_comparison(
 def _layers(
     allocation: Allocation, tasks: np.ndarray, capacity: np.ndarray
 ) -> tuple[list[tuple[str, np.ndarray, dict[str, str]]], np.ndarray]:
-    """Return name, use (bars × resources) and look of each user with a colour and of the others, and who these are.
+    """Return name, use (bars × resources) and look of each layer, and the other users.
+
+    Each user with a colour is a layer; the others are one.
 
     Of many users those have colours that take most of some bar, whatever its size: they are the
     ones to be seen.
@@ -285,7 +287,7 @@ def _layers(
 def _stacked_bars(
     axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray
 ) -> np.ndarray:
-    """Stack what each layer has before the capacity, and return how high; where there is no capacity, say so."""
+    """Stack the layers over the capacity and return their height; name bars without capacity."""
     has_capacity = capacity > 0
     size = len(capacity)
     look_of_free = {"color": style.FREE, "edgecolor": style.OTHERS, "linewidth": 0.5}
@@ -336,7 +338,7 @@ def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:
 
 
 def _by_share(allocation: Allocation) -> np.ndarray:
-    """Return positions of users from the largest share down; shares that differ by rounding only are equal."""
+    """Return users from the largest share down; rounding makes no difference."""
     shares = allocation.shares.to_numpy()
     largest = shares.max(initial=0.0)
     return largest_first(np.round(shares / (largest if largest > 0 else 1.0) / AGREEMENT))
@@ -352,7 +354,7 @@ def _frame(comparison: Comparable, value: str) -> pd.DataFrame:
 
 
 def _unique_names(allocations: Sequence[Allocation]) -> list[str]:
-    """Return a name for each allocation: its mechanism, with method, options or number if needed."""
+    """Return a name for each allocation: its mechanism, with method and options if needed."""
     mechanisms = [allocation.mechanism for allocation in allocations]
     with_methods = [
         f"{allocation.mechanism} ({allocation.method})"
@@ -403,14 +405,14 @@ _COLOURED = 12
 
 
 def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> Any:
-    """Draw which part of each resource the queues have: one bar of stacked queues for each resource.
+    """Draw the part of each resource that the queues have: a bar of stacked queues each.
 
     Parameters
     ----------
     allocation : Allocation
         Of an instance with queues.
     level : int
-        Queues at this depth (1: below the root); who stands higher counts with its own queue.
+        Queues at this depth (1: below the root); users who stand higher count with their own queue.
     ax : Axes, optional
         Where to draw; a new figure by default.
 

@@ -1,4 +1,4 @@
-"""Figures of curves: performance profiles, frontiers, means of studies, users who come and go, convergence."""
+"""Figures of curves: performance profiles, frontiers, means, users over time, convergence."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _MARKERS = "osD^vP*X"
 
 
 def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None) -> Any:
-    """Draw the smallest level against the total share, a point for each α, and mechanisms beside it.
+    """Draw the smallest level against the total share, by α, with mechanisms beside it.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def plot_tracking(
     mechanisms: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the fraction of a resource in use over time, one panel for each row of servers, one line a mechanism.
+    """Draw the fraction of a resource in use over time: a panel a row of servers.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def plot_convergence(
 
 
 def _shade(axis: Any, tracking: Tracking) -> None:
-    """Shade the times when a user is away, and say who."""
+    """Shade the times when a user is away, and name the user."""
     end = float(tracking.utilization.index[-1])
     for user in dict.fromkeys(tracking.changes["user"]):
         events = tracking.changes[tracking.changes["user"] == user]

@@ -1,6 +1,6 @@
 """How the figures look: colours, dashes, panels, names of bars, legends.
 
-Matplotlib is imported when a figure is made, not before.
+Matplotlib is imported when a figure is drawn, not before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..mechanisms.table import FAMILIES
 if TYPE_CHECKING:
     import pandas as pd
 
-#: After Paul Tol's "muted" scheme: told apart by colour-blind readers too, three times as dark as
+#: After Paul Tol's "muted" scheme: distinct for colour-blind readers too, three times as dark as
 #: paper or more (tests/plots/test_colours.py calculates both); beyond it the colours come again,
 #: hatched.
 COLOURS = (
@@ -38,7 +38,7 @@ HATCHES = ("", "////", "....", "xxxx")
 #: Only the first curve is solid: where curves are equal, the earlier ones show through the gaps of
 #: the later ones.
 DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)))
-#: Colours of what is of no one: everybody else, and capacity that is not in use.
+#: Colours of all other users, and of capacity that is not in use.
 OTHERS, FREE = "#BBBBBB", "#F2F2F2"
 #: A remark inside a panel.
 REMARK = {"ha": "center", "size": "small", "color": "#666666", "parse_math": False}
@@ -68,7 +68,7 @@ def require_format(path: str | Path) -> None:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure that no global state knows; notebooks show it once, where it is the value of a cell."""
+    """Return an empty figure without global state; a notebook shows it once, as a value."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -82,7 +82,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def _png(figure: Any) -> bytes | None:
-    """Return a figure for a notebook, or None where the notebook draws all figures in formats that it was told."""
+    """Return a figure as PNG; None where the notebook draws figures in its own formats."""
     if _drawn_by_the_notebook(type(figure)):
         return None
     target = BytesIO()
@@ -91,7 +91,7 @@ def _png(figure: Any) -> bytes | None:
 
 
 def _heed_the_notebook(kind: type) -> None:
-    """Let IPython show figures in the formats of ``%config InlineBackend.figure_format``, as importing pyplot does."""
+    """Let IPython show figures in the formats of its configuration, as pyplot does."""
     shell = _shell()
     if shell is None or "InlineBackend" not in shell.config or _drawn_by_the_notebook(kind):
         return
@@ -99,7 +99,7 @@ def _heed_the_notebook(kind: type) -> None:
     from matplotlib_inline.config import InlineBackend
 
     backend_config = InlineBackend.instance(parent=shell)
-    backend_config.shell = shell  # so that it follows what is said later
+    backend_config.shell = shell  # so that it follows later changes
     shell.configurables.extend([] if backend_config in shell.configurables else [backend_config])
     select_figure_formats(
         shell, backend_config.figure_formats, **backend_config.print_figure_kwargs
@@ -228,7 +228,7 @@ def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
 
 
 def name_bars(axis: Any, labels: list[str], description: str) -> None:
-    """Name the bars, slanted where neighbours would meet, and what they are, in lines as wide as the panel."""
+    """Name the bars, slanted where neighbours would meet, and describe them below."""
     labels = shortened(labels, _LONGEST)
     axis.set_xticks(range(len(labels)), labels)
     room = letters_across(axis)
@@ -241,7 +241,7 @@ def name_bars(axis: Any, labels: list[str], description: str) -> None:
 
 
 def shortened(names: list[str], limit: int) -> list[str]:
-    """Return both ends of names that are too long, of more letters where they would not be told apart.
+    """Return both ends of names that are too long; names stay different.
 
     >>> shortened(["organisation/department/user-1", "organisation/department/user-2", "ann"], 12)
     ['organi…ser-1', 'organi…ser-2', 'ann']
