@@ -34,7 +34,7 @@ import fairlp
 from fairlp.errors import FairlpError, OversizedTaskWarning
 from fairlp.research.study.generators import log_normal
 from fairlp.solvers.interior_point import method
-from fairlp.solvers.interior_point.backend import in_series
+from fairlp.solvers.interior_point.warm_starts import in_series
 
 OURS = "interior-point"
 

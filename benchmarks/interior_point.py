@@ -115,11 +115,11 @@ def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1) -> 
 #: Parts of the method by their functions, with the seconds of what these call: some parts are
 #: within others.
 SHARES = {
-    "normal equations and their factors": ("blocks.py", "__init__"),
+    "normal equations and their factors": ("normal_equations.py", "__init__"),
     "of these, Cholesky factors": ("_decomp_cholesky.py", "cho_factor"),
     "directions": ("iterate.py", "direction"),
-    "lengths of steps, with trial steps": ("method.py", "_weighted"),
-    "steps and trial steps": ("iterate.py", "add"),
+    "lengths of steps, with trial steps": ("method.py", "_with_corrector"),
+    "steps and trial steps": ("problem.py", "moved"),
     "residuals and gap": ("iterate.py", "measure"),
     "certificate": ("certificate.py", "certify"),
 }

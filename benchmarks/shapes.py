@@ -35,7 +35,7 @@ from measure import console, machine, show
 import fairlp
 from fairlp.models.programs import backends
 from fairlp.research.library.numerics import SHAPES, shaped
-from fairlp.solvers.interior_point.backend import InteriorPointSession
+from fairlp.solvers.interior_point.session import InteriorPointSession
 
 
 def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:

@@ -25,23 +25,23 @@ class RefusedError(Exception):
     """The proof does not prove what it says; what is no proof at all is a ValueError."""
 
 
-def need(good: bool, what: str) -> None:
+def need(condition: bool, problem: str) -> None:
     """Raise where the file is not of the format."""
-    if not good:
-        raise ValueError(what)
+    if not condition:
+        raise ValueError(problem)
 
 
-def hold(good: bool, what: str) -> None:
+def hold(condition: bool, problem: str) -> None:
     """Raise where the proof is wrong."""
-    if not good:
-        raise RefusedError(what)
+    if not condition:
+        raise RefusedError(problem)
 
 
-def fields(value: Any, what: str, *names: str) -> list[Any]:
+def fields(value: Any, subject: str, *names: str) -> list[Any]:
     """Return the fields of an object, which has these and no others."""
     need(
         type(value) is dict and set(value) == set(names),
-        f"{what}: expected an object of {', '.join(names)}",
+        f"{subject}: expected an object of {', '.join(names)}",
     )
     return [value[name] for name in names]
 
@@ -52,41 +52,45 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def lists(value: Any, what: str, *kinds: tuple[type, ...]) -> list[list[Any]]:
+def lists(value: Any, subject: str, *kinds: tuple[type, ...]) -> list[list[Any]]:
     """Return a list of lists, each with parts of these kinds."""
-    good = type(value) is list and all(
-        type(one) is list and len(one) == len(kinds) for one in value
+    is_right = type(value) is list and all(
+        type(entry) is list and len(entry) == len(kinds) for entry in value
     )
-    good = good and all(
-        type(part) in kind for one in value for part, kind in zip(one, kinds, strict=True)
+    is_right = is_right and all(
+        type(element) in kind for entry in value for element, kind in zip(entry, kinds, strict=True)
     )
-    need(good, f"{what}: expected a list of lists of {len(kinds)}, or other types")
+    need(is_right, f"{subject}: expected a list of lists of {len(kinds)}, or other types")
     return list(value)
 
 
-def number(value: Any, what: str) -> Fraction:
+def number(value: Any, subject: str) -> Fraction:
     """Return a rational, written in lowest terms as "-3/4" or "2"."""
     top, _, bottom = (value if type(value) is str else "").partition("/")
-    good = all(part.isascii() and part.isdigit() for part in (top.removeprefix("-"), bottom or "1"))
-    found = Fraction(int(top), int(bottom or "1") or 1) if good else Fraction(0)
-    need(good and str(found) == value, f"{what}: expected a rational in lowest terms")
-    return found
-
-
-def bound(value: Any, what: str) -> Fraction | None:
-    """Return a bound, None where there is none."""
-    return None if value is None else number(value, what)
-
-
-def claimed(claims: Any, names: list[str], what: str) -> tuple[list[str], list[Fraction]]:
-    """Return statuses and values, which a round gives name by name."""
-    parts = lists(claims, what, TEXT, TEXT, TEXT)
-    wrong = [name for (own, _, _), name in zip(parts, names, strict=False) if own != name]
-    hold(
-        len(parts) == len(names) and not wrong,
-        f"{what}: {wrong[:1]} is not in its place, or the number is wrong",
+    is_valid = all(
+        digits.isascii() and digits.isdigit() for digits in (top.removeprefix("-"), bottom or "1")
     )
-    return [part[1] for part in parts], [number(part[2], f"{what} {part[0]!a}") for part in parts]
+    rational = Fraction(int(top), int(bottom or "1") or 1) if is_valid else Fraction(0)
+    need(is_valid and str(rational) == value, f"{subject}: expected a rational in lowest terms")
+    return rational
+
+
+def bound(value: Any, subject: str) -> Fraction | None:
+    """Return a bound, None where there is none."""
+    return None if value is None else number(value, subject)
+
+
+def claimed(claims: Any, names: list[str], subject: str) -> tuple[list[str], list[Fraction]]:
+    """Return statuses and values, which a round gives name by name."""
+    entries = lists(claims, subject, TEXT, TEXT, TEXT)
+    pairs = zip(entries, names, strict=False)
+    misplaced = [name for (claim, _, _), name in pairs if claim != name]
+    hold(
+        len(entries) == len(names) and not misplaced,
+        f"{subject}: {misplaced[:1]} is not in its place, or the number is wrong",
+    )
+    values = [number(value, f"{subject} {name!a}") for name, _, value in entries]
+    return [status for _, status, _ in entries], values
 
 
 class Program:
@@ -105,43 +109,51 @@ class Program:
         self.columns: list[tuple[str, Fraction, Fraction | None, Fraction | None]] = []
         self.rows: list[tuple[str, Fraction | None, Fraction | None, dict[int, Fraction]]] = []
         for name, cost, low, high in lists(columns, "columns", TEXT, TEXT, BOUND, BOUND):
-            what = f"column {name!a}"
-            self.columns.append((name, number(cost, what), bound(low, what), bound(high, what)))
-        for name, low, high, given in lists(rows, "rows", TEXT, BOUND, BOUND, (list,)):
-            what = f"row {name!a}"
-            entries = {j: number(value, what) for j, value in lists(given, what, (int,), TEXT)}
+            subject = f"column {name!a}"
+            self.columns.append(
+                (name, number(cost, subject), bound(low, subject), bound(high, subject))
+            )
+        for name, low, high, coefficients in lists(rows, "rows", TEXT, BOUND, BOUND, (list,)):
+            subject = f"row {name!a}"
+            entries = {
+                j: number(value, subject) for j, value in lists(coefficients, subject, (int,), TEXT)
+            }
             need(
-                len(entries) == len(given) and list(entries) == sorted(entries),
-                f"{what}: columns twice or unordered",
+                len(entries) == len(coefficients) and list(entries) == sorted(entries),
+                f"{subject}: columns twice or unordered",
             )
             need(
                 all(entries.values()) and set(entries) <= set(range(len(columns))),
-                f"{what}: a 0, or no such column",
+                f"{subject}: a 0, or no such column",
             )
-            self.rows.append((name, bound(low, what), bound(high, what), entries))
+            self.rows.append((name, bound(low, subject), bound(high, subject), entries))
 
     def optimum(self, claim: Any, where: str) -> tuple[list[Fraction], list[Fraction]]:
         """Return point and duals, proved optimal: in all bounds, of the right signs, and of the same value."""
         value, columns, rows, _ = fields(claim, where, "value", "columns", "rows", "blocked")
-        inside, x = claimed(columns, [one[0] for one in self.columns], f"{where}: column")
-        active, y = claimed(rows, [one[0] for one in self.rows], f"{where}: row")
-        basic = (inside + active).count("basic")
+        column_statuses, x = claimed(
+            columns, [line[0] for line in self.columns], f"{where}: column"
+        )
+        row_statuses, y = claimed(rows, [line[0] for line in self.rows], f"{where}: row")
+        basic = (column_statuses + row_statuses).count("basic")
         hold(
             basic == len(y),
             f"{where}: {basic} columns and rows are basic, and there are {len(y)} rows",
         )
         reduced = [cost for _, cost, _, _ in self.columns]
-        primal = sum((cost * at for cost, at in zip(reduced, x, strict=True)), self.offset)
+        primal = sum((cost * x_j for cost, x_j in zip(reduced, x, strict=True)), self.offset)
         dual = self.offset
-        for (name, low, high, entries), status, price in zip(self.rows, active, y, strict=True):
+        for (name, low, high, entries), status, price in zip(
+            self.rows, row_statuses, y, strict=True
+        ):
             activity = sum((entry * x[j] for j, entry in entries.items()), Fraction(0))
             dual += self.worth(f"{where}: row {name!a}", (low, high), activity, status, price)
             for j, entry in entries.items():
                 reduced[j] -= entry * price
-        for (name, _, low, high), at, status, price in zip(
-            self.columns, x, inside, reduced, strict=True
+        for (name, _, low, high), x_j, status, price in zip(
+            self.columns, x, column_statuses, reduced, strict=True
         ):
-            dual += self.worth(f"{where}: column {name!a}", (low, high), at, status, price)
+            dual += self.worth(f"{where}: column {name!a}", (low, high), x_j, status, price)
         hold(
             primal == dual == number(value, where),
             f"{where}: the values of point, duals and file are not the same",
@@ -149,13 +161,13 @@ class Program:
         return x, y
 
     def worth(
-        self, what: str, bounds: tuple[Any, Any], at: Fraction, status: str, price: Fraction
+        self, subject: str, bounds: tuple[Any, Any], value: Fraction, status: str, price: Fraction
     ) -> Fraction:
         """Return what the bound of a column or row gives to the dual value; raise unless all about it is right."""
         low, high = bounds
         hold(
-            (low is None or low <= at) and (high is None or at <= high),
-            f"{what} is out of its bounds",
+            (low is None or low <= value) and (high is None or value <= high),
+            f"{subject} is out of its bounds",
         )
         side = (
             {"lower": low, "upper": high}
@@ -165,46 +177,51 @@ class Program:
             else {"free": 0}
         )
         hold(
-            at == {"basic": at, **side}.get(status),
-            f"{what} is not where its status {status!a} says",
+            value == {"basic": value, **side}.get(status),
+            f"{subject} is not where its status {status!a} says",
         )
-        wrong = {
+        has_wrong_sign = {
             "lower": self.sign * price < 0,
             "upper": self.sign * price > 0,
             "fixed": False,
         }.get(status, price != 0)
-        hold(not wrong, f"{what} has a dual or reduced cost of the wrong sign")
-        return price * at
+        hold(not has_wrong_sign, f"{subject} has a dual or reduced cost of the wrong sign")
+        return price * value
 
 
 def leximin(program: Program, t: int, levels: list[Any], rounds: list[Any]) -> str:
     """Return what a proof of a leximin proves: every round an optimum, and the next program made of it."""
     active: dict[int, tuple[str, Fraction]] = {}
-    for name, i, level, has in lists(levels, "levels", TEXT, (int, type(None)), BOUND, BOUND):
-        what = f"level of {name!a}"
+    for name, i, level, claimed_level in lists(
+        levels, "levels", TEXT, (int, type(None)), BOUND, BOUND
+    ):
+        subject = f"level of {name!a}"
         exact = bound(level, "a level") or Fraction(0)
-        own = exact if has is None else number(has, what)
+        level_claimed = exact if claimed_level is None else number(claimed_level, subject)
         hold(
-            abs(own - exact) <= AGREEMENT * max(abs(own), abs(exact)),
-            f"{what}: the allocation has another",
+            abs(level_claimed - exact) <= AGREEMENT * max(abs(level_claimed), abs(exact)),
+            f"{subject}: the allocation has another",
         )
         hold(
             (i is None) == (level is None) and i not in active,
-            f"{what}: no row of its own, or no level",
+            f"{subject}: no row of its own, or no level",
         )
-        need(i is None or 0 <= i < len(program.rows), f"{what}: no such row")
-        active |= {} if i is None else {i: (what, exact)}
+        need(i is None or 0 <= i < len(program.rows), f"{subject}: no such row")
+        active |= {} if i is None else {i: (subject, exact)}
     for j, (name, cost, _, _) in enumerate(program.columns):
-        good = (cost > 0 if j == t else cost == 0) and program.sign < 0
-        hold(good, f"column {name!a}: a leximin maximises the column of its level and nothing else")
+        is_right = (cost > 0 if j == t else cost == 0) and program.sign < 0
+        hold(
+            is_right,
+            f"column {name!a}: a leximin maximises the column of its level and nothing else",
+        )
     for i, (name, low, high, entries) in enumerate(program.rows):
-        good = (
+        is_right = (
             entries.get(t, 0) < 0 and low is not None and high is None
             if i in active
             else t not in entries
         )
         hold(
-            good,
+            is_right,
             f"row {name!a}: rows of levels, and no others, say (what is had) - (what is due) t >= "
             "a number",
         )
@@ -212,18 +229,18 @@ def leximin(program: Program, t: int, levels: list[Any], rounds: list[Any]) -> s
         x, y = program.optimum(claim, f"round {k}")
         floors = []
         for i in [i for i in active if y[i]]:
-            what, level = active.pop(i)
+            subject, level = active.pop(i)
             name, low, _, entries = program.rows[i]
             floor = (low or 0) - entries.pop(t) * x[t]
             program.rows[i] = (name, floor, None, entries)
             floors.append([name, str(floor)])
-            hold(level == x[t], f"round {k}: {what}: not the level at which its row has a dual")
+            hold(level == x[t], f"round {k}: {subject}: not the level at which its row has a dual")
         hold(floors != [], f"round {k}: no row of a level has a dual: nobody is blocked")
         hold(
             claim["blocked"] == floors,
             f"round {k}: blocked are others, or at other floors, than its duals say",
         )
-    hold(not active, "; ".join(f"{what}: no round blocks it" for what, _ in active.values()))
+    hold(not active, "; ".join(f"{subject}: no round blocks it" for subject, _ in active.values()))
     return f"the leximin of {program.name!a}, {len(levels)} levels in {len(rounds)} rounds"
 
 
@@ -236,13 +253,13 @@ def check(data: Any) -> str:
         f"expected {FORMAT!r} of version {VERSION}",
     )
     need(
-        type(notes) is list and all(type(said) is str for said in (title, *notes)),
+        type(notes) is list and all(type(text) is str for text in (title, *notes)),
         "title and notes: no text",
     )
-    kind, given, t, levels = fields(
+    kind, program_data, t, levels = fields(
         statement, "statement", "kind", "program", "level_column", "levels"
     )
-    program = Program(given)
+    program = Program(program_data)
     plain = json.dumps(statement, sort_keys=True, separators=(",", ":")).encode("ascii")
     hold(
         fingerprint == hashlib.sha256(plain).hexdigest(),
@@ -253,8 +270,8 @@ def check(data: Any) -> str:
         need(type(t) is int and 0 <= t < len(program.columns), "level_column: no such column")
         return f"{leximin(program, t, levels, rounds)}; statement {fingerprint}"
     program.optimum(rounds[0], "round 1")
-    good = [kind, t, levels, rounds[0]["blocked"], len(rounds)] == ["optimum", None, [], [], 1]
-    hold(good, "an optimum has one round, no levels, and nobody blocked")
+    is_right = [kind, t, levels, rounds[0]["blocked"], len(rounds)] == ["optimum", None, [], [], 1]
+    hold(is_right, "an optimum has one round, no levels, and nobody blocked")
     return f"an optimum of {program.name!a}; statement {fingerprint}"
 
 

@@ -19,6 +19,9 @@ from profiles import PROFILE, many
 #: others. The controller reads this before it starts them.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+#: Assertions of the helpers say what failed, as those of tests do.
+SUPPORT = {file.stem for file in Path(__file__).parent.glob("support/*.py")}
+pytest.register_assert_rewrite(*(SUPPORT - {"profiles"}))
 #: Workers of pytest-xdist have a width that nobody asked for.
 os.environ.pop("COLUMNS", None)
 

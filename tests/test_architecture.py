@@ -56,7 +56,7 @@ DOORS = {
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),
     ("models/notation/model.py", "models.files.programs"),
-    ("models/programs/certificate.py", "models.files.proofs"),
+    ("models/programs/proof.py", "models.files.proofs"),
     ("models/programs/program.py", "models.files.programs"),
 }
 #: The only files that name modules in strings: the registry of back ends, and one string a family
@@ -142,6 +142,50 @@ def climbing(path):
 def test_a_room_imports_only_from_rooms_below():
     found = {climb for path in FILES for climb in climbing(path)} - DOORS
     assert found <= OFFENDERS, found - OFFENDERS
+
+
+#: Rooms on top of the core that use it as a user does: each could be a distribution of its own.
+WINGS = ("operations", "research")
+#: The ground floor, whose names without an underscore are for all rooms.
+GROUND = {"errors", "tolerances", "progress", "registry", "examples", ""}
+
+
+def listed_names(module):
+    """The names of ``__all__`` of a module that lists them, else none."""
+    for node in tree_of(MODULES[module]).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def unlisted_imports(path, wing):
+    """Names of the core that a file of a wing uses, and that the core does not list: (file, module, name)."""
+    aliases = {}
+    package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
+    parts = package.split(".")
+    for node in ast.walk(tree_of(path)):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [node.module])])
+        if base in GROUND or base.split(".")[0] == wing:
+            continue
+        for alias in node.names:
+            if f"{base}.{alias.name}" in MODULES:
+                aliases[alias.asname or alias.name] = f"{base}.{alias.name}"
+            elif alias.name not in listed_names(base):
+                yield path.relative_to(SOURCE).as_posix(), base, alias.name
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = aliases.get(node.value.id)
+            if module is not None and node.attr not in listed_names(module):
+                yield path.relative_to(SOURCE).as_posix(), module, node.attr
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_wings_use_public_names_only(wing):
+    files = sorted((SOURCE / wing).rglob("*.py"))
+    assert files
+    assert not [name for path in files for name in unlisted_imports(path, wing)]
 
 
 def test_no_offender_is_left():

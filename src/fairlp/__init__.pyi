@@ -28,8 +28,11 @@ from .models.instances.instance import Instance
 from .models.notation.expressions import Index, log, power
 from .models.notation.model import Model
 from .models.programs.backends import register_solver
+from .models.programs.options import Options, Progress
 from .models.programs.program import Program
-from .models.programs.solution import Capability, Options, Progress, Solution, Status, Termination
+from .models.programs.protocols import Capability
+from .models.programs.solution import Solution
+from .models.programs.status import Status, Termination
 from .operations.clusters.assembly import Snapshot
 from .operations.clusters.reading import snapshot
 from .operations.reports.charts import charts

@@ -348,4 +348,4 @@ def _handle_oversized(
     return solved_instance, (note,)
 
 
-__all__ = ["allocate", "allocate_all", "compare", "comparison_table", "formulate"]
+__all__ = ["Oversized", "allocate", "allocate_all", "compare", "comparison_table", "formulate"]

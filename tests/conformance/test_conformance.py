@@ -26,7 +26,8 @@ from fairlp.errors import (
     UnsupportedError,
 )
 from fairlp.models.programs import backends
-from fairlp.models.programs.solution import Capability, Point, Status, Termination
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.highs import Highs
 from profiles import PROFILE, by_day
 

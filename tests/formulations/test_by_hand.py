@@ -19,7 +19,7 @@ from fairlp.formulations import (
     proportional,
     region,
 )
-from fairlp.formulations.whole_tasks import Settled, precomputed_drf, whole_able, whole_tasks
+from fairlp.formulations.whole_tasks import SettledLevel, precomputed_drf, whole_able, whole_tasks
 from fairlp.models.instances.requests import Requests
 
 INF = np.inf
@@ -182,7 +182,7 @@ def test_whole_tasks_need_to_fit_to_be_there_and_to_be_allowed():
 
 def test_who_stays_behind_does_not_leave():
     instance = Instance.from_arrays([[1.0], [1.0]], [[3.0]])
-    settled = Settled(np.array([1.0, 1.0]), np.array([2.0, 2.0]), 1)
+    settled = SettledLevel(np.array([1.0, 1.0]), np.array([2.0, 2.0]), 1)
     solution = solved(whole_tasks(instance, [settled]))
     assert sorted(solution.values["x"].round().tolist()) == [1, 2]
 
@@ -334,5 +334,5 @@ def test_a_step_takes_nothing_away_and_keeps_what_is_to_come():
 def test_later_rounds_of_whole_tasks_maximise_a_level_or_count_users(goal, best):
     """Needs of 3, 3 and 4 of 6, one user to be above nothing: two tasks of one user, or a task of each of two."""
     instance = Instance.from_arrays([[3], [3], [4]], [[6]])
-    model = whole_tasks(instance, [Settled(np.zeros(3), np.ones(3), 2)], goal)
+    model = whole_tasks(instance, [SettledLevel(np.zeros(3), np.ones(3), 2)], goal)
     assert solved(model).objective == pytest.approx(best)

@@ -11,7 +11,7 @@ import pytest
 import fairlp
 from fairlp import examples
 from fairlp.mechanisms.max_min import ladder
-from fairlp.models.programs.certificate import Proof
+from fairlp.models.programs.proof import Proof
 from instances import random_instance
 from profiles import chequered
 

@@ -23,10 +23,10 @@ from fairlp.errors import (
 )
 from fairlp.mechanisms.max_min import ladder as settling
 from fairlp.mechanisms.max_min import methods
-from fairlp.mechanisms.mechanism import MethodCall, Tasks
+from fairlp.mechanisms.mechanism import MethodCall, TasksResult
 from fairlp.mechanisms.own import located
 from fairlp.mechanisms.table import TABLE, find
-from fairlp.models.programs.certificate import Proof
+from fairlp.models.programs.proof import Proof
 from fairlp.models.trees.filling import Rows
 from own_back_ends import Halves, MuteNothing, Nothing, Truthful
 
@@ -302,17 +302,20 @@ def test_what_is_right_without_duals_is_proved_by_certify(mechanism):
 @pytest.mark.parametrize(
     ("outcome", "unproved"),
     [
-        (Tasks(np.ones((4, 1)), gap=1e-9), ""),
-        (Tasks(np.ones((4, 1)), gap=1e-3), "not proved: its programs have a duality gap of 0.001"),
+        (TasksResult(np.ones((4, 1)), gap=1e-9), ""),
         (
-            Tasks(np.ones((4, 1)), gap=float("nan")),
+            TasksResult(np.ones((4, 1)), gap=1e-3),
+            "not proved: its programs have a duality gap of 0.001",
+        ),
+        (
+            TasksResult(np.ones((4, 1)), gap=float("nan")),
             "not proved: its programs have a duality gap of nan",
         ),
-        (Tasks(np.ones((4, 1)), gap=1e-3, unproved="why"), "why"),
-        (Tasks(np.ones((4, 1)), gap=1e-3, certificate=Proof(True, "as it should be")), ""),
-        (Tasks(np.ones((4, 1)), certificate=Proof(False, "planted")), "not proved: planted"),
-        (Tasks(np.ones((4, 1)), certificate=Proof(False, "planted"), unproved="why"), "why"),
-        (Tasks(np.ones((4, 1))), ""),
+        (TasksResult(np.ones((4, 1)), gap=1e-3, unproved="why"), "why"),
+        (TasksResult(np.ones((4, 1)), gap=1e-3, certificate=Proof(True, "as it should be")), ""),
+        (TasksResult(np.ones((4, 1)), certificate=Proof(False, "planted")), "not proved: planted"),
+        (TasksResult(np.ones((4, 1)), certificate=Proof(False, "planted"), unproved="why"), "why"),
+        (TasksResult(np.ones((4, 1))), ""),
     ],
 )
 def test_what_is_above_its_tolerance_is_said(outcome, unproved):
@@ -350,10 +353,12 @@ def test_a_proof_that_runs_the_mechanism_again_ends():
 
     def prove(allocation, exact):
         calls.append(allocation)
-        again = Tasks(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+        again = TasksResult(np.ones((4, 1)), gap=1.0).answer(
+            MethodCall(ONE, row, row.methods[0]), {}
+        )
         assert "duality gap of 1 " in again.unproved
         raise SolverError("planted")
 
     row = replace(find("drf"), prove=prove)
-    found = Tasks(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+    found = TasksResult(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
     assert len(calls) == 1 and found.unproved.endswith("expected); planted")

@@ -71,20 +71,6 @@ def test_several_servers_weights_limits_and_placement(row):
         assert found.rounds["satisfied"].sum() == [SEVERAL.users[1]]
 
 
-def test_compare_side_by_side():
-    table = fairlp.compare(INSTANCE, [*EVERY, "drf"])
-    assert list(table.columns) == [*(row.name for row in EVERY), "drf"]
-    for row in EVERY:
-        np.testing.assert_allclose(table[row.name], TASKS[row.name], rtol=1e-9, atol=1e-12)
-    assert (
-        fairlp.compare(INSTANCE, EVERY, value="summary")["total tasks"].is_monotonic_increasing
-        is False
-    )
-    assert not set(TASKS) & set(fairlp.compare(INSTANCE).columns), (
-        "asked for nothing, it takes ours"
-    )
-
-
 def test_what_functions_may_not_return_and_may_not_promise():
     wrong = {
         "text": (

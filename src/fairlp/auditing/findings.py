@@ -15,7 +15,7 @@ from ..api import allocate
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.mechanism import Division
 from ..models.instances.instance import Instance
-from ..models.programs.solution import whole_table
+from ..models.programs.solution_views import whole_table
 from ..tolerances import AUDIT
 
 # The table of an audit: a DataFrame whose long witnesses are shortened where it is shown, and whole

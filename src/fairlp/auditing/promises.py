@@ -25,6 +25,8 @@ from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
 from .search import Search, letters
 
+__all__ = ["count_broken"]
+
 # Claims: what a row of the table says of a mechanism, under which condition, and what an instance
 # says of a claim.
 

@@ -14,6 +14,8 @@ from .arrivals import DYNAMIC as DYNAMIC
 from .arrivals import StepProperty
 from .findings import AuditCase, Finding
 
+__all__ = ["PROPERTIES"]
+
 
 class Property(NamedTuple):
     """One row: a promise that an allocation or a mechanism may keep.

@@ -14,6 +14,8 @@ from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import AuditCase, Finding, amount
 
+__all__ = ["nearby", "own_use"]
+
 # Searches for lies that pay: the lies that they try, and the words for one.
 
 #: Times the true demand for one resource: lies that have paid somewhere.

@@ -169,7 +169,7 @@ def _answers(
     import pandas as pd
 
     from ..models.programs import backends
-    from ..models.programs.solution import Options
+    from ..models.programs.options import Options
 
     back_ends = [
         backends.backend(name) for name in names

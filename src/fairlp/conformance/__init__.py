@@ -17,8 +17,11 @@ import pandas as pd
 
 from ..errors import FairlpError, NoSolutionError
 from ..models.programs import backends
-from ..models.programs.certificate import proves_infeasible
-from ..models.programs.solution import Backend, Capability, Options, Point, Solution, Termination
+from ..models.programs.options import Options
+from ..models.programs.protocols import Backend, Capability
+from ..models.programs.rays import proves_infeasible
+from ..models.programs.solution import Solution
+from ..models.programs.status import Point, Termination
 from ..tolerances import CONFORMANCE, CONVEX_POINT
 from .zoo import Case, zoo
 

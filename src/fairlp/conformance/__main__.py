@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from ..models.programs import backends
-from ..models.programs.solution import Capability
+from ..models.programs.protocols import Capability
 from . import check, summary
 
 _BY_TANGENTS = (Capability.LOG, Capability.POWER)

@@ -15,6 +15,8 @@ from ..models.trees.filling import floors
 from . import max_min, normalisers
 from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
 
+__all__ = ["checked", "reference", "weights"]
+
 #: Proportional fairness.
 DEFAULT = 1.0
 SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"

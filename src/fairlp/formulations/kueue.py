@@ -39,7 +39,7 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         Dominant shares of the pool that the users whose nominal quota is that of a queue have
         together at least.
     """
-    books = Books.opened(instance, lanes, "Kueue's fair sharing")
+    books = KueueAccounts.opened(instance, lanes, "Kueue's fair sharing")
     model = books.model
     small = lanes.instance
     g = books.on_servers()
@@ -64,7 +64,7 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
 
 def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
     """Return the program of the most that each queue's nominal quota and demand allow, whatever servers there are."""
-    books = Books.opened(instance, lanes, "what nominal quotas allow")
+    books = KueueAccounts.opened(instance, lanes, "what nominal quotas allow")
     small = lanes.instance
     alone = small.gamma().sum(axis=1) / normalisers.dominant(small)
     upper = np.where(lanes.use.any(axis=1) & (alone > 0), np.inf, alone)
@@ -76,7 +76,7 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
 
 def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Model:
     """Return the leximin over queues of (granted) / (``entitled``: what nominal quota and demand allow)."""
-    books = Books.opened(instance, lanes, "nominal quotas first")
+    books = KueueAccounts.opened(instance, lanes, "nominal quotas first")
     model = books.model
     granted = books.on_servers().sum(lanes.instance.servers)
     t = model.variable("t", doc="smallest part of what quotas allow")
@@ -92,7 +92,7 @@ def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Mod
 
 
 @dataclass(frozen=True, eq=False)
-class Books:
+class KueueAccounts:
     """A model over the lanes of an instance, and what it says of nominal quotas.
 
     Attributes
@@ -115,7 +115,7 @@ class Books:
     use: Parameter
 
     @classmethod
-    def opened(cls, instance: Instance, lanes: Lanes, name: str) -> Books:
+    def opened(cls, instance: Instance, lanes: Lanes, name: str) -> KueueAccounts:
         """Return the books of an instance, in a new model."""
         queues = instance.tree
         quotas = instance.quotas

@@ -10,6 +10,8 @@ from ..errors import InstanceError
 from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
 
+__all__ = ["dominant", "tasks_at_level_1"]
+
 #: Instance → a number of tasks for each user, shape (N,)
 Normaliser = Callable[[Instance], np.ndarray]
 

@@ -17,6 +17,8 @@ from ..models.notation.tables import Subset
 from ..models.trees.filling import floors
 from .normalisers import dominant
 
+__all__ = ["capacities", "demands", "have_limits", "runnable_users"]
+
 # Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another.
 
 

@@ -15,7 +15,7 @@ from . import normalisers, region
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledLevel:
     """A level that earlier rounds found: whoever is above it, and how many may stay at or below it.
 
     Attributes
@@ -33,7 +33,7 @@ class Settled:
 
 def whole_tasks(
     instance: Instance,
-    settled: Sequence[Settled] = (),
+    settled: Sequence[SettledLevel] = (),
     goal: str = "level",
     room: np.ndarray | None = None,
 ) -> Model:

@@ -21,9 +21,11 @@ from ..models.instances.arithmetic import effort, quotients, relative
 from ..models.instances.instance import Instance
 from ..models.notation.labels import Index, aligned, floats
 from ..models.notation.model import Model
-from ..models.programs.certificate import NO_PROOF, Proof
+from ..models.programs.proof import NO_PROOF, Proof
 from ..solvers.leximin.prices import RoundPrices
 from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
+
+__all__ = ["tasks_of"]
 
 # What allocations use of capacities: how far over they are, and scaled down where rounding brought
 # them over.

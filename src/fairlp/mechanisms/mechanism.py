@@ -1,6 +1,6 @@
 """What a mechanism is, and the one way from a call to an answer: ``run`` picks the method, ``finish`` makes the answer.
 
-A method is a function of a :class:`MethodCall` and returns an :class:`Outcome`; it neither clocks
+A method is a function of a :class:`MethodCall` and returns a :class:`MethodResult`; it neither clocks
 itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
 """
 
@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.arithmetic import is_extreme
-from ..models.programs.certificate import Proof
+from ..models.programs.proof import Proof
 from ..tolerances import VERIFIED
 from .allocation import Allocation, Region
 from .literature import Reference, cited
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
     from ..solvers.leximin.prices import RoundPrices
+
+__all__ = ["QUOTAS", "RATES", "Division", "Mechanism", "run"]
 
 # What an instance must be for a mechanism to be defined: one small check each, named in the table.
 
@@ -198,7 +200,7 @@ class Method:
     """
 
     name: str
-    run: Callable[[MethodCall], Outcome]
+    run: Callable[[MethodCall], MethodResult]
     applies: Callable[[Instance], bool] | None = None
     pays: Callable[[Instance], bool] | None = None
     options: tuple[str, ...] | None = None
@@ -448,7 +450,7 @@ class MethodCall:
         self.times[name] = self.times.get(name, 0.0) + perf_counter() - start
 
 
-class Outcome(Protocol):
+class MethodResult(Protocol):
     """What a method returns: the numbers, and how they become the answer of that kind of mechanism."""
 
     @property
@@ -460,7 +462,7 @@ class Outcome(Protocol):
 
 
 @dataclass(frozen=True)
-class Tasks:
+class TasksResult:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
@@ -587,7 +589,7 @@ def run(
     where users arrive.
     """
     from ..models.programs.backends import find_backend, is_default, spelt
-    from ..models.programs.solution import Options
+    from ..models.programs.options import Options
 
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
@@ -660,7 +662,7 @@ def _beyond_floats(call: MethodCall) -> InstanceError:
 
 
 def through(
-    solver: str, method: Callable[[MethodCall], Outcome]
-) -> Callable[[MethodCall], Outcome]:
+    solver: str, method: Callable[[MethodCall], MethodResult]
+) -> Callable[[MethodCall], MethodResult]:
     """Return a method that puts its models before this solver, whatever solver was named."""
     return lambda call: method(replace(call, solver=solver))

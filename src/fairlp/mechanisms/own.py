@@ -29,13 +29,13 @@ from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.backends import register_solver, spelt
-from ..models.programs.certificate import Proof
+from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, Region, overuse, within_capacity
 from .literature import Reference
-from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
+from .mechanism import Domain, Mechanism, Method, MethodCall, TasksResult
 from .table import OWN, TABLE, find
 from .validation import differences
 
@@ -73,13 +73,13 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
     errors = differences(totals, optimal_totals)
     user = int(errors.argmax())
     if errors[user] > AGREEMENT:
-        wrong = (
+        difference = (
             f"user {instance.users[user]!r} has {totals[user]:.12g} tasks, and an optimum "
             f"{optimal_totals[user]:.12g}"
         )
         remark = "" if model.levels is not None else "; other totals may be as good"
         return Proof(
-            False, f"{wrong} ({verdict.message}){remark}", float(errors[user]), verdict.levels
+            False, f"{difference} ({verdict.message}){remark}", float(errors[user]), verdict.levels
         )
     message = f"optimal, proved: {verdict.message}"
     return Proof(True, message, float(errors[user]), verdict.levels, exact=verdict.exact)
@@ -93,7 +93,7 @@ TASKS = "tasks"
 CAPACITY = "capacity"
 
 
-def solve_model(call: MethodCall) -> Tasks:
+def solve_model(call: MethodCall) -> TasksResult:
     """Solve the mechanism's own model."""
     formulation = call.mechanism.formulation
     assert formulation is not None
@@ -103,7 +103,7 @@ def solve_model(call: MethodCall) -> Tasks:
     if _has_levels(model):
         answer = leximin(model, solver=call.solver, **call.options)
         tasks = tasks_at(model, answer.x, call.instance)
-        return Tasks(
+        return TasksResult(
             within_capacity(call.instance, tasks),
             prices=_prices(answer, call.instance),
             rounds=_rounds(answer, call.instance, tasks),
@@ -114,7 +114,7 @@ def solve_model(call: MethodCall) -> Tasks:
     assert solution.x is not None
     tasks = tasks_at(model, solution.x, call.instance)
     proved = solution.row_duals is not None
-    return Tasks(
+    return TasksResult(
         within_capacity(call.instance, tasks),
         prices=_prices(solution, call.instance) if proved else None,
         gap=solution.verify().gap if proved else None,
@@ -307,7 +307,7 @@ class _Procedure:
 
     function: Callable[[Instance], Any]
 
-    def __call__(self, call: MethodCall) -> Tasks:
+    def __call__(self, call: MethodCall) -> TasksResult:
         name = call.mechanism.name
         remembers = call.mechanism.remembers
         returned = _returned(
@@ -319,7 +319,7 @@ class _Procedure:
         tasks = tasks_of(returned, call.instance, name)
         over = _over(call.instance, tasks)
         notes = () if over is None else (f"{name!r} gave out more than there is: {over}",)
-        return Tasks(tasks, notes=notes, state=state)
+        return TasksResult(tasks, notes=notes, state=state)
 
 
 def _and_state(returned: Any, instance: Instance, name: str) -> tuple[Any, pd.Series[float]]:
@@ -567,7 +567,7 @@ class _Formulation:
         return model
 
 
-def _either(call: MethodCall) -> Tasks:
+def _either(call: MethodCall) -> TasksResult:
     raise NotDefinedError(f"mechanism {call.mechanism.name!r} was never asked what it returns")
 
 
@@ -589,7 +589,7 @@ def _set(row: OwnMechanism, **changes: Any) -> None:
         object.__setattr__(row, name, value)
 
 
-__all__ = ["OwnMechanism", "mechanism"]
+__all__ = ["OwnMechanism", "load_function", "located", "mechanism", "module_of"]
 
 
 # Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading it runs its
@@ -665,15 +665,15 @@ def load_function(reference: str, kind: str) -> Any:
         When the file, module or function is not there.
     """
     path, dotted_name, module = module_of(reference, kind)
-    found: Any = module
+    function: Any = module
     for attribute in dotted_name.split("."):
-        found = getattr(found, attribute, None)
-    if not callable(found):
+        function = getattr(function, attribute, None)
+    if not callable(function):
         names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         raise UnknownNameError(
             f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
         )
-    return found
+    return function
 
 
 def _there(name: str, names: Collection[str]) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from .mechanism import Mechanism
 
+__all__ = ["OWN", "TABLE", "find", "find_defined"]
+
 _MAX_MIN = "fairlp.mechanisms.max_min.rows"
 _PER_SERVER = "fairlp.mechanisms.per_server.rows"
 _COMPLAINTS = "fairlp.mechanisms.complaints.rows"
@@ -132,7 +134,7 @@ def refuse_options_of_others(row: Mechanism, options: Mapping[str, Any]) -> None
     """Raise for an option that only other mechanisms have."""
     from dataclasses import fields
 
-    from ..models.programs.solution import Options
+    from ..models.programs.options import Options
 
     for name in set(options) - {option.name for option in fields(Options)} - set(row.options):
         owners = [other.name for other in TABLE.values() if name in other.options]

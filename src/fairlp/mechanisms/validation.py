@@ -13,7 +13,7 @@ from ..models.instances.arithmetic import relative
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.programs.backends import AnySolver, spelt
-from ..models.programs.certificate import Proof
+from ..models.programs.proof import Proof
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation, no_certificate
 from .mechanism import Mechanism, Method, run

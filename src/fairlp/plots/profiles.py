@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from ..mechanisms.per_server.distributed import Tracking
 
+__all__ = ["plot_frontier", "plot_means"]
+
 
 def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
     """Draw a performance profile (Dolan and Moré): a staircase for each solver, the best in front.

@@ -20,6 +20,21 @@ from ..mechanisms.table import FAMILIES
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "CLUSTER_USED",
+    "COLOURS",
+    "DASHES",
+    "OTHERS",
+    "bar",
+    "finished",
+    "legend",
+    "line",
+    "new_figure",
+    "panels",
+    "places",
+    "tidy",
+]
+
 #: After Paul Tol's "muted" scheme: distinct for colour-blind readers too, three times as dark as
 #: paper or more (tests/plots/test_colours.py calculates both); beyond it the colours come again,
 #: hatched.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..api import allocate
+from .. import Allocation, Instance, allocate
 from ..errors import (
     FairlpWarning,
     InstanceError,
@@ -22,11 +22,10 @@ from ..errors import (
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
 from ..formulations.region import have_limits, runnable_users
-from ..mechanisms.allocation import Allocation, tasks_of
+from ..mechanisms.allocation import tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.arithmetic import relative
-from ..models.instances.instance import Instance
-from ..solvers.interior_point.backend import in_series
+from ..solvers.interior_point.warm_starts import in_series
 from ..tolerances import AGREEMENT, ROUNDING
 from .study.statistics import jains_index
 
@@ -34,7 +33,8 @@ from .study.statistics import jains_index
 ALPHAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
 #: The mechanism whose frontier it is, and those whose place beside it is of interest, where they
 #: are defined.
-MECHANISM, BESIDE = "alpha-fair", ("drfh", "ceei", "njc", "psdsf-rdm")
+MECHANISM = "alpha-fair"
+BESIDE = ("drfh", "ceei", "njc", "psdsf-rdm")
 #: What the bound of the price of fairness takes for granted.
 PREMISE = (
     "one weight for all, no guarantees or caps, and the same largest share for everybody who had "
@@ -96,7 +96,8 @@ class Frontier:
     @cached_property
     def premise(self) -> bool:
         """Whether the bound applies: one weight, no limits of queues, the same largest level for all who were alone."""
-        instance, able = self.instance, runnable_users(self.instance)
+        instance = self.instance
+        able = runnable_users(self.instance)
         if not able.any() or have_limits(instance):
             return False
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
@@ -132,7 +133,8 @@ class Frontier:
     @cached_property
     def _extremes(self) -> tuple[float, float]:
         """Return the largest total share, and the largest smallest level."""
-        first, last = self.allocations[0.0], self.allocations[np.inf]
+        first = self.allocations[0.0]
+        last = self.allocations[np.inf]
         return _total(self.instance, first.tasks_array), _smallest(
             _levels(self.instance, last.tasks_array)
         )
@@ -140,7 +142,8 @@ class Frontier:
     def _measures(self, tasks: np.ndarray) -> tuple[float, ...]:
         """Return what a table says of an allocation."""
         instance = self.instance
-        levels, total = _levels(instance, tasks), _total(instance, tasks)
+        levels = _levels(instance, tasks)
+        total = _total(instance, tasks)
         most, highest = self._extremes
         smallest = _smallest(levels)
         used = relative(tasks.sum(axis=1) @ instance.demands, instance.pool)
@@ -250,11 +253,13 @@ def bound(alpha: float, users: int) -> float:
             large = np.exp(-(1 + power) * logs)
         return np.asarray((1 + (users - x) * large) / (1 + (users - x) * x * large))
 
-    low, high = 0.0, float(np.log(users))
+    low = 0.0
+    high = float(np.log(users))
     for _ in range(3):  # a grid ten times, and a thousand times, finer about the lowest
         grid = np.linspace(low, high, _STEPS)
         at = int(part(grid).argmin())
-        low, high = grid[max(at - 2, 0)], grid[min(at + 2, _STEPS - 1)]
+        low = grid[max(at - 2, 0)]
+        high = grid[min(at + 2, _STEPS - 1)]
     return float(1.0 - part(grid)[at])
 
 

@@ -20,7 +20,7 @@ from threading import Event
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from .._version import __version__
+from .. import __version__
 from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.own import OwnMechanism

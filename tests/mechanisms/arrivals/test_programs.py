@@ -12,7 +12,7 @@ from fairlp.mechanisms.arrivals.programs import solve_steps
 from fairlp.mechanisms.arrivals.rule import DYNAMIC_DRF
 from fairlp.mechanisms.arrivals.schedule import schedule
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Termination
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.backends.highs import Highs
 

@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Instance, Model, examples
-from fairlp.errors import NotDefinedError, SkippedMechanismWarning
+from fairlp.errors import NotDefinedError
 from profiles import many
 
 DEFINED = ("cdrf", "tsf", "naive-drf")
@@ -156,24 +156,3 @@ def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
             match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, psdsf-rdm",
         ):
             call(one, mechanism)
-
-
-def test_compare_leaves_out_what_given_rates_contradict():
-    instance = examples.load("khamse-ashari-figure-4")
-    assert list(fairlp.compare(instance).columns) == [
-        "cdrf",
-        "tsf",
-        "naive-drf",
-        "gavel",
-        "psdsf-rdm",
-        "psdsf-tdm",
-    ]
-    with pytest.warns(SkippedMechanismWarning, match="drfh is left out: .* rates are given"):
-        table = fairlp.compare(instance, ["drfh", "cdrf"])
-    assert table["drfh"].isna().all()
-    # channel by channel: halves; together: equal parts of 2750 and 1750, the first two channels to
-    # whom they suit
-    assert fairlp.allocate(instance, "naive-drf").totals.tolist() == pytest.approx([1375, 875])
-    cdrf = fairlp.allocate(instance, "cdrf")
-    assert cdrf.totals.tolist() == pytest.approx([2750 * 24 / 43, 1750 * 24 / 43])
-    assert cdrf.utilization.to_numpy() == pytest.approx(1, rel=1e-9)

@@ -147,7 +147,7 @@ def test_an_integer_program_that_no_tolerance_solves_says_so(monkeypatch):
         tried.append(primal_tolerance)
         raise NoSolutionError("infeasible")
 
-    monkeypatch.setattr(rows, "_point", fails)
+    monkeypatch.setattr(rows, "point_of_model", fails)
     with pytest.raises(NoSolutionError, match="infeasible"):
         fairlp.allocate(tangle(), "psdsf-rdm", method="milp")
     assert tried == list(rows.MILP_TOLERANCES)

@@ -162,7 +162,7 @@ def test_what_was_not_asked_is_said(monkeypatch):
 @pytest.mark.parametrize("failures", [1, 4])
 def test_sweeps_that_do_not_settle_begin_elsewhere(monkeypatch, failures):
     calls = []
-    real = rows._converged
+    real = rows.require_converged
 
     def converged(*given):
         calls.append(given)
@@ -170,7 +170,7 @@ def test_sweeps_that_do_not_settle_begin_elsewhere(monkeypatch, failures):
             raise NotConvergedError("planted")
         return real(*given)
 
-    monkeypatch.setattr(rows, "_converged", converged)
+    monkeypatch.setattr(rows, "require_converged", converged)
     if failures == 4:
         with pytest.raises(NotConvergedError, match="planted"):
             fairlp.allocate(ann_and_bob(), "psdsf-rdm")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_discrete import awkward
 
 import fairlp
 from discrete_oracle import Plain
@@ -19,6 +18,7 @@ from fairlp.mechanisms.whole_tasks.filling import Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
 from fairlp.tolerances import AGREEMENT
 from profiles import many
+from whole_task_cases import awkward
 
 
 @settings(max_examples=many(300), deadline=None)

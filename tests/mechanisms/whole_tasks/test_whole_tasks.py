@@ -120,14 +120,14 @@ def test_whoever_does_not_fit_is_out_and_stop_is_the_end():
 
 def test_a_guess_of_a_level_where_all_fits_is_checked(monkeypatch):
     pool = Pool.of(one([[0.1], [0.3]], [1000.0]))
-    honest = Filling._bracket
+    honest = Filling.bracket
 
     def too_high(self, part, keys, now, limits, going, level):
         _, high = honest(self, part, keys, now, limits, going, level)
         return high * 1.5, high * 2
 
     expected = Filling(pool).run().tolist()
-    monkeypatch.setattr(Filling, "_bracket", too_high)
+    monkeypatch.setattr(Filling, "bracket", too_high)
     assert Filling(pool).run().tolist() == expected
 
 

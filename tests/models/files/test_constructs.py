@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp.errors import FileFormatError
 from fairlp.models.files.programs import read_program
-from fairlp.models.programs.solution import Termination
+from fairlp.models.programs.status import Termination
 
 #: Columns x0 to x3 are whole numbers of a small range (or semi-integer), b0 and b1 are binary.
 COUNT = 4

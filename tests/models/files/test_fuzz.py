@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_mps import CASES
 
 import fairlp
 from fairlp import study
@@ -23,6 +22,7 @@ from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
 from fairlp.research.simulation import Workload, generators
 from profiles import many
+from program_files import CASES
 
 #: Seconds that a small file may take, on a busy machine.
 SOON = 10

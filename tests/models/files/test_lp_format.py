@@ -12,11 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from test_mps import (
+
+from fairlp.errors import ModelError, UnknownNameError
+from fairlp.models.files.lp import write_lp
+from fairlp.models.files.model_text import LONGEST_NAME, decimal, decimals, file_names, unused
+from fairlp.models.files.mps import write_mps
+from fairlp.models.programs.program import Block, LogTerms
+from program_files import (
     CASES,
     EXAMPLE,
     INF,
     POS,
+    by_glpk,
+    by_scip,
     content_of,
     optimum,
     program,
@@ -25,13 +33,6 @@ from test_mps import (
     solve,
     without_free_rows,
 )
-from test_round_trips import by_glpk, by_scip
-
-from fairlp.errors import ModelError, UnknownNameError
-from fairlp.models.files.lp import write_lp
-from fairlp.models.files.model_text import LONGEST_NAME, decimal, decimals, file_names, unused
-from fairlp.models.files.mps import write_mps
-from fairlp.models.programs.program import Block, LogTerms
 
 
 def expected(p, constant):

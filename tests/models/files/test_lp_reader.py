@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mps import CASES, EXAMPLE, INF, POS, program, programs
-from test_mps_reader import assert_equal, read_text
 
 from fairlp.errors import FairlpWarning, FileFormatError
 from fairlp.models.files.lp import write_lp
 from fairlp.models.files.programs import read_program
+from program_files import CASES, EXAMPLE, INF, POS, assert_equal, program, programs, read_text
 
 
 def content(p):

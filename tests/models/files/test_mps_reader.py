@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mps import CASES, EXAMPLE, INF, POS, program, programs
 
 import fairlp
 from fairlp.errors import FairlpWarning, FileFormatError, ModelError, UnknownNameError
@@ -21,34 +20,7 @@ from fairlp.models.files.mps import short_decimals, write_mps
 from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block
 from paths import DOCS
-
-
-def assert_equal(found, wanted, tolerance=0.0):
-    """Everything but name and source is the same; rows without bounds are not written."""
-    kept = np.isfinite(wanted.row_lower) | np.isfinite(wanted.row_upper)
-    assert found.sense == wanted.sense
-    assert found.row_names == [
-        name for name, stays in zip(wanted.row_names, kept, strict=True) if stays
-    ]
-    assert found.column_names == wanted.column_names
-    assert found.integrality.tolist() == wanted.integrality.tolist()
-    for a, b in (
-        (found.offset, wanted.offset),
-        (found.c, wanted.c),
-        (found.A.toarray(), wanted.A.toarray()[kept]),
-        (found.row_lower, wanted.row_lower[kept]),
-        (found.row_upper, wanted.row_upper[kept]),
-        (found.col_lower, wanted.col_lower),
-        (found.col_upper, wanted.col_upper),
-    ):
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=0)
-    assert found.A.has_sorted_indices and not (found.A.data == 0).any()
-
-
-def read_text(folder, text, name="model.mps"):
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return read_program(path)
+from program_files import CASES, EXAMPLE, GOOD, INF, POS, assert_equal, program, programs, read_text
 
 
 @pytest.mark.parametrize("profile", ["portable", "full", "fixed"])
@@ -438,26 +410,6 @@ def test_a_file_of_comments_only_was_cut_off(tmp_path):
     path.write_text("* m: written by fairlp, 2 rows, 6 columns\n\n", encoding="ascii")
     with pytest.raises(FileFormatError, match="ends without any section of MPS; it was cut off"):
         read_program(path)
-
-
-GOOD = """\
-NAME t{free}
-ROWS
- N obj
- L r1
- G r2
-COLUMNS
- x obj 1 r1 2
- x r2 -3
- y r1 1
-RHS
- RHS r1 10 r2 -20
-RANGES
- RNG r2 5
-BOUNDS
- UP BND x 4
-ENDATA
-"""
 
 
 #: what to replace (⏎ ends a line), by what, and what the error says

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_mps import EXAMPLE, programs
 
 from fairlp.errors import FileFormatError
 from fairlp.models.files import mps_sections
 from fairlp.models.files.model_text import numbers_in
 from fairlp.models.files.mps import write_mps
 from fairlp.models.files.programs import read_program
+from program_files import EXAMPLE, programs
 
 #: What is put in place of a word, or as a line: wrong words, numbers in other writing, markers,
 #: comments.

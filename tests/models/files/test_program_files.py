@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 import pytest
-from test_mps_reader import GOOD
 
 from fairlp import Index, Model
 from fairlp.errors import FileFormatError
 from fairlp.models.files.programs import read_program
+from program_files import GOOD
 
 USERS, SERVERS = Index("n", ["ann", "bob"], "user"), Index("i", ["s", "t"], "server")
 

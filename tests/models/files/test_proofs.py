@@ -17,7 +17,7 @@ import fairlp_check
 from cli_runner import python, run
 from fairlp import examples
 from fairlp.errors import FileFormatError, NoSolutionError, NotDefinedError, UnsupportedError
-from fairlp.models.programs.certificate import Proof
+from fairlp.models.programs.proof import Proof
 from fairlp.solvers.leximin.exact import ExactRounds
 from instances import random_instance
 from own_mechanisms import memory_first

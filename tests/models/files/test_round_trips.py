@@ -7,11 +7,9 @@ import json
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from test_mps import CASES, INF, optimum, read, solve
 
 import fairlp
 from fairlp import examples
@@ -20,6 +18,7 @@ from fairlp.models.files.lp import parse_lp, write_lp
 from fairlp.models.files.mps import parse_mps, write_mps
 from fairlp.models.files.programs import _open, read_program, write_nl
 from profiles import PROFILE, by_day, chequered
+from program_files import CASES, INF, Read, by_glpk, by_scip, optimum, read, solve
 
 EXAMPLES = (
     "ghodsi",
@@ -70,56 +69,11 @@ def write(p, folder, form):
     return path
 
 
-@dataclass
-class Read:
-    """What a reader understood; None where it does not tell."""
-
-    optimum: float | None
-    sense: str | None = None
-    offset: float | None = None
-    rows: list | None = field(default=None)
-    columns: list | None = field(default=None)
-
-
 def by_highs(path, form):
     content, highs = read(path)
     return Read(
         optimum(highs), content.sense, content.offset, list(content.rows), list(content.columns)
     )
-
-
-def by_glpk(path, form):
-    g = pytest.importorskip("swiglpk")
-    g.glp_term_out(g.GLP_OFF)
-    problem = g.glp_create_prob()
-    kind = g.GLP_MPS_DECK if form == "fixed" else g.GLP_MPS_FILE
-    status = (
-        g.glp_read_lp(problem, None, str(path))
-        if form == "lp"
-        else g.glp_read_mps(problem, kind, None, str(path))
-    )
-    assert status == 0
-    control = g.glp_iocp()
-    g.glp_init_iocp(control)
-    control.presolve = g.GLP_ON
-    assert g.glp_intopt(problem, control) == 0
-    rows = [g.glp_get_row_name(problem, i + 1) for i in range(g.glp_get_num_rows(problem))]
-    columns = [g.glp_get_col_name(problem, j + 1) for j in range(g.glp_get_num_cols(problem))]
-    sense = "max" if g.glp_get_obj_dir(problem) == g.GLP_MAX else "min"
-    return Read(g.glp_mip_obj_val(problem), sense, g.glp_get_obj_coef(problem, 0), rows, columns)
-
-
-def by_scip(path, form):
-    model = pytest.importorskip("pyscipopt").Model()
-    model.hideOutput()
-    model.readProblem(str(path))
-    rows, columns = (
-        [row.name for row in model.getConss()],
-        [column.name for column in model.getVars()],
-    )
-    sense, offset = model.getObjectiveSense()[:3], model.getObjoffset()
-    model.optimize()
-    return Read(model.getObjVal(), sense, offset, rows, columns)
 
 
 @functools.cache

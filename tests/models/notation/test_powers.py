@@ -9,7 +9,8 @@ import fairlp
 from fairlp import Index, Model, log, power
 from fairlp.errors import ModelError, UnsupportedError
 from fairlp.models.programs.backends import find_backend, needs, solve_on
-from fairlp.models.programs.solution import Capability, Options
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
 from fairlp.solvers.backends.highs import Highs
 from fairlp.tolerances import CONFORMANCE, CONVEX_POINT
 

@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model, log
-from fairlp.models.programs.certificate import Proof
+from fairlp.models.programs.proof import Proof
 
 N, I = Index("n", ["ann", "<b>"], "user"), Index("i", ["s1", "s2", "s3"], "server")  # noqa: E741
 MASK = np.array([[True, True, False], [False, True, True]])

@@ -9,14 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 import fairlp
-from fairlp.models.programs import certificate
-from fairlp.models.programs.certificate import (
-    at_integers,
-    certify,
-    proves_infeasible,
-    proves_unbounded,
-)
+from fairlp.models.programs import sizes
+from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.integers import at_integers
 from fairlp.models.programs.program import Block, Program
+from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
 from fairlp.tolerances import VERIFIED
 
 INF = np.inf
@@ -306,19 +303,19 @@ def test_what_rows_and_bounds_let_a_column_reach():
         col_lower=np.array([0.0, 4.0]),
         col_upper=np.array([INF, 5.0]),
     )
-    assert certificate.implied_reach(p).tolist() == [5.0, 5.0]
-    assert certificate.reach_of(p).tolist() == [
+    assert sizes.implied_reach(p).tolist() == [5.0, 5.0]
+    assert sizes.reach_of(p).tolist() == [
         9.0,
         5.0,
     ]  # the smaller of row and bounds, where there are both
     no_row = p.replace(row_upper=np.full(2, INF))
-    assert certificate.implied_reach(no_row).tolist() == [INF, 5.0]
-    assert certificate.reach_of(no_row).tolist() == [0.0, 5.0]
+    assert sizes.implied_reach(no_row).tolist() == [INF, 5.0]
+    assert sizes.reach_of(no_row).tolist() == [0.0, 5.0]
     negative = p.replace(
         row_lower=np.array([-7.0, -INF]), row_upper=np.full(2, INF), col_lower=np.array([-INF, 4.0])
     )
-    assert certificate.implied_reach(negative).tolist() == [INF, 5.0]
-    assert certificate.reach_of(negative).tolist() == [7.0, 5.0]
+    assert sizes.implied_reach(negative).tolist() == [INF, 5.0]
+    assert sizes.reach_of(negative).tolist() == [7.0, 5.0]
 
 
 @pytest.mark.parametrize("row", [(0.0, 0.0), (1.0, 0.0)])

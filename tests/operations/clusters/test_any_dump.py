@@ -9,13 +9,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import test_kubernetes_queues
-import test_slurm
-import test_yarn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fairlp
+import kueue_dumps
+import slurm_dumps
+import yarn_dumps
 from cli_runner import run
 from fairlp.errors import FileFormatError, InstanceError, TooLargeError
 from fairlp.operations.clusters.cluster import EntryError
@@ -44,7 +44,7 @@ def kubernetes():
         pod(
             "a",
             on="n1",
-            labels={test_kubernetes_queues.LABEL: "to-red"},
+            labels={kueue_dumps.LABEL: "to-red"},
             initContainers=[{"restartPolicy": "Always"}],
         ),
         pod(
@@ -60,21 +60,26 @@ def kubernetes():
             hierarchy="root/a",
             hierarchy_weights="1/2",
         ),
-        test_kubernetes_queues.workload("w", "to-red", ("Job", "w")),
-        *test_kubernetes_queues.TREE,
+        kueue_dumps.workload("w", "to-red", ("Job", "w")),
+        *kueue_dumps.TREE,
     ]
     return {"x.json": {"apiVersion": "v1", "items": items}}
 
 
 def slurm():
-    spread = test_slurm.job(
+    spread = slurm_dumps.job(
         1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
     )
-    spread["job_resources"] = test_slurm.ALLOCATIONS["new"]
-    jobs = [spread, test_slurm.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
-    nodes = [test_slurm.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), test_slurm.node("n2")]
-    share = {"name": "physics", "parent": "root", "shares": test_slurm.wrapped(5), "type": ["USER"]}
-    accounts = {"associations": [test_slurm.association("physics", "ann", total=[("cpu", "", 1)])]}
+    spread["job_resources"] = slurm_dumps.ALLOCATIONS["new"]
+    jobs = [spread, slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
+    nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
+    share = {
+        "name": "physics",
+        "parent": "root",
+        "shares": slurm_dumps.wrapped(5),
+        "type": ["USER"],
+    }
+    accounts = {"associations": [slurm_dumps.association("physics", "ann", total=[("cpu", "", 1)])]}
     return {
         "a.json": {"meta": {}, "nodes": nodes},
         "b.json": {"meta": {}, "jobs": jobs},
@@ -83,7 +88,7 @@ def slurm():
 
 
 def yarn():
-    app = test_yarn.app(1, resourceRequests=[test_yarn.asks(2)])
+    app = yarn_dumps.app(1, resourceRequests=[yarn_dumps.asks(2)])
     app["resourceInfo"] = {
         "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
     }
@@ -92,9 +97,9 @@ def yarn():
         "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
     }
     return {
-        "a.json": {"nodes": {"node": [test_yarn.node("n1", (2048, 2))]}},
+        "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
         "b.json": {"apps": {"app": [app]}},
-        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(test_yarn.CAPACITY)}},
+        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(yarn_dumps.CAPACITY)}},
         "d.json": {"scheduler": {"schedulerInfo": fair}},
     }
 

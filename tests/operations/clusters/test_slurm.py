@@ -17,44 +17,7 @@ from fairlp.operations.clusters.cluster import EntryError
 from fairlp.operations.clusters.slurm import array_tasks, feature_terms, gres, hosts, number, tres
 from kubernetes_dumps import said
 from profiles import many
-
-
-def wrapped(value):
-    return {"set": True, "infinite": False, "number": value}
-
-
-def node(name, **more):
-    """A node of 16 cores and 64 GiB in partition cpu."""
-    known = {
-        "name": name,
-        "cpus": 16,
-        "real_memory": 65536,
-        "gres": "",
-        "state": ["IDLE"],
-        "partitions": ["cpu"],
-    }
-    return known | {"features": []} | more
-
-
-def job(
-    number, user="ann", account="physics", tres="cpu=4,mem=8G,node=1,billing=4", nodes="n1", **more
-):
-    """A job that runs where ``nodes`` says, and waits where that is empty."""
-    state = ["RUNNING"] if nodes else ["PENDING"]
-    known = {
-        "job_id": number,
-        "user_name": user,
-        "account": account,
-        "partition": "cpu",
-        "job_state": state,
-    }
-    known |= {
-        "nodes": nodes,
-        "tres_req_str": tres,
-        "tres_alloc_str": tres if nodes else "",
-        "features": "",
-    }
-    return known | {"submit_time": wrapped(1767225600)} | more
+from slurm_dumps import ALLOCATIONS, association, job, node, share, wrapped
 
 
 def written(folder, nodes, jobs, accounts=None, meta=None):
@@ -193,18 +156,6 @@ def test_old_and_new_versions_say_the_same(tmp_path):
     assert (found[0].observed.tasks_array == found[1].observed.tasks_array).all()
 
 
-ALLOCATIONS = {
-    "new": {"nodes": {"list": "n[1-2]", "allocation": [
-        {"name": "n1", "cpus": {"count": 6}, "memory": {"allocated": 4096}},
-        {"name": "n2", "cpus": {"count": 2}, "memory": {"allocated": 4096}},
-    ]}},
-    "old": {"nodes": "n[1-2]", "allocated_nodes": [
-        {"nodename": "n1", "cpus_used": 6, "memory_allocated": 4096},
-        {"nodename": "n2", "cpus_used": 2, "memory_allocated": 4096},
-    ]},
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("version", ALLOCATIONS)
 def test_a_job_of_several_nodes_has_a_part_on_each(tmp_path, version):
     whole = "cpu=8,mem=8G,node=2,gres/gpu=3"
@@ -281,12 +232,6 @@ def test_accounts_of_sacctmgr(tmp_path):
     assert said(found, "it is above itself")
 
 
-def association(account, user="", parent="", share=1, total=()):
-    entries = [{"type": kind, "name": name, "count": count} for kind, name, count in total]
-    known = {"account": account, "user": user, "parent_account": parent, "shares_raw": share}
-    return known | {"max": {"tres": {"total": entries}}}
-
-
 def test_accounts_as_json(tmp_path):
     written(
         tmp_path,
@@ -317,28 +262,6 @@ def test_accounts_as_json(tmp_path):
     )
     queues = fairlp.snapshot(tmp_path).instance.queues
     assert queues.weights[[queues.named("physics"), queues.named("physics/ann")]].tolist() == [5, 2]
-
-
-def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
-    """An entry of ``sshare --json``, as text: Slurm 23.11 prints ``Infinity``, which is not JSON."""
-    known = {
-        "cluster": "c",
-        "name": name,
-        "parent": parent,
-        "shares": shares,
-        "usage": usage,
-        "partition": "",
-    }
-    known |= {
-        "shares_normalized": wrapped(0.5),
-        "usage_normalized": wrapped(0.1),
-        "effective_usage": 0.1,
-    }
-    known |= {
-        "fairshare": {"factor": factor, "level": "LEVEL"},
-        "type": ["USER" if user else "ASSOCIATION"],
-    }
-    return json.dumps(known).replace('"LEVEL"', level)
 
 
 def write_shares(folder, entries, name="sshare.json"):

@@ -12,27 +12,7 @@ from hypothesis import strategies as st
 import fairlp
 from kubernetes_dumps import said
 from profiles import many
-
-
-def node(name, used=(0, 0), left=(8192, 8), **more):
-    """A node: memory and virtual cores in use, and left."""
-    keys = ("usedMemoryMB", "usedVirtualCores", "availMemoryMB", "availableVirtualCores")
-    return (
-        {"id": f"{name}:8041", "state": "RUNNING", "nodeHostName": name}
-        | dict(zip(keys, (*used, *left), strict=True))
-        | more
-    )
-
-
-def app(number, queue="root.a", user="ann", has=(2048, 2), containers=2, **more):
-    known = {"id": f"application_1_{number:04}", "state": "RUNNING", "queue": queue, "user": user}
-    known |= {"allocatedMB": has[0], "allocatedVCores": has[1], "runningContainers": containers}
-    return known | {"startedTime": 1767225600123} | more
-
-
-def asks(count, memory=1024, cores=1, name="*", **more):
-    shape = {"memory": memory, "vCores": cores}
-    return {"priority": 1, "resourceName": name, "numContainers": count, "capability": shape} | more
+from yarn_dumps import CAPACITY, app, asks, node
 
 
 def leaf(name, capacity, most=100.0, **more):
@@ -54,12 +34,6 @@ TREE = [
     leaf("b", 25.0, 40.0, absoluteCapacity=25.0, userLimitFactor=2.0),
     leaf("stopped", 0.0, state="STOPPED"),
 ]
-CAPACITY = {
-    "type": "capacityScheduler",
-    "capacity": 100.0,
-    "maxCapacity": 100.0,
-    "queueName": "root",
-}
 CAPACITY |= {"queues": {"queue": TREE}}
 
 

@@ -229,7 +229,7 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
         seen[in_words(instance)] = instance, tasks
         return np.zeros((*tasks.shape, len(instance.resources)), dtype=bool)
 
-    monkeypatch.setattr(khamse_ashari, "_bottlenecks", nobodys)
+    monkeypatch.setattr(khamse_ashari, "bottlenecks_of", nobodys)
     answer = computed("003 Corollary 1", seed=2)
     assert (
         answer.verdict is Agreement.REFUTED and answer.ours == "broken on 3 of 3 random instances"
@@ -312,8 +312,8 @@ def refuted(key):
 
 
 def test_half_of_everything_is_not_pareto_optimal(monkeypatch):
-    real = dolev._tasks
-    monkeypatch.setattr(dolev, "_tasks", lambda instance, x: real(instance, x / 2))
+    real = dolev.tasks_of_fractions
+    monkeypatch.setattr(dolev, "tasks_of_fractions", lambda instance, x: real(instance, x / 2))
     assert refuted("004 §3, Pareto optimality")
 
 

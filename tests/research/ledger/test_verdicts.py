@@ -126,7 +126,7 @@ def test_a_mechanism_off_by_a_thousandth_is_refuted(key, monkeypatch):
     if key == "003 Theorem 1":  # the condition is wrong instead: nobody has a bottleneck
         monkeypatch.undo()
         theorems = importlib.import_module(module)
-        monkeypatch.setattr(theorems, "_theorem_1", lambda instance, tasks: False)
+        monkeypatch.setattr(theorems, "satisfies_theorem_1", lambda instance, tasks: False)
     answer = ENTRIES[key].compute(Run())
     assert answer.verdict is Agreement.REFUTED and answer.witness
 

@@ -16,54 +16,11 @@ from fairlp.research.simulation import Workload, allocators, engine, simulate
 from fairlp.research.simulation.experiments import joining_users
 from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic
-from fairlp.research.simulation.result import TABLES
 from paths import REAL_DATA
 from profiles import many
+from simulation_cases import as_oracle, cluster, jobs, same_bytes_again, trace, workload
 
 POLICIES = ("first-fit", "best-fit", "slots")
-
-
-def trace(rng, jobs=12, users=4, constraints=True):
-    """A small workload with ties in time, and a cluster."""
-    resources = ["cpu", "memory"][: int(rng.integers(1, 3))]
-    count = int(rng.integers(1, jobs + 1))
-    table = pd.DataFrame(
-        {
-            "user": rng.choice([f"u{k}" for k in range(users)], count),
-            "arrival": rng.integers(0, 20, count).astype(float),
-            "tasks": rng.integers(0, 5, count),
-            "duration": rng.integers(0 if rng.random() < 0.2 else 1, 12, count).astype(float),
-        }
-    )
-    for k, resource in enumerate(resources):
-        table[resource] = rng.integers(0 if k else 1, 4, count) / (10 if rng.random() < 0.3 else 1)
-    capacities = rng.integers(3, 9, (int(rng.integers(1, 4)), len(resources)))
-    kinds = rng.choice(["a", "b"], len(capacities))
-    if constraints and rng.random() < 0.5:
-        table["eligible"] = np.where(rng.random(count) < 0.5, f"kind == '{kinds[0]}'", None)
-    cluster = Instance.from_arrays(
-        np.ones((1, len(resources))),
-        capacities,
-        resources=resources,
-        counts=rng.integers(1, 3, len(capacities)),
-        server_attributes=pd.DataFrame({"kind": kinds}),
-    )
-    return Workload.of(table, resources), cluster, kinds
-
-
-def as_oracle(workload, cluster, kinds):
-    rows = workload.jobs.reset_index()
-    jobs = [
-        {**row, "need": [row[r] for r in workload.resources], "tasks": int(row["tasks"])}
-        for row in rows.to_dict("records")
-    ]
-    eligible = None
-    if "eligible" in rows.columns:
-        eligible = [
-            None if one is None or one != one else list(kinds == one.split("'")[1])
-            for one in rows["eligible"]
-        ]
-    return jobs, eligible
 
 
 @settings(max_examples=many(50), deadline=None)
@@ -104,24 +61,14 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
         if run.servers.slots is not None:
             assert (run.servers.slots >= 0).all()
         arrived = int(run.tasks[: run.next_job].sum() - run.tasks[run.refused].sum())
-        assert run.queued.sum() + run.active.sum() + run.done.sum() == arrived
-        assert (run.left[: run.next_job] <= run.tasks[: run.next_job]).all()
+        assert run.queued.sum() + run.active.sum() + run.tasks_ended.sum() == arrived
+        assert (run.tasks_waiting[: run.next_job] <= run.tasks[: run.next_job]).all()
     assert (run.servers.free == run.capacity).all() and run.active.sum() == 0
     assert (
         run.queued.sum() == 0
-        and run.done.sum() + run.tasks[run.refused].sum() == workload.total_tasks
+        and run.tasks_ended.sum() + run.tasks[run.refused].sum() == workload.total_tasks
     )
-    assert all(amount == 0 for held in run.held for amount in held)
-
-
-def same_bytes_again(cluster, workload, policy, monkeypatch):
-    """Run twice, the second time with many looks at the progress bar, and compare to the byte."""
-    first = simulate(cluster, workload, policy, every=1)
-    monkeypatch.setattr(simulation, "BATCH", 7)
-    again = simulate(cluster, workload, policy, every=1)
-    for name in TABLES:
-        left, right = getattr(first, name), getattr(again, name)
-        assert left.to_csv() == right.to_csv() and left.equals(right)
+    assert all(amount == 0 for held in run.amounts for amount in held)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -152,7 +99,7 @@ def test_whole_numbers_beyond_64_bits_are_exact():
     run = engine.Engine(cluster, workload, "best-fit", weights=weights, every=1)
     while run.next_job < 9:
         assert not run.run(float("inf"), 1)
-    assert max(run.share).bit_length() > 128 and max(map(max, run.held)).bit_length() > 64
+    assert max(run.share).bit_length() > 128 and max(map(max, run.amounts)).bit_length() > 64
     assert run.servers.free.dtype == object and run.blocked
 
     jobs, _ = as_oracle(workload, cluster, None)
@@ -258,12 +205,6 @@ def test_the_alibaba_tasks_run_on_its_servers():
 
 # Workloads that are wrong, and servers without a free slot.
 
-COLUMNS = ["job", "user", "arrival", "tasks", "duration", "cpu"]
-
-
-def workload(*rows):
-    return Workload.of(pd.DataFrame(rows, columns=COLUMNS), ["cpu"])
-
 
 def waiting():
     """A simulation in which one job runs on the only server, and two wait."""
@@ -273,10 +214,6 @@ def waiting():
     run = simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
     assert not run.run(float("inf"), 1)
     return run
-
-
-def cluster():
-    return Instance.from_arrays([[1.0]], [[4.0]], resources=["cpu"])
 
 
 @pytest.mark.parametrize(
@@ -318,15 +255,6 @@ def test_a_run_in_which_every_job_is_refused_ends():
 # to look.
 
 CLUSTER = fairlp.Instance.from_arrays([[1]], [[4]], resources=["cpu"])
-
-
-def jobs(duration):
-    return Workload.of(
-        pd.DataFrame(
-            {"user": ["a"], "arrival": [0], "tasks": [2], "duration": [duration], "cpu": [1]}
-        ),
-        ["cpu"],
-    )
 
 
 @pytest.mark.parametrize("duration", [0.5, 20, 90])

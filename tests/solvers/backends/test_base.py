@@ -10,16 +10,12 @@ import pytest
 import scipy.sparse as sp
 
 from fairlp.errors import NotConvergedError, SolverError, UnsupportedError
-from fairlp.models.programs.certificate import proves_infeasible
+from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import (
-    Capability,
-    Options,
-    Point,
-    Solution,
-    Status,
-    Termination,
-)
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.rays import proves_infeasible
+from fairlp.models.programs.solution import Solution
+from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends import explain, highs, tangents
 from fairlp.solvers.backends.base import BaseBackend, Raw
 from fairlp.solvers.backends.highs import Highs
@@ -113,7 +109,7 @@ def test_options_reach_highs():
 def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
     session = Highs().session(plain(), Options())
     session.solve()
-    honest, calls, failures = highs.HighsSession._run, [], 1
+    honest, calls, failures = highs.HighsSession.run, [], 1
 
     def failing(self):
         calls.append(self._highs.getOptionValue("presolve")[1])
@@ -121,7 +117,7 @@ def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
             raise SolverError("planted")
         honest(self)
 
-    monkeypatch.setattr(highs.HighsSession, "_run", failing)
+    monkeypatch.setattr(highs.HighsSession, "run", failing)
     assert session.solve().x.tolist() == [3, 1] and calls == ["choose", "choose"]
     calls.clear()
     assert Highs().solve(plain(), Options()).x.tolist() == [3, 1] and calls == [

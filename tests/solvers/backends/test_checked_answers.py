@@ -9,8 +9,9 @@ import pytest
 
 import fairlp
 from fairlp import Capability, Model, Raw, Termination
-from fairlp.models.programs.certificate import certify, proves_infeasible, proves_unbounded
-from fairlp.models.programs.solution import Point
+from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
+from fairlp.models.programs.status import Point
 from fairlp.solvers.backends.scaling import equilibrate
 from fairlp.tolerances import SMALLEST_COST
 

@@ -15,8 +15,8 @@ import fairlp
 from fairlp import Index, Model, examples
 from fairlp.errors import ModelError, NoSolutionError
 from fairlp.models.programs import backends
-from fairlp.models.programs.certificate import proves_infeasible
-from fairlp.models.programs.solution import Termination
+from fairlp.models.programs.rays import proves_infeasible
+from fairlp.models.programs.status import Termination
 from profiles import many
 
 

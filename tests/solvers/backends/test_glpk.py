@@ -7,7 +7,7 @@ import pytest
 import fairlp
 from fairlp import Index, Model
 from fairlp.errors import SolverError, UnsupportedError
-from fairlp.models.programs.solution import Termination
+from fairlp.models.programs.status import Termination
 
 swiglpk = pytest.importorskip("swiglpk")
 

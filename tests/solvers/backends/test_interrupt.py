@@ -89,7 +89,7 @@ def test_the_number_of_threads_is_that_of_the_solve():
     model = fairlp.formulate(fairlp.examples.load("wang-figure-1"), "drfh")
     for threads in (2, 1, 2, None):
         assert model.solve("highs", threads=threads).status.is_optimal
-    assert base._kept
+    assert base.idle_workers
 
 
 #: A program that every back end works at for longer than a test waits.
@@ -179,7 +179,7 @@ def test_a_session_goes_on_after_an_interruption(monkeypatch):
     session = model.session()
     assert session.solve().objective == pytest.approx(expected)
     before = session._session._highs
-    monkeypatch.setattr("fairlp.solvers.backends.highs._QUICK", 0)
+    monkeypatch.setattr("fairlp.solvers.backends.highs.QUICK_ENTRIES", 0)
 
     def interrupted(call, stop, aborts):
         stop()

@@ -10,7 +10,7 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 import fairlp
 from fairlp import Index, Model, examples, log
 from fairlp.errors import ModelError, UnsupportedError
-from fairlp.models.programs.solution import Point
+from fairlp.models.programs.status import Point
 from fairlp.solvers.backends.cvxpy_backend import build
 from small_programs import INF, program
 

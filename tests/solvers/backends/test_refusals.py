@@ -8,7 +8,9 @@ import pytest
 import fairlp
 from fairlp import Index, Model
 from fairlp.errors import FairlpError, SolverError, SolverNotAvailableError, UnsupportedError
-from fairlp.models.programs.solution import Capability, Options, Termination
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends import base, cvxpy_backend, highs, ortools_backend, pyomo_backend
 
 
@@ -120,7 +122,7 @@ def test_a_failure_of_pyomo_without_words_is_named(monkeypatch):
     def fails(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr(pyomo_backend, "_with_highs", fails)
+    monkeypatch.setattr(pyomo_backend, "solve_with_highs", fails)
     with pytest.raises(SolverError, match="pyomo:highs failed: RuntimeError"):
         model().solve(solver="pyomo:highs")
 

@@ -11,11 +11,16 @@ import fairlp
 from fairlp.errors import NotConvergedError
 from fairlp.formulations import max_min
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Options, Termination, solution_at
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.solution import solution_at
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs
-from fairlp.solvers.interior_point import backend, blocks, method
+from fairlp.solvers.interior_point import backend, method
+from fairlp.solvers.interior_point import session as session_module
 from fairlp.solvers.interior_point.iterate import Iterate
 from fairlp.solvers.interior_point.pricing import PricingSession
+from fairlp.solvers.interior_point.problem import Problem
+from fairlp.solvers.interior_point.starts import start_of
 from fairlp.solvers.interior_point.structure import Structure
 from fairlp.tolerances import BLOCKED_PRICE
 from small_programs import INF, program
@@ -31,10 +36,14 @@ def problem(**how):
     return Structure.of(model(**how).compile()).problem
 
 
+def iterate_of(problem: Problem) -> Iterate:
+    return Iterate(problem, start_of(problem, None))
+
+
 # --- where it ends ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", ["gap", "primal", "dual"])
+@pytest.mark.parametrize("part", ["gap", "primal_error", "dual_error"])
 @pytest.mark.parametrize("off", [1e-6, 1.0])
 def test_gap_and_both_residuals_have_to_be_small(monkeypatch, part, off):
     honest = Iterate.measure
@@ -56,16 +65,16 @@ def test_what_is_returned_is_the_best_point_not_the_last(monkeypatch):
 
     def planted(self):
         honest(self)
-        count.append(self.at)
+        count.append(self.point)
         if len(count) > 8:
             self.gap = 1e-9 * len(count)
 
     monkeypatch.setattr(method, "SETTLED", 1e-30)
-    monkeypatch.setattr(method, "_restore", lambda iterate: None)
+    monkeypatch.setattr(method, "restore_rows", lambda iterate: None)
     monkeypatch.setattr(Iterate, "measure", planted)
     monkeypatch.setattr(method, "ACCEPTED", 1.0)
     found = method.solve(problem())
-    assert found.iterations < len(count) - 1 and found.at is count[found.iterations]
+    assert found.iterations < len(count) - 1 and found.point is count[found.iterations]
 
 
 def test_a_deadline_that_has_passed_gives_nothing():
@@ -73,47 +82,52 @@ def test_a_deadline_that_has_passed_gives_nothing():
 
 
 def test_steps_stay_inside():
-    iterate = Iterate(problem(seed=3))
+    iterate = iterate_of(problem(seed=3))
     for _ in range(12):
         iterate.measure()
         iterate.factor()
-        iterate.at = method._step(iterate)
+        iterate.point = method.next_point(iterate)
         for name in "xszpuv":
-            assert (getattr(iterate.at, name) > 0).all(), name
+            assert (getattr(iterate.point, name) > 0).all(), name
 
 
 def test_a_residual_of_any_row_is_measured():
-    iterate = Iterate(problem())
+    iterate = iterate_of(problem())
     for _ in range(25):
         iterate.measure()
-        if max(iterate.gap, iterate.primal, iterate.dual) < 1e-8:
+        if iterate.error < 1e-8:
             break
         iterate.factor()
-        iterate.at = method._step(iterate)
-    good = iterate.at
-    for name, part in (("s", "primal"), ("u", "primal"), ("v", "dual"), ("z", "dual")):
-        iterate.at = dataclasses.replace(good, **{name: getattr(good, name) + 1e-3})
+        iterate.point = method.next_point(iterate)
+    good = iterate.point
+    for name, part in (
+        ("s", "primal_error"),
+        ("u", "primal_error"),
+        ("v", "dual_error"),
+        ("z", "dual_error"),
+    ):
+        iterate.point = dataclasses.replace(good, **{name: getattr(good, name) + 1e-3})
         iterate.measure()
         assert getattr(iterate, part) > 1e-5, name
     # prices of one level are what everything is measured by: all of them doubled leaves costs right
     # and the level's not
-    iterate.at = dataclasses.replace(good, p=2 * good.p, v=2 * good.v, z=2 * good.z)
+    iterate.point = dataclasses.replace(good, p=2 * good.p, v=2 * good.v, z=2 * good.z)
     iterate.measure()
-    assert iterate.dual == pytest.approx(1, rel=1e-3)
+    assert iterate.dual_error == pytest.approx(1, rel=1e-3)
 
 
 def test_with_logarithms_each_term_is_spent():
     p = fairlp.formulate(
         fairlp.Instance.from_arrays([[1.0, 2.0], [3.0, 1.0]], [[9, 9], [5, 7]]), "ceei"
     ).compile()
-    iterate = Iterate(Structure.of(p).problem)
+    iterate = iterate_of(Structure.of(p).problem)
     for _ in range(25):
         iterate.measure()
         iterate.factor()
-        iterate.at = method._step(iterate)
+        iterate.point = method.next_point(iterate)
     iterate.measure()
     assert iterate.gap < 1e-8
-    iterate.at = dataclasses.replace(iterate.at, v=iterate.at.v * [1.2, 0.8])
+    iterate.point = dataclasses.replace(iterate.point, v=iterate.point.v * [1.2, 0.8])
     iterate.measure()
     assert iterate.gap > 0.05
 
@@ -179,7 +193,7 @@ def test_terms_whose_weights_are_no_floats_are_not_for_it():
 
 def test_tasks_over_capacity_by_rounding_are_brought_within():
     found = Structure.of(model().compile())
-    point = method.solve(found.problem).at
+    point = method.solve(found.problem).point
     x, _ = found.vectors(dataclasses.replace(point, x=point.x * 1.001))
     p = found.program
     over = (p.A @ x - p.row_upper)[p.row_block("capacity").slice]
@@ -223,7 +237,7 @@ def priced(prices, gap):
     solution = solution_at(
         p, Termination.OPTIMAL, "", "nobody", np.zeros(2), -np.array(prices), None
     )
-    return backend._prices_all(solution, gap)
+    return session_module.all_prices_are_clear(solution, gap)
 
 
 def test_a_price_is_clear_beside_the_gap_and_the_largest_price():
@@ -234,13 +248,13 @@ def test_a_price_is_clear_beside_the_gap_and_the_largest_price():
 
 def test_a_session_leaves_open_what_prices_do_not_settle(monkeypatch):
     session = find_backend("interior-point").session(model().compile(), Options())
-    monkeypatch.setattr(backend, "_prices_all", lambda *_: False)
+    monkeypatch.setattr(session_module, "all_prices_are_clear", lambda *_: False)
     solution = session.solve()
     assert not session.leaves_open(solution, 0.0)  # the interior optimum tells who is blocked
-    monkeypatch.setattr(backend, "known", lambda *_: None)
+    monkeypatch.setattr(session_module, "decisions_of", lambda *_: None)
     assert session.leaves_open(solution, 0.0)
     session.restart()
-    assert session.part is not None and not session.leaves_open(solution, 0.0)
+    assert session.at_vertices is not None and not session.leaves_open(solution, 0.0)
     assert session.solve().objective == pytest.approx(solution.objective, rel=1e-8)
 
 
@@ -261,7 +275,7 @@ def test_columns_that_would_help_are_added_and_fixed_ones_are_not(sense):
     bounds = [(0, INF), (0, 0), (0, INF), (0, INF)]
     p = program([[1.0] * 4], [(-INF, 4.0)], bounds, [sign, sign * 9, sign * 1.01, -sign], sense)
     started = session(p, ([4.0, 0, 0, 0], [sign]))
-    started._see(np.array([True, False, False, False]))
+    started._show(np.array([True, False, False, False]))
     found = started.solve()
     assert found.x.tolist() == pytest.approx([0, 0, 4, 0]) and found.verify().is_optimal
     assert not started.active[1]
@@ -271,7 +285,7 @@ def test_a_part_that_is_infeasible_takes_the_columns_that_relieve_it():
     p = program([[1.0, 1.0, 0.0]], [(2.0, INF)], [(0, 1), (0, INF), (0, INF)], [-1.0, -3.0, -1.0])
     for ray in (True, False):
         started = session(p, ([1.0, 0, 0], [-1.0]))
-        started._see(np.array([True, False, False]))
+        started._show(np.array([True, False, False]))
         if not ray:
             honest = started.master.solve
             started.master.solve = lambda honest=honest: dataclasses.replace(honest(), row_ray=None)
@@ -282,49 +296,8 @@ def test_a_part_that_is_infeasible_takes_the_columns_that_relieve_it():
 def test_bounds_of_columns_change_at_their_own_places():
     p = program([[1.0, 1.0, 1.0]], [(-INF, 4.0)], [(0, INF)] * 3, [1.0, 2.0, 3.0])
     started = session(p, ([0, 0, 4.0], [3.0]))
-    started._see(np.array([False, False, True]))
+    started._show(np.array([False, False, True]))
     at = np.array([0, 2])
     started.change(columns=(at, np.zeros(2), np.array([5.0, 1.0])))
     found = started.solve()
     assert found.x.tolist() == pytest.approx([0, 3, 1])
-
-
-# --- the equations ---------------------------------------------------------------------------------------------------
-
-
-def equations(users, servers, seed=0):
-    rng = np.random.default_rng(seed)
-    found = problem(users=users, servers=servers, seed=seed)
-    region = found.region
-    theta = rng.lognormal(0, 6, (servers, users))
-    ratio, own = rng.lognormal(0, 6, (servers, 2)), rng.lognormal(0, 2, users)
-    return region, blocks.NormalEquations(region, theta, ratio, own, None, 0.0), (theta, ratio, own)
-
-
-@pytest.mark.parametrize("users", [2, 9])
-def test_answers_are_refined_until_what_is_left_does_not_matter(users):
-    region, normal, (theta, ratio, own) = equations(users, 3)
-    first, second = np.ones((3, 2)), np.ones(users)
-    asked = []
-
-    def matters(error, other, last):
-        asked.append(max(abs(error).max(), abs(other).max()))
-        return True
-
-    prices, values, _ = normal.solve(first, second, 0.0, matters)
-    assert len(asked) == 4 and asked[-1] <= asked[0]
-    moved = region.priced(prices, values) * theta
-    assert moved @ region.demands + ratio * prices == pytest.approx(first, rel=1e-5, abs=1e-5)
-    assert own * values - region.totals(moved) == pytest.approx(second, rel=1e-5, abs=1e-5)
-
-
-def test_fewer_are_left_when_the_others_are_eliminated():
-    assert type(equations(2, 3)[1].side).__name__ == "UsersLast"
-    assert type(equations(9, 3)[1].side).__name__ == "ServersLast"
-
-
-def test_a_matrix_that_is_not_quite_definite_is_shifted_and_one_that_is_not_is_refused():
-    almost = np.array([[1.0, 1.0 + 1e-13], [1.0 + 1e-13, 1.0]])
-    assert np.isfinite(blocks._Cholesky(almost.copy(), np.ones(2)).solve(np.ones(2))).all()
-    with pytest.raises(NotConvergedError, match="definiteness"):
-        blocks._Cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones(2))

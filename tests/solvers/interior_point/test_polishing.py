@@ -11,8 +11,8 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import NotConvergedError
 from fairlp.models.programs.certificate import certify
-from fairlp.solvers.interior_point import backend as polishing
-from fairlp.solvers.interior_point.backend import polished
+from fairlp.solvers.interior_point import polishing
+from fairlp.solvers.interior_point.polishing import polished
 from instances import random_instance
 from profiles import many
 
@@ -58,21 +58,21 @@ def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
 def test_what_is_told_wrongly_is_not_taken(monkeypatch):
     """One column or row too many or too few: the same optimum, or what was there before."""
     monkeypatch.setattr(polishing, "SOLVER_TIGHTEST", -1.0)
-    told, better = polishing._System.told, 0
+    told, better = polishing._System.active, 0
     for seed in range(6):
         program = program_of(random_instance(seed, servers=2))
         before = unpolished(program, monkeypatch)
         system = polishing._System(program, program.logs)
         right = told(system, before.x, system.with_limits(before.x, before.row_duals))
-        for which, many_there in enumerate((len(system.kept), len(system.bound))):
+        for which, many_there in enumerate((len(system.columns), len(system.bound))):
             for k in range(many_there):
                 wrong = list(right)
                 wrong[which] = np.setxor1d(right[which], [k])
-                monkeypatch.setattr(polishing._System, "told", lambda *given, wrong=wrong: wrong)
+                monkeypatch.setattr(polishing._System, "active", lambda *given, wrong=wrong: wrong)
                 x, duals = polished(program, before.x, before.row_duals)
                 assert x is before.x or certify(program, x, duals).gap <= before.verify().gap
                 better += x is not before.x
-        monkeypatch.setattr(polishing._System, "told", told)
+        monkeypatch.setattr(polishing._System, "active", told)
     assert better > 5
 
 
@@ -108,7 +108,7 @@ def test_a_point_that_is_worse_is_not_taken(monkeypatch):
     program = program_of(DEGENERATE)
     before = unpolished(program, monkeypatch)
     for x, duals in ((before.x * 0.999, before.row_duals), (before.x * 1.001, before.row_duals)):
-        monkeypatch.setattr(polishing, "_newton", lambda *given, x=x, duals=duals: (x, duals))
+        monkeypatch.setattr(polishing, "newton", lambda *given, x=x, duals=duals: (x, duals))
         assert polished(program, before.x, before.row_duals)[0] is before.x
 
 

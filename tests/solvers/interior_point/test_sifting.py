@@ -8,8 +8,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import NotConvergedError
-from fairlp.solvers.interior_point import backend as sifting
-from fairlp.solvers.interior_point import method
+from fairlp.solvers.interior_point import method, session, sifting
 from fairlp.solvers.interior_point.structure import Structure
 from profiles import many
 
@@ -24,7 +23,7 @@ def sifts(monkeypatch):
     shapes, solve = [], method.solve
 
     def listening(problem, *given, **named):
-        shapes.append(problem.region.there.shape)
+        shapes.append(problem.region.exists.shape)
         return solve(problem, *given, **named)
 
     monkeypatch.setattr(method, "solve", listening)
@@ -60,7 +59,7 @@ def test_levels_are_those_of_linear_programs(sifts, monkeypatch, seed, kind):
 
 def test_pairs_that_are_worth_more_come_in(sifts, monkeypatch):
     monkeypatch.setattr(sifting, "_LEAST", 2)
-    monkeypatch.setattr(sifting, "_PARTS", (0.1, 0.1))
+    monkeypatch.setattr(sifting, "_FRACTIONS", (0.1, 0.1))
     monkeypatch.setattr(sifting, "_COVERED", 0.0)
     given = instance(1)
     np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
@@ -78,23 +77,23 @@ def test_all_pairs_where_few_have_little_of_what_is_given_out(sifts, monkeypatch
 def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
     problem = problem_of(20 + seed)
     region, rows = problem.region, problem.rows
-    at = method.solve(problem, within=0.2).at
+    at = method.solve(problem, accepted_error=0.2).point
     kept = np.random.default_rng(seed).random(at.x.shape) < 0.4
     kept[np.arange(80), np.arange(80) % 60] = True
     monkeypatch.setattr(sifting, "_COVERED", 0.0)
-    monkeypatch.setattr("fairlp.solvers.interior_point.region._FEW", 1.0)
+    monkeypatch.setattr("fairlp.solvers.interior_point.region.FEW_PAIRS", 1.0)
     few = sifting._restricted(problem, kept)
     # a value above all costs, as where a pair comes in
     at = at_above(problem, at, 3)
     start = sifting._start(problem, at, few)
-    there = few.region.there
+    there = few.region.exists
     for values in (start.x[there], start.z[there], start.s, start.p, start.v):
         assert (values > 0).all()
     np.testing.assert_allclose(
-        start.z[there], few.region.priced(start.p, few.by_user(start.v))[there]
+        start.z[there], few.region.reduced_costs(start.p, few.sum_by_user(start.v))[there]
     )
     np.testing.assert_allclose(
-        start.s + few.region.given(np.where(there, start.x, 0.0)), region.capacities
+        start.s + few.region.usage(np.where(there, start.x, 0.0)), region.capacities
     )
     assert (
         few.region.totals(np.where(there, start.x, 0.0)) >= rows.slope * start.t + rows.bound
@@ -104,7 +103,7 @@ def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
 def at_above(problem, at, user):
     """The point with a user's value twice as high."""
     v = at.v * np.where(problem.rows.user == user, 2.0, 1.0)
-    return replace(at, v=v, z=problem.region.priced(at.p, problem.by_user(v)))
+    return replace(at, v=v, z=problem.region.reduced_costs(at.p, problem.sum_by_user(v)))
 
 
 def test_all_pairs_where_they_come_in_for_too_long(sifts, monkeypatch):
@@ -146,15 +145,17 @@ def test_the_bound_is_that_of_all_pairs():
     # cost
     given = Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
     problem = Structure.of(fairlp.formulate(given, "c-drfh").compile()).problem
-    at = method.solve(problem).at
-    dear = problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v))
-    assert sifting._missing(problem, replace(at, z=np.maximum(dear, 0.0))) <= 1e-11
+    at = method.solve(problem).point
+    dear = problem.region.reduced_costs(at.p, problem.sum_by_user(-problem.rows.sign * at.v))
+    assert sifting._gap_of_all_pairs(problem, replace(at, z=np.maximum(dear, 0.0))) <= 1e-11
     at.v *= np.array([1.0, 2.0])
-    dear = problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v))
+    dear = problem.region.reduced_costs(at.p, problem.sum_by_user(-problem.rows.sign * at.v))
     lowered = problem.rows.slope @ np.minimum(
-        at.v, problem.region.lowest(problem.region.costs(at.p))
+        at.v, problem.region.min_by_user(problem.region.costs(at.p))
     )
-    assert sifting._missing(problem, replace(at, z=dear)) == pytest.approx(1 - lowered, rel=1e-9)
+    assert sifting._gap_of_all_pairs(problem, replace(at, z=dear)) == pytest.approx(
+        1 - lowered, rel=1e-9
+    )
 
 
 def test_a_time_limit_ends_it(sifts):
@@ -163,7 +164,7 @@ def test_a_time_limit_ends_it(sifts):
 
 
 def test_small_prices_are_told_from_none_without_a_vertex(sifts, monkeypatch):
-    monkeypatch.setattr(sifting, "on_columns", lambda *given: pytest.fail("a vertex was asked for"))
+    monkeypatch.setattr(session, "on_columns", lambda *given: pytest.fail("a vertex was asked for"))
     given = instance(6, users=120, servers=120, weights=10.0 ** np.linspace(-6, 0, 120))
     found = fairlp.allocate(given, "drfh", method="interior-point")
     assert len(found.rounds) == 1 and sifts[-1][1] < 120
@@ -186,7 +187,7 @@ def test_all_pairs_where_interior_points_fail_on_few(sifts, monkeypatch):
     solve = method.solve
 
     def failing(problem, *given, **named):
-        if problem.region.user is not None:
+        if problem.region.place_users is not None:
             raise NotConvergedError("too few")
         return solve(problem, *given, **named)
 
@@ -194,7 +195,7 @@ def test_all_pairs_where_interior_points_fail_on_few(sifts, monkeypatch):
     whole = problem_of(9)
     found = sifting.sifted(whole, np.inf, 1)
     assert found.error <= 1e-10
-    assert found.at.t == pytest.approx(method.solve(whole).at.t, rel=1e-9)
+    assert found.point.t == pytest.approx(method.solve(whole).point.t, rel=1e-9)
 
 
 @pytest.mark.parametrize("in_time", [0, 1, 2])

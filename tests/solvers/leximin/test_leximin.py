@@ -272,9 +272,9 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
         nominal = dict(zip(one.resources, one.pool / [8, 5], strict=True))
         one = one.replace(queues={queue: {"nominal": nominal} for queue in one.tree.paths[1:]})
     tried = []
-    of = left_out.LeftOut.of
+    of = left_out.LeftOutPairs.of
     monkeypatch.setattr(
-        left_out.LeftOut, "of", lambda *pairs: tried.append(of(*pairs)) or tried[-1]
+        left_out.LeftOutPairs, "of", lambda *pairs: tried.append(of(*pairs)) or tried[-1]
     )
     found = fairlp.allocate(one, mechanism, method="lp")
     assert tried and len(tried[0].user) > 100

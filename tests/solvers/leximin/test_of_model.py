@@ -12,7 +12,7 @@ import fairlp
 from any_leximin import by_enumeration, by_one_lp_a_level, random_model
 from fairlp import Index, Model
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
-from fairlp.models.programs.certificate import Proof
+from fairlp.models.programs.proof import Proof
 from fairlp.solvers.leximin import of_model
 from fairlp.tolerances import AGREEMENT
 from profiles import many

@@ -14,7 +14,9 @@ from fairlp.errors import NoSolutionError, SolverError
 from fairlp.formulations import max_min, normalisers
 from fairlp.mechanisms.table import TABLE
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import level_rounds, rounds
 from fairlp.solvers.leximin.leximin import leximin
@@ -185,9 +187,11 @@ def test_every_back_end_runs_every_max_min_mechanism(solver):
                 assert found.totals.to_numpy() == pytest.approx(
                     expected.to_numpy(), rel=CONFORMANCE
                 ), mechanism
-                assert bool(found.unproved) == (
-                    Capability.DUALS not in find_backend(solver).capabilities
-                )
+                backend = find_backend(solver)
+                if Capability.DUALS not in backend.capabilities:
+                    assert found.unproved
+                elif backend.accuracy == VERIFIED:  # a first-order method may leave it open
+                    assert not found.unproved
 
 
 def test_what_has_no_duals_is_proved_otherwise():

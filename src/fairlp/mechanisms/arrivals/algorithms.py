@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["linear", "stack", "water_filling"]
+
 #: A float, or any exact number (Fraction); levels are of the type of the demands.
 Number = Any
 Table = np.ndarray | Sequence[Any]
@@ -45,41 +47,41 @@ class LevelStack:
         self._nothing: list[Number] = [0] * resources
         self._users = 0
 
-    def push(self, need: list[Number], parts: Number) -> tuple[Number, int]:
+    def push(self, needs: list[Number], available: Number) -> tuple[Number, int]:
         """Add a user; return the new smallest level and the first user who has it.
 
         Parameters
         ----------
-        need : list of R numbers
+        needs : list of R numbers
             What one level of the user takes of each resource (φ·d̂, the largest entry φ).
-        parts : number
+        available : number
             What the step may give out of each resource, in the unit of the levels.
         """
         levels = self.levels
         first = self._users
-        below = self.used()
-        had: Number = 0
+        used_below = self.used()
+        previous: Number = 0
         while True:
             level = None
-            for used, rate in zip(below, need, strict=True):
+            for used, rate in zip(used_below, needs, strict=True):
                 if rate:  # who does not need a resource is not held back by it
-                    reach = (parts - used) / rate
+                    reach = (available - used) / rate
                     if level is None or reach < level:
                         level = reach
             if (
-                level < had
+                level < previous
             ):  # by rounding only: the group below could be reached, so all of it can be kept
-                level = had
+                level = previous
             if not levels or level < levels[-1]:
                 break
-            had = levels.pop()
+            previous = levels.pop()
             first = self.firsts.pop()
-            below = self._below.pop()
-            need = [one + other for one, other in zip(need, self._needs.pop(), strict=True)]
+            used_below = self._below.pop()
+            needs = [own + other for own, other in zip(needs, self._needs.pop(), strict=True)]
         levels.append(level)
         self.firsts.append(first)
-        self._needs.append(need)
-        self._below.append(below)
+        self._needs.append(needs)
+        self._below.append(used_below)
         self._users += 1
         return level, first
 
@@ -124,8 +126,8 @@ def stack(needs: Table, parts: Table) -> Steps:
     groups = LevelStack(len(rows[0]))
     levels = []
     first = []
-    for need, part in zip(rows, available, strict=True):
-        level, position = groups.push(need, part)
+    for need, available_part in zip(rows, available, strict=True):
+        level, position = groups.push(need, available_part)
         levels.append(level)
         first.append(position)
     return levels, first
@@ -158,44 +160,46 @@ def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
     first = []
     for k in range(1, len(x) + 1):
         d = demand[:, :k]
-        had = x[:k]
-        part = available[k - 1]
+        previous = x[:k]
+        available_part = available[k - 1]
         beta = d.sum(axis=1)
-        asked = _use(d, had) if as_printed else beta * had[0]
-        if (asked <= part).all():
+        required = _use(d, previous) if as_printed else beta * previous[0]
+        if (required <= available_part).all():
             alpha = 0 * beta
         else:
-            alpha, beta = _halve(d, had, part)
-        level = _reach(alpha, beta, part)
-        x[:k] = np.maximum(had, level)
+            alpha, beta = _halve(d, previous, available_part)
+        level = _reach(alpha, beta, available_part)
+        x[:k] = np.maximum(previous, level)
         levels.append(level)
-        first.append(int(np.count_nonzero(had > level)))
+        first.append(int(np.count_nonzero(previous > level)))
     return levels, first
 
 
-def _halve(d: np.ndarray, had: np.ndarray, part: Number) -> tuple[np.ndarray, np.ndarray]:
+def _halve(
+    d: np.ndarray, previous: np.ndarray, available_part: Number
+) -> tuple[np.ndarray, np.ndarray]:
     """Return what those before the first user τ at the new level use, and what one level of the others needs.
 
     Lines 9 to 19: users up to LB keep what they have, users from UB on (counted from 1) are at the
     new level.
     """
     lower = 1
-    upper = len(had)
+    upper = len(previous)
     tau = (lower + upper + 1) // 2
-    alpha = _use(d[:, : tau - 1], had[: tau - 1])
+    alpha = _use(d[:, : tau - 1], previous[: tau - 1])
     beta = d[:, tau - 1 :].sum(axis=1)
     while upper - lower > 1:
-        if (alpha + beta * had[tau - 1] <= part).all():
+        if (alpha + beta * previous[tau - 1] <= available_part).all():
             upper = tau
             tau = (lower + tau + 1) // 2
             between = slice(tau - 1, upper - 1)
-            alpha = alpha - _use(d[:, between], had[between])
+            alpha = alpha - _use(d[:, between], previous[between])
             beta = beta + d[:, between].sum(axis=1)
         else:
             lower = tau
             tau = (tau + upper + 1) // 2
             between = slice(lower - 1, tau - 1)
-            alpha = alpha + _use(d[:, between], had[between])
+            alpha = alpha + _use(d[:, between], previous[between])
             beta = beta - d[:, between].sum(axis=1)
     return alpha, beta
 
@@ -217,17 +221,17 @@ def water_filling(needs: Table, parts: Table) -> Steps:
     for k in range(1, len(x) + 1):
         d = demand[:, :k]
         level = x[:k]
-        left = available[k - 1] - _use(d, level)
+        free = available[k - 1] - _use(d, level)
         while True:
             least = level.min()
             poorest = level == least
             rate = d[:, poorest].sum(axis=1)
-            rise = max(_reach(0 * left, rate, left), 0 * least)
+            rise = max(_reach(0 * free, rate, free), 0 * least)
             others = level[~poorest]
             if not others.size or least + rise < others.min():
                 level[poorest] = least + rise
                 break
-            left = left - rate * (others.min() - least)
+            free = free - rate * (others.min() - least)
             level[poorest] = others.min()
         levels.append(level.min())
         first.append(int(np.count_nonzero(level > level.min())))
@@ -244,8 +248,8 @@ def cautious_closed_form(needs: Table, parts: Table, horizon: Number) -> Steps:
     Parameters and returns as for :func:`stack`; ``horizon`` is the sum of the weights of all users
     who will come.
     """
-    most = np.cumsum(np.asarray(needs), axis=0).max(axis=1)
-    levels = horizon / ((horizon - np.asarray(parts)) + most)
+    largest_need = np.cumsum(np.asarray(needs), axis=0).max(axis=1)
+    levels = horizon / ((horizon - np.asarray(parts)) + largest_need)
     return levels.tolist(), [0] * len(levels)
 
 
@@ -254,10 +258,10 @@ def _use(d: np.ndarray, level: np.ndarray) -> np.ndarray:
     return np.asarray((d * level).sum(axis=1))
 
 
-def _reach(used: np.ndarray, need: np.ndarray, part: Any) -> Number:
+def _reach(used: np.ndarray, need: np.ndarray, available_part: Any) -> Number:
     """Return the level at which the first resource is given out: min over needed r of (part − used[r])/need[r]."""
-    asked = need > 0
-    return ((part - used)[asked] / need[asked]).min()
+    is_needed = need > 0
+    return ((available_part - used)[is_needed] / need[is_needed]).min()
 
 
 def _columns(needs: Table) -> np.ndarray:

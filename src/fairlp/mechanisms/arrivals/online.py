@@ -57,12 +57,12 @@ class Change:
 
     def __repr__(self) -> str:
         users = self.users
-        who = (
+        subject = (
             f"{users[0]!r}, now"
             if len(users) == 1
             else f"{len(users)} users, {users[0]!r} to {users[-1]!r}, now"
         )
-        return f"<Change at step {self.step}: {who} at level {self.level:.6g}>"
+        return f"<Change at step {self.step}: {subject} at level {self.level:.6g}>"
 
 
 class Arrivals:
@@ -183,7 +183,9 @@ class Arrivals:
             for amount, capacity in zip(amounts, self.capacities.values(), strict=True)
         ]
         largest = max(fractions)
-        level, first = self._stack.push([phi * (part / largest) for part in fractions], parts)
+        level, first = self._stack.push(
+            [phi * (fraction / largest) for fraction in fractions], parts
+        )
         self._places[user] = len(self.users)
         self.users.append(user)
         self.weights.append(phi)
@@ -331,11 +333,11 @@ class Arrivals:
         """Return the demands of a task in the order of the resources, checked."""
         names = list(self.capacities)
         if isinstance(demand, (Mapping, pd.Series)):
-            given = dict(demand)
-            for resource in given:
-                words = f"user {user!r} demands {resource!r}, which is no resource"
-                require_known(resource, self.capacities, words, InstanceError)
-            values = [given.get(resource, 0.0) for resource in names]
+            amount_by_resource = dict(demand)
+            for resource in amount_by_resource:
+                problem = f"user {user!r} demands {resource!r}, which is no resource"
+                require_known(resource, self.capacities, problem, InstanceError)
+            values = [amount_by_resource.get(resource, 0.0) for resource in names]
         else:
             try:
                 values = list(demand)
@@ -365,9 +367,9 @@ def _by_user(shares: np.ndarray, users: list[Any]) -> pd.Series[float]:
     return pd.Series(shares, index=pd.Index(users, name="user", dtype=object), name="share")
 
 
-def _amount(value: Any, what: str) -> float:
+def _amount(value: Any, subject: str) -> float:
     """Return a finite number >= 0."""
-    number = as_number(value, what)
+    number = as_number(value, subject)
     if not (isfinite(number) and number >= 0):
-        raise InstanceError(f"{what} is {number:g}; expected a finite number >= 0")
+        raise InstanceError(f"{subject} is {number:g}; expected a finite number >= 0")
     return number

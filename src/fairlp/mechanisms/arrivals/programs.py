@@ -12,7 +12,10 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.solution import Options, Session, Solution, Termination
+from ...models.programs.options import Options
+from ...models.programs.protocols import Session
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...tolerances import FEASIBILITY
 from .rule import StepLevels
 from .schedule import Schedule
@@ -74,12 +77,12 @@ def solve_steps(
     SolverError
         When a step cannot be solved, or its answer not be certified.
     """
-    begin = perf_counter()
+    start_time = perf_counter()
     backend = find_backend(solver)
     solver_options = Options.from_keywords(solver, options or {}).tightened(backend)
     session = backend.session(model.compile(), solver_options)
     steps = _Steps(session, model, arrived.user_weights)
-    build_seconds = perf_counter() - begin
+    build_seconds = perf_counter() - start_time
 
     n = len(schedule)
     levels = np.zeros(n)
@@ -94,7 +97,7 @@ def solve_steps(
     times = {
         "build": build_seconds,
         "solve": steps.seconds,
-        "steps": perf_counter() - begin - build_seconds - steps.seconds,
+        "steps": perf_counter() - start_time - build_seconds - steps.seconds,
     }
     step_levels = StepLevels(levels / schedule.horizon, first)
     return SolvedSteps(step_levels, steps.prices, steps.gap, times)

@@ -15,7 +15,7 @@ from ...errors import TooLargeError
 from ...formulations.normalisers import dominant, weighted
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof
+from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, no_certificate
 from .properties import properties

@@ -27,7 +27,7 @@ from .schedule import Schedule, require_no_limits, schedule
 
 
 @dataclass(frozen=True)
-class StepsOutcome:
+class StepsResult:
     """The outcome of a mechanism for users who arrive: the level of each step, and who has it."""
 
     rule: Rule
@@ -53,22 +53,22 @@ class StepsOutcome:
         )
 
 
-def combinatorial(rule: Rule, algorithm: StepAlgorithm) -> Callable[[MethodCall], StepsOutcome]:
+def combinatorial(rule: Rule, algorithm: StepAlgorithm) -> Callable[[MethodCall], StepsResult]:
     """Return the method of an algorithm that needs no solver."""
 
-    def method(call: MethodCall) -> StepsOutcome:
+    def method(call: MethodCall) -> StepsResult:
         steps = _steps_of(call)
         levels, first = algorithm(needs(call.instance, steps), steps)
         fractions = np.asarray(levels, dtype=float) / steps.horizon
-        return StepsOutcome(rule, steps, StepLevels(fractions, np.asarray(first)))
+        return StepsResult(rule, steps, StepLevels(fractions, np.asarray(first)))
 
     return method
 
 
-def by_lp(rule: Rule) -> Callable[[MethodCall], StepsOutcome]:
+def by_lp(rule: Rule) -> Callable[[MethodCall], StepsResult]:
     """Return the method that solves the linear program of every step, each from the last basis."""
 
-    def method(call: MethodCall) -> StepsOutcome:
+    def method(call: MethodCall) -> StepsResult:
         steps = _steps_of(call)
         arrived = call.instance.select_users(steps.order)
         model = rule.all_steps(arrived, steps)
@@ -76,7 +76,7 @@ def by_lp(rule: Rule) -> Callable[[MethodCall], StepsOutcome]:
             model, arrived, steps, cautious=rule.cautious, solver=call.solver, options=call.options
         )
         prices = (solved.prices / call.instance.pool)[None, :]
-        return StepsOutcome(rule, steps, solved.step_levels, prices, solved.gap, solved.times)
+        return StepsResult(rule, steps, solved.step_levels, prices, solved.gap, solved.times)
 
     return method
 

@@ -46,11 +46,11 @@ class StepLevels:
         levels = np.empty(step)
         # Users of one level are consecutive. The users before a group have what they had when the
         # last of them came.
-        end = step
-        while end > 0:
-            begin = int(self.first[end - 1])
-            levels[begin:end] = self.levels[end - 1]
-            end = begin
+        stop = step
+        while stop > 0:
+            start = int(self.first[stop - 1])
+            levels[start:stop] = self.levels[stop - 1]
+            stop = start
         return levels
 
 

@@ -24,7 +24,8 @@ from .complaints import Candidates, check_complaints
 # All fair allocations: the union of the polytopes of the feasible candidate sets, each described.
 
 #: Polytopes of more dimensions than this, or cut out by more half-spaces, get no list of vertices.
-VERTEX_DIMENSIONS, VERTEX_SIDES = 6, 60
+VERTEX_DIMENSIONS = 6
+VERTEX_SIDES = 60
 
 
 @dataclass
@@ -65,12 +66,12 @@ def all_fair(
     one a resource for what is always saturated.
     """
     candidates = Candidates(requests, solver=solver, options=options)
-    found = [_describe(candidates, one.bottlenecks) for one in candidates.feasible()]
-    found.sort(
-        key=lambda one: (int(one.bottlenecks.sum()), np.flatnonzero(one.bottlenecks).tolist())
+    polytopes = [_describe(candidates, entry.bottlenecks) for entry in candidates.feasible()]
+    polytopes.sort(
+        key=lambda entry: (int(entry.bottlenecks.sum()), np.flatnonzero(entry.bottlenecks).tolist())
     )
-    _nest(requests, found)
-    return found, candidates
+    _nest(requests, polytopes)
+    return polytopes, candidates
 
 
 def _describe(candidates: Candidates, mask: np.ndarray) -> Polytope:
@@ -87,7 +88,8 @@ def _describe(candidates: Candidates, mask: np.ndarray) -> Polytope:
 
     just = requests.thresholds(mask)
     free = np.flatnonzero((just < 1) | ~requests.limited)
-    low, high = just.copy(), np.where(requests.limited, 1.0, just)
+    low = just.copy()
+    high = np.where(requests.limited, 1.0, just)
     for n in free:
         axis = np.zeros(count)
         axis[n] = 1.0
@@ -113,15 +115,15 @@ def _affine_hull(
     or an equation: two linear programs tell.
     """
     count = points[0].size
-    known = list(requests.fractions[:, mask].T)
+    normals = list(requests.fractions[:, mask].T)
     while True:
         basis = _basis(np.array(points) - points[0])
-        rest = _complement(np.vstack([basis, *known]), count)
+        rest = _complement(np.vstack([basis, *normals]), count)
         if not len(rest):
             return basis
         direction = rest[0]
         if not direction @ (extreme(direction) - extreme(-direction)) > AUDIT:
-            known.append(direction)
+            normals.append(direction)
 
 
 def _basis(rows: np.ndarray) -> np.ndarray:
@@ -147,48 +149,50 @@ def _vertices(
     if dimension == 0:
         return centre[None, :]
     if dimension == 1:
-        along = (points - centre) @ span[0]
-        return _tidy(points[[along.argmin(), along.argmax()]])
-    r, count = requests.fractions, len(just)
+        coordinates = (points - centre) @ span[0]
+        return _tidy(points[[coordinates.argmin(), coordinates.argmax()]])
+    r = requests.fractions
+    count = len(just)
     normals = np.vstack([r.T, np.eye(count)[requests.limited], -np.eye(count)])
     offsets = np.concatenate([np.ones(r.shape[1]), np.ones(int(requests.limited.sum())), -just])
-    inside = normals @ span.T
-    sides = np.linalg.norm(inside, axis=1) > AUDIT
-    if dimension > VERTEX_DIMENSIONS or sides.sum() > VERTEX_SIDES:
+    restricted = normals @ span.T
+    is_side = np.linalg.norm(restricted, axis=1) > AUDIT
+    if dimension > VERTEX_DIMENSIONS or is_side.sum() > VERTEX_SIDES:
         return None
     from scipy.spatial import HalfspaceIntersection
 
-    system = np.column_stack([inside[sides], (normals @ centre - offsets)[sides]])
-    found = HalfspaceIntersection(system, np.zeros(dimension)).intersections
-    return _tidy(centre + found @ span)
+    system = np.column_stack([restricted[is_side], (normals @ centre - offsets)[is_side]])
+    vertices = HalfspaceIntersection(system, np.zeros(dimension)).intersections
+    return _tidy(centre + vertices @ span)
 
 
 def _tidy(points: np.ndarray) -> np.ndarray:
     """Return different points in lexicographic order, each once."""
     coarse = np.round(points / AUDIT)
     _, first = np.unique(coarse, axis=0, return_index=True)
-    kept: list[np.ndarray] = []
+    distinct: list[np.ndarray] = []
     for point in points[np.sort(first)]:
-        if all(abs(point - other).max() > AUDIT for other in kept):
-            kept.append(point)
-    array = np.array(kept) + 0.0
+        if all(abs(point - other).max() > AUDIT for other in distinct):
+            distinct.append(point)
+    array = np.array(distinct) + 0.0
     return np.asarray(array[np.lexsort(array.round(6).T[::-1])])
 
 
-def _nest(requests: Requests, found: list[Polytope]) -> None:
+def _nest(requests: Requests, polytopes: list[Polytope]) -> None:
     """Note which polytopes lie within others: B holds A if A always saturates B and gives everybody what B asks for."""
 
-    def inside(inner: Polytope, outer: Polytope) -> bool:
+    def is_within(inner: Polytope, outer: Polytope) -> bool:
         low = requests.thresholds(outer.bottlenecks) - AUDIT
         return not (outer.bottlenecks & ~inner.always).any() and not (inner.low < low).any()
 
-    for k, inner in enumerate(found):
-        for other, outer in enumerate(found):
-            if other == k or not inside(inner, outer):
+    for k, inner in enumerate(polytopes):
+        for other, outer in enumerate(polytopes):
+            if other == k or not is_within(inner, outer):
                 continue
             # of two that are the same, the one with more bottlenecks stays
-            size, larger = inner.bottlenecks.sum(), outer.bottlenecks.sum()
-            if not inside(outer, inner) or larger > size or (larger == size and other < k):
+            size = inner.bottlenecks.sum()
+            larger = outer.bottlenecks.sum()
+            if not is_within(outer, inner) or larger > size or (larger == size and other < k):
                 inner.within = other
                 break
 
@@ -263,16 +267,18 @@ class FairAllocations:
     @cached_property
     def dimension(self) -> int:
         """Largest dimension of a set."""
-        return max(one.dimension for one in self.sets)
+        return max(fair_set.dimension for fair_set in self.sets)
 
     @cached_property
     def ranges(self) -> pd.DataFrame:
         """By user, over all fair allocations: ``least`` and ``most`` granted fraction and tasks."""
-        both = {"least": "min", "most": "max", "least_tasks": "min", "most_tasks": "max"}
-        every = pd.concat([one.ranges for one in self.sets], keys=range(len(self.sets)))
+        extremes = {"least": "min", "most": "max", "least_tasks": "min", "most_tasks": "max"}
+        of_all_sets = pd.concat(
+            [fair_set.ranges for fair_set in self.sets], keys=range(len(self.sets))
+        )
         return (
-            every.groupby(level=1, sort=False)
-            .agg(both)
+            of_all_sets.groupby(level=1, sort=False)
+            .agg(extremes)
             .reindex(self.instance.users.labels.rename("user"))
         )
 
@@ -292,13 +298,13 @@ class FairAllocations:
         """
         rows = [
             {
-                "bottlenecks": _joined(one.bottlenecks),
-                "dimension": one.dimension,
-                "vertices": pd.NA if one.vertices is None else len(one.vertices),
-                "saturated": _joined(one.saturated),
-                "within": "" if one.within is None else _joined(one.within),
+                "bottlenecks": _joined(fair_set.bottlenecks),
+                "dimension": fair_set.dimension,
+                "vertices": pd.NA if fair_set.vertices is None else len(fair_set.vertices),
+                "saturated": _joined(fair_set.saturated),
+                "within": "" if fair_set.within is None else _joined(fair_set.within),
             }
-            for one in self.sets
+            for fair_set in self.sets
         ]
         return pd.DataFrame(rows).set_index("bottlenecks")
 
@@ -337,10 +343,10 @@ class FairAllocations:
         Allocation
         """
         options = {**options, "criterion": criterion}
-        found: Allocation = run(
+        allocation: Allocation = run(
             find("njc"), self.instance, method="candidates", solver=self.solver, **options
         )
-        return found
+        return allocation
 
     def __str__(self) -> str:
         kind = (
@@ -404,10 +410,10 @@ def solutions(
     require_instance(instance)
     find_defined("njc", instance)
     requests = Requests.of(instance)
-    found, candidates = all_fair(requests, spelt(solver), options)
+    polytopes, candidates = all_fair(requests, spelt(solver), options)
     names = np.array(list(requests.resources), dtype=object)
-    labels = [tuple(names[one.bottlenecks]) for one in found]
-    sets = tuple(_fair_set(requests, one, labels, names) for one in found)
+    labels = [tuple(names[polytope.bottlenecks]) for polytope in polytopes]
+    sets = tuple(_fair_set(requests, polytope, labels, names) for polytope in polytopes)
     count = 2 ** len(candidates.contended)
     return FairAllocations(
         instance, sets, count, candidates.programs, candidates.seconds, str(spelt(solver))
@@ -415,26 +421,28 @@ def solutions(
 
 
 def _fair_set(
-    requests: Requests, one: Polytope, labels: list[tuple[Any, ...]], names: np.ndarray
+    requests: Requests, polytope: Polytope, labels: list[tuple[Any, ...]], names: np.ndarray
 ) -> FairSet:
     users = requests.users.labels.rename("user")
     ranges = pd.DataFrame(
         {
-            "least": one.low,
-            "most": one.high,
-            "least_tasks": requests.to_tasks(one.low),
-            "most_tasks": requests.to_tasks(one.high),
+            "least": polytope.low,
+            "most": polytope.high,
+            "least_tasks": requests.to_tasks(polytope.low),
+            "most_tasks": requests.to_tasks(polytope.high),
         },
         index=users,
     )
     return FairSet(
-        bottlenecks=tuple(names[one.bottlenecks]),
-        saturated=tuple(names[one.always]),
-        dimension=one.dimension,
+        bottlenecks=tuple(names[polytope.bottlenecks]),
+        saturated=tuple(names[polytope.always]),
+        dimension=polytope.dimension,
         ranges=ranges,
-        centre=pd.Series(one.centre, index=users, name="granted"),
-        vertices=None if one.vertices is None else pd.DataFrame(one.vertices, columns=users),
-        within=None if one.within is None else labels[one.within],
+        centre=pd.Series(polytope.centre, index=users, name="granted"),
+        vertices=None
+        if polytope.vertices is None
+        else pd.DataFrame(polytope.vertices, columns=users),
+        within=None if polytope.within is None else labels[polytope.within],
     )
 
 

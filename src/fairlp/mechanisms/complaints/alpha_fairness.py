@@ -1,4 +1,4 @@
-"""α-fairness on any servers: the printed model through a solver, and the duals of its rows as the proof."""
+"""α-fairness on any servers: the printed model through a solver, proved by its rows' duals."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...formulations.normalisers import dominant, tasks_at_level_1
 from ...formulations.region import have_limits, runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.programs.certificate import Proof
-from ...models.programs.solution import Termination
+from ...models.programs.proof import Proof
+from ...models.programs.status import Termination
 from ...models.trees.filling import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import ACCEPTED, AGREEMENT, VERIFIED
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import require_room
-from ..mechanism import MethodCall, Outcome, Tasks, run
+from ..mechanism import MethodCall, MethodResult, TasksResult, run
 from ..table import find
 from .first_order import proof_at, prove_tasks
 from .proportional import prices_of
 
-#: What α-fairness tends to.
+#: The mechanism that α-fairness tends to.
 LIMIT = "drfh"
 #: Logarithm of the largest power that is computed with.
 _LARGEST_LOG = 600.0
@@ -39,7 +39,7 @@ _NO_DUALS = (
 )
 
 
-def optimum(call: MethodCall) -> Outcome:
+def optimum(call: MethodCall) -> MethodResult:
     """The printed model through a solver; at α = ∞ the rounds of DRFH, a leximin."""
     alpha = asked_alpha(call.parameters)
     if alpha == np.inf:
@@ -50,7 +50,7 @@ def optimum(call: MethodCall) -> Outcome:
     instance = _with_terms(call.instance)
     if not runnable_users(instance).any():
         certificate = Proof(True, "optimal, proved (no user can run anything)")
-        return Tasks(np.zeros(instance.shape), gap=0.0, certificate=certificate)
+        return TasksResult(np.zeros(instance.shape), gap=0.0, certificate=certificate)
     _require_floats(instance, alpha)
     small, servers = merge_servers(instance, call.merge)
     model = alpha_fair(small, alpha)
@@ -66,7 +66,7 @@ def optimum(call: MethodCall) -> Outcome:
     values = np.asarray(model.evaluate("tasks", solution.require_point()))
     merged_tasks = within_capacity(small, np.maximum(values.reshape(small.shape), 0.0))
     notes = servers.notes if instance is call.instance else (*servers.notes, _SHUT_OUT)
-    outcome = Tasks(
+    outcome = TasksResult(
         servers.spread(merged_tasks) if servers.merges else merged_tasks,
         notes=notes,
         times=solution.times,
@@ -80,7 +80,7 @@ def optimum(call: MethodCall) -> Outcome:
 
 
 def prove(allocation: Allocation, exact: bool = False) -> Proof:
-    """Return whether an allocation is α-fair, by duals of a linear program of its own; at ∞ as DRFH proves it."""
+    """Return whether an allocation is α-fair, by a linear program's duals; at ∞ as of DRFH."""
     if exact:
         raise NotDefinedError(
             "alpha-fair levels are not rational, so there is no exact certificate of them"
@@ -102,7 +102,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
 
 
 def _with_terms(instance: Instance) -> Instance:
-    """Return the instance with a limit of no tasks for users to whom guarantees of others leave none.
+    """Return the instance with a limit of 0 for users to whom guarantees of others leave nothing.
 
     These are the users to whom max-min fairness gives none. A power or logarithm of nothing would
     leave the model without an optimum.

@@ -169,16 +169,29 @@ def trajectory(
     if not until > BEGIN:
         raise InstanceError(f"until is {until}; expected more than {BEGIN:g}")
     requests = Requests.of(instance)
-    who = requests.asking & (requests.entitlements > 0)
-    part = requests.select(who)
+    entitled = requests.asking & (requests.entitlements > 0)
+    entitled_requests = requests.select(entitled)
     if method == "ode":
-        path = by_integration(part.fractions, part.entitlements, part.limited, until, points)
+        path = by_integration(
+            entitled_requests.fractions,
+            entitled_requests.entitlements,
+            entitled_requests.limited,
+            until,
+            points,
+        )
     else:
-        path = by_newton(part.fractions, part.entitlements, part.limited, until)
+        path = by_newton(
+            entitled_requests.fractions,
+            entitled_requests.entitlements,
+            entitled_requests.limited,
+            until,
+        )
     x = np.tile(np.where(requests.asking, 0.0, 1.0), (len(path.c), 1))
-    x[:, who] = path.x
+    x[:, entitled] = path.x
     c = pd.Index(path.c, name="c")
-    dummies = np.log1p(-np.minimum(path.x[:, part.limited], 1 - np.finfo(float).eps)).sum(axis=1)
+    dummies = np.log1p(
+        -np.minimum(path.x[:, entitled_requests.limited], 1 - np.finfo(float).eps)
+    ).sum(axis=1)
 
     def frame(values: np.ndarray, index: Index, name: str) -> pd.DataFrame:
         return pd.DataFrame(values, index=c, columns=index.labels.rename(name))
@@ -251,42 +264,42 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     user3  0.8333  0.5
     """
     require_instance(instance)
-    ours = run(find_defined("njc", instance), instance, **options).totals.to_numpy()
+    njc_tasks = run(find_defined("njc", instance), instance, **options).totals.to_numpy()
     requests = Requests.of(instance)
-    other = _drf(requests)
+    drf_tasks = _drf(requests)
     dominant = np.where(requests.tasks > 0, requests.fractions.max(axis=1), 0.0)
     share = quotients(dominant, requests.tasks)
-    checked = check_complaints(requests, other)
+    verdict = check_complaints(requests, drf_tasks)
     users = pd.DataFrame(
         {
-            "njc": ours,
-            "drf": other,
-            "gain": ours - other,
-            "njc_share": ours * share,
-            "drf_share": other * share,
-            "complains": checked.table["complains"].to_numpy(),
+            "njc": njc_tasks,
+            "drf": drf_tasks,
+            "gain": njc_tasks - drf_tasks,
+            "njc_share": njc_tasks * share,
+            "drf_share": drf_tasks * share,
+            "complains": verdict.table["complains"].to_numpy(),
         },
         index=instance.users.labels.rename("user"),
     )
     used = {
-        "njc": ours @ instance.demands / instance.pool,
-        "drf": other @ instance.demands / instance.pool,
+        "njc": njc_tasks @ instance.demands / instance.pool,
+        "drf": drf_tasks @ instance.demands / instance.pool,
     }
     resources = pd.DataFrame(used, index=instance.resources.labels.rename("resource"))
-    return DrfComparison(users, resources, checked)
+    return DrfComparison(users, resources, verdict)
 
 
 def _drf(requests: Requests) -> np.ndarray:
     """Return DRF's tasks with entitlements as weights; users entitled to nothing come afterwards."""
-    row = find("drf")
+    mechanism = find("drf")
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # one request as one task, so that x is in the unit of the path: fractions of a request
-        limits = np.where(part.limited, 1.0, np.inf)
+        limits = np.where(stage.limited, 1.0, np.inf)
         pool = Instance.from_arrays(
-            part.fractions, [left], weights=part.entitlements, task_limits=limits
+            stage.fractions, [free], weights=stage.entitlements, task_limits=limits
         )
-        return run(row, pool).totals.to_numpy(), np.zeros(len(left))
+        return run(mechanism, pool).totals.to_numpy(), np.zeros(len(free))
 
     return requests.to_tasks(in_stages(requests, optimum, AGREEMENT)[0])
 

@@ -18,8 +18,11 @@ from ...formulations.complaints import UTILIZATION, Criterion, candidate
 from ...models.instances.arithmetic import relative
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.certificate import Proof, figure
-from ...models.programs.solution import Options, Solution, Termination
+from ...models.programs.certificate import figure
+from ...models.programs.options import Options
+from ...models.programs.proof import Proof
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...tolerances import AGREEMENT, SATURATED
 
 # Candidate sets of bottlenecks (Dolev et al., §5.2): which of the 2^R linear programs have a fair
@@ -64,7 +67,7 @@ class Candidates:
         self.requests = requests
         self.contended = np.flatnonzero(requests.contended)
         self.programs = 0
-        self._asked = requests.fractions.sum(axis=0)
+        self._total_requests = requests.fractions.sum(axis=0)
         self.seconds = 0.0
         self.gap = 0.0
         count = len(self.contended)
@@ -110,12 +113,12 @@ class Candidates:
                 yield node
                 return
             resource = self._next(undecided)
-            rest = undecided.copy()
-            rest[resource] = False
-            more = inside.copy()
-            more[resource] = True
-            yield from below(more, rest, node)
-            yield from below(inside, rest, node)
+            still_undecided = undecided.copy()
+            still_undecided[resource] = False
+            chosen = inside.copy()
+            chosen[resource] = True
+            yield from below(chosen, still_undecided, node)
+            yield from below(inside, still_undecided, node)
 
         nothing = np.zeros(size, dtype=bool)
         everything = nothing.copy()
@@ -124,19 +127,19 @@ class Candidates:
 
     def _next(self, undecided: np.ndarray) -> int:
         """Return the undecided resource that most is asked of."""
-        return int(np.where(undecided, self._asked, -1.0).argmax())
+        return int(np.where(undecided, self._total_requests, -1.0).argmax())
 
     def _node(
         self, inside: np.ndarray, undecided: np.ndarray, last: Candidate | None
     ) -> Candidate | None:
         """Return the optimum of the relaxation, or None where it is infeasible."""
         r = self.requests.fractions
-        least = self.requests.thresholds(inside | undecided)
+        thresholds = self.requests.thresholds(inside | undecided)
         if last is not None:
-            enough = (last.x >= least * (1 - SATURATED)).all()
-            if enough and (last.x @ r[:, inside] >= 1 - SATURATED).all():
+            suffices = (last.x >= thresholds * (1 - SATURATED)).all()
+            if suffices and (last.x @ r[:, inside] >= 1 - SATURATED).all():
                 return Candidate(inside, last.x, last.value)
-        if (least @ r > 1 + AGREEMENT).any():
+        if (thresholds @ r > 1 + AGREEMENT).any():
             return None  # what nobody may have less of does not fit
         self.choose(inside, undecided)
         solution = self.maximize()
@@ -156,7 +159,7 @@ class Candidates:
         upper = np.r_[np.ones(len(low)), np.full(len(just), np.inf)]
         self._session.change(rows=(rows, np.r_[low, just], upper))
 
-    def maximize(self, worth: np.ndarray | None = None) -> Solution | None:
+    def maximize(self, weights: np.ndarray | None = None) -> Solution | None:
         """Maximise the criterion, or numbers for x (shape (N,)), over the chosen set; None where it is empty.
 
         Raises
@@ -166,9 +169,9 @@ class Candidates:
             satisfy the rows.
         """
         costs = self._costs
-        if worth is not None:
+        if weights is not None:
             costs = np.zeros_like(self._costs)
-            costs[self._x] = worth
+            costs[self._x] = weights
         self._session.change(costs=costs)
         solution = self._session.solve()
         if solution.status.termination not in (Termination.OPTIMAL, Termination.INFEASIBLE):
@@ -196,14 +199,14 @@ class Candidates:
 
     def best(self) -> Candidate:
         """Return the fair allocation of the largest value of the criterion, and bottlenecks that justify it."""
-        found = None
-        for found in self.feasible(bounded=True):  # noqa: B007 - the last one is the best
+        candidate = None
+        for candidate in self.feasible(bounded=True):  # noqa: B007 - the last one is the best
             pass
-        if found is None:  # one always exists (Theorem 1)
+        if candidate is None:  # one always exists (Theorem 1)
             raise SolverError(
                 "no candidate set is feasible by the solver's arithmetic; method='eg' gives one"
             )
-        return found
+        return candidate
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -258,36 +261,39 @@ def check_complaints(
             f"tasks have shape {tasks.shape}; expected {requests.tasks.shape}, one number for each "
             "user"
         )
-    wrong = ~np.isfinite(tasks) | (tasks < -tolerance * requests.tasks)
-    if wrong.any():
-        at = int(wrong.argmax())
+    is_bad = ~np.isfinite(tasks) | (tasks < -tolerance * requests.tasks)
+    if is_bad.any():
+        user = int(is_bad.argmax())
         raise InstanceError(
-            f"tasks of user {requests.users[at]!r} are {tasks[at]:g}; expected a finite number >= 0"
+            f"tasks of user {requests.users[user]!r} are {tasks[user]:g}; expected a finite number >= 0"
         )
-    x, r = requests.granted(tasks), requests.fractions
+    x = requests.granted(tasks)
+    r = requests.fractions
     usage = x @ r
     saturated = usage >= 1 - tolerance
     needed = requests.thresholds(saturated)
     # a user entitled to nothing needs nothing, if only some resource that it uses is saturated
-    short = np.maximum(needed - x, 0.0)
-    complains = short > tolerance * needed
-    mine = np.where(saturated, x[:, None] * r, -1.0)
-    best = mine.argmax(axis=1)
+    shortfall = np.maximum(needed - x, 0.0)
+    complains = shortfall > tolerance * needed
+    own_fractions = np.where(saturated, x[:, None] * r, -1.0)
+    best = own_fractions.argmax(axis=1)
     uses = (saturated & (r > 0)).any(axis=1)
     names = np.array(list(requests.resources), dtype=object)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(r > 0, np.maximum(1 - usage, 0.0) / r, np.inf).min(axis=1)
-    left = np.where(requests.limited, np.maximum(1 - x, 0.0), np.inf)
+    limit_room = np.where(requests.limited, np.maximum(1 - x, 0.0), np.inf)
     table = pd.DataFrame(
         {
             "granted": x,
             "tasks": tasks,
             "entitlement": requests.entitlements,
             "bottleneck": np.where(uses, names[best], ""),
-            "fraction": np.where(uses, mine[np.arange(len(x)), best], 0.0),
+            "fraction": np.where(uses, own_fractions[np.arange(len(x)), best], 0.0),
             "complains": complains,
-            "owed": np.where(complains, short * requests.tasks, 0.0),
-            "room": np.where(requests.asking, np.minimum(np.where(uses, 0.0, room), left), 0.0)
+            "owed": np.where(complains, shortfall * requests.tasks, 0.0),
+            "room": np.where(
+                requests.asking, np.minimum(np.where(uses, 0.0, room), limit_room), 0.0
+            )
             * requests.tasks,
         },
         index=requests.users.labels.rename("user"),
@@ -302,7 +308,7 @@ def check_complaints(
         for n in beyond[:5]
     ]
     bottlenecks = tuple(names[saturated])
-    complaint = float(relative(short, needed).max(initial=0.0))
+    complaint = float(relative(shortfall, needed).max(initial=0.0))
     return ComplaintCheck(
         not violations and not bool(complains.any()),
         f"{_in_words(violations, table[complains])} (bottlenecks: "
@@ -327,10 +333,10 @@ def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
         return f"not feasible: {'; '.join(violations)}"
     if complaining.empty:
         return "no justified complaints"
-    words = "; ".join(
+    complaints = "; ".join(
         f"{user!r} is owed {row.owed:.6g} tasks" for user, row in complaining.head(5).iterrows()
     )
-    return words + (f"; and {len(complaining) - 5} more users" if len(complaining) > 5 else "")
+    return complaints + (f"; and {len(complaining) - 5} more users" if len(complaining) > 5 else "")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -378,23 +384,32 @@ def certify_fair(
     check = check_complaints(requests, requests.to_tasks(x), tolerance)
     usage = x @ requests.fractions
     overuse = _overuse(requests, x, usage)
-    conditions, gap = None, None
+    conditions = None
+    gap = None
     holds = overuse <= tolerance and check.complaint <= tolerance
     if prices is not None:
         # who is entitled to nothing pays nothing, and takes what has no price
-        who = requests.asking & (requests.entitlements > 0)
-        e, spent = requests.entitlements[who], (x * (requests.fractions @ prices))[who]
-        more, less = np.maximum(spent - e, 0.0) / e, np.maximum(e - spent, 0.0) / e
+        entitled = requests.asking & (requests.entitlements > 0)
+        e = requests.entitlements[entitled]
+        spent = (x * (requests.fractions @ prices))[entitled]
+        overspent = np.maximum(spent - e, 0.0) / e
+        underspent = np.maximum(e - spent, 0.0) / e
         unspent = np.where(
-            requests.limited[who], less * np.maximum(1 - x[who], 0.0), less
+            requests.limited[entitled], underspent * np.maximum(1 - x[entitled], 0.0), underspent
         )  # a limit explains the rest
         idle = float(prices @ abs(1 - usage))
-        off = [overuse, more.max(initial=0.0), unspent.max(initial=0.0), idle, -prices.min()]
-        conditions = float(np.max(off))  # of what is no number, no number
+        errors = [
+            overuse,
+            overspent.max(initial=0.0),
+            unspent.max(initial=0.0),
+            idle,
+            -prices.min(),
+        ]
+        conditions = float(np.max(errors))  # of what is no number, no number
         holds = holds and conditions <= tolerance
-        gap = _gap(requests, x, prices, who)
+        gap = _gap(requests, x, prices, entitled)
     index = requests.resources.labels.rename("resource")
-    named = None if prices is None else pd.Series(prices, index=index, name="price")
+    price_series = None if prices is None else pd.Series(prices, index=index, name="price")
     return FairCertificate(
         holds,
         f"bottlenecks {', '.join(map(str, check.bottlenecks)) or 'none'}; overuse {overuse:.1e}, "
@@ -402,7 +417,7 @@ def certify_fair(
         f"{check.complaint:.1e}, optimality {figure(conditions)}, gap {figure(gap)}",
         np.nan if gap is None else gap,
         bottlenecks=check.bottlenecks,
-        prices=named,
+        prices=price_series,
         overuse=overuse,
         complaint=check.complaint,
         conditions=conditions,
@@ -410,15 +425,16 @@ def certify_fair(
     )
 
 
-def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, who: np.ndarray) -> float:
+def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, entitled: np.ndarray) -> float:
     """Return dual minus primal value: D(λ) = Σ λ + Σ_n max over x ≤ 1 of e·log x − p·x."""
-    e, p = requests.entitlements[who], requests.fractions[who] @ prices
+    e = requests.entitlements[entitled]
+    p = requests.fractions[entitled] @ prices
     with np.errstate(
         divide="ignore", invalid="ignore"
     ):  # who pays nothing takes without end: no gap is finite
         best = np.where(p > 0, relative(e, p), np.inf)
-        best = np.where(requests.limited[who], np.minimum(best, 1.0), best)
+        best = np.where(requests.limited[entitled], np.minimum(best, 1.0), best)
         # term by term: the values themselves may be large beside their difference
-        terms = e * np.log(best / x[who]) - p * best
+        terms = e * np.log(best / x[entitled]) - p * best
     value = float(prices.sum() + terms.sum())
     return abs(value) if np.isfinite(value) else np.inf

@@ -15,15 +15,16 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import Certificate, Proof, certify
+from ...models.programs.certificate import Certificate, certify
 from ...models.programs.program import Program
+from ...models.programs.proof import Proof
 from ...tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 
 
 def prove_tasks(
     formulation: Callable[[Instance], Model], instance: Instance, tasks: np.ndarray
 ) -> Proof:
-    """Return whether tasks (N, K) are the optimum of a model over dominant parts ``g``, by a linear program's duals.
+    """Return whether tasks (N, K) are the optimum of a model, by the duals of a linear program.
 
     The linear program has the model's rows, and as costs the gradient of the objective at the
     tasks. They are optimal if it gains nothing. Identical servers are merged.
@@ -46,7 +47,7 @@ def prove_tasks(
 
 
 def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: float) -> Proof:
-    """Return what duals of the model's rows prove of tasks: of the whole objective, and of each user's term.
+    """Return what duals of the model's rows prove of tasks (N, K), and of each user's.
 
     ``accepted`` is the largest residual and gap of the whole.
     """
@@ -57,14 +58,15 @@ def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: f
     if not certificate.is_within(accepted):
         return Proof(False, f"not proved: {certificate}", gap)
 
-    error, part = total_error(certificate), smallest_part(program, x)
-    if not error <= NOISE * part:
+    error = total_error(certificate)
+    smallest = smallest_part(program, x)
+    if not error <= NOISE * smallest:
         message = (
             f"not proved: the whole objective is ({certificate}), but some user's tasks are only "
-            f"{part:.1e} of it, too little beside the others to be told apart from its gap"
+            f"{smallest:.1e} of it, too little beside the others to be told apart from its gap"
         )
         return Proof(False, message, gap)
-    message = f"{certificate}; every user counts for at least {part:.1e} of the whole"
+    message = f"{certificate}; every user counts for at least {smallest:.1e} of the whole"
     return Proof(True, f"optimal, proved ({message})", gap)
 
 
@@ -79,21 +81,22 @@ def total_error(certificate: Certificate) -> float:
 
 
 def smallest_part(program: Program, x: np.ndarray) -> float:
-    """Return the part of the objective's terms that is the smallest user's; 1 of a linear objective.
+    """Return the smallest user's part of the objective's terms; 1 where it is linear.
 
-    What one task more is worth, times the tasks, is what they are worth. If the objective is ε
-    below its maximum, in these, a user whose part is f has its tasks within √(2ε/(αf)) of right.
+    The worth of tasks is the slope of their term times the tasks. If the objective is ε below its
+    maximum, as a part of the worth of all, a user whose part is f has its tasks within √(2ε/(αf))
+    of right.
     """
     logs = program.logs
     if logs is None:
         return 1.0
     arguments = logs.arguments(x)
-    worth = (logs.slopes(arguments) * arguments)[logs.weights > 0]
-    return float(worth.min() / worth.sum())
+    values = (logs.slopes(arguments) * arguments)[logs.weights > 0]
+    return float(values.min() / values.sum())
 
 
 def columns_of(model: Model, tasks: np.ndarray) -> np.ndarray:
-    """Return the columns of the model at tasks (N, K): ``g`` in units of Gamma tasks, and its sums ``h`` under caps."""
+    """Return the model's columns at tasks: ``g`` in units of Gamma, its sums ``h`` under caps."""
     program = model.compile()
     parts = tasks / model.parameters["Gamma"].values[:, None]
     values = {"g": parts.ravel(), "h": parts.sum(axis=1)}

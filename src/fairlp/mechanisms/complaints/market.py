@@ -23,14 +23,21 @@ from ...errors import NotConvergedError
 from ...tolerances import MARKET, VERIFIED
 
 #: τ = 10^-k up to this k; the end is tried from the second on.
-_DECADES, _FIRST_END = 17, 4
+_DECADES = 17
+_FIRST_END = 4
 #: Newton steps at one τ, halvings of one step, sets of priced resources that one end tries, Newton
 #: steps of each.
-_STEPS, _HALVINGS, _SETS, _END_STEPS = 30, 40, 40, 30
+_STEPS = 30
+_HALVINGS = 40
+_SETS = 40
+_END_STEPS = 30
 #: Decrease that a step must bring, as a part of what its slope promises; part of the way to the
 #: boundary that it goes; decrease at one τ, in τ, at which the next one begins; slope, of the
 #: first, at which a step of the end may end.
-_ARMIJO, _BOUNDARY, _CENTRED, _FLAT = 0.01, 0.99, 0.1, 0.5
+_ARMIJO = 0.01
+_BOUNDARY = 0.99
+_CENTRED = 0.1
+_FLAT = 0.5
 
 
 @dataclass
@@ -63,19 +70,23 @@ def eisenberg_gale(fractions: np.ndarray, entitlements: np.ndarray, limited: np.
     """
     e = entitlements / entitlements.sum()
     prices = np.zeros(fractions.shape[1])
-    asked = fractions.sum(axis=0)
+    total_requests = fractions.sum(axis=0)
     open_ended = fractions[~limited].any(axis=0)
-    could = np.flatnonzero((asked > 1) | open_ended)  # the others suffice for everybody
-    if not could.size:
+    contended = np.flatnonzero(
+        (total_requests > 1) | open_ended
+    )  # the others suffice for everybody
+    if not contended.size:
         return Market(np.ones(len(e)), prices, 0.0, 0)
-    problem = _Problem(np.ascontiguousarray(fractions[:, could]), e, limited)
+    problem = MarketProblem(np.ascontiguousarray(fractions[:, contended]), e, limited)
     best, steps = problem.solve()
-    prices[could] = best.prices
+    prices[contended] = best.prices
     return Market(best.x, prices, best.residual, steps)
 
 
 @dataclass
-class _Problem:
+class MarketProblem:
+    """The Eisenberg–Gale program of one server: requests r (n, R), entitlements e (n,), who is limited (n,)."""
+
     r: np.ndarray
     e: np.ndarray
     limited: np.ndarray
@@ -83,17 +94,19 @@ class _Problem:
     def solve(self) -> tuple[Market, int]:
         """Follow the path and try the end from time to time; return the best point found, and the Newton steps."""
         count = self.r.shape[1]
-        price, slack = np.full(count, 1.0 / count), np.full(count, 1.0)
-        best, steps = Market(np.zeros(len(self.e)), price, np.inf, 0), 0
+        price = np.full(count, 1.0 / count)
+        slack = np.full(count, 1.0)
+        best = Market(np.zeros(len(self.e)), price, np.inf, 0)
+        steps = 0
         for decade in range(_DECADES):
-            price, slack, taken = self._centre(price, slack, 0.1**decade)
-            steps += taken
+            price, slack, newton_steps = self._centre(price, slack, 0.1**decade)
+            steps += newton_steps
             if decade < _FIRST_END:
                 continue
-            found = self._end(price, price > slack)
-            steps += found.steps
-            if found.residual < best.residual:
-                best = found
+            end = self.end_of_path(price, price > slack)
+            steps += end.steps
+            if end.residual < best.residual:
+                best = end
             if best.residual <= MARKET:
                 return best, steps
         if best.residual > VERIFIED:
@@ -130,16 +143,18 @@ class _Problem:
         return price, slack, _STEPS
 
     def _solve_hessian(
-        self, curvature: np.ndarray, own: np.ndarray, right: np.ndarray
+        self, curvature: np.ndarray, diagonal: np.ndarray, rhs: np.ndarray
     ) -> np.ndarray:
         """Return (Σ_n curvature[n]·r[n]r[n]ᵀ + diag(own))⁻¹·right; of users and resources the more are eliminated."""
-        if len(self.r) >= len(own):
+        if len(self.r) >= len(diagonal):
             hessian = (self.r * curvature[:, None]).T @ self.r
-            hessian[np.diag_indices_from(hessian)] += own
-            return np.linalg.solve(hessian, right)
+            hessian[np.diag_indices_from(hessian)] += diagonal
+            return np.linalg.solve(hessian, rhs)
         root = self.r * np.sqrt(curvature)[:, None]
-        inner = np.eye(len(root)) + (root / own) @ root.T
-        return np.asarray((right - root.T @ np.linalg.solve(inner, root @ (right / own))) / own)
+        inner = np.eye(len(root)) + (root / diagonal) @ root.T
+        return np.asarray(
+            (rhs - root.T @ np.linalg.solve(inner, root @ (rhs / diagonal))) / diagonal
+        )
 
     def _smooth(self, price: np.ndarray, tau: float) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the smooth dual at prices > 0, what users take, and how much less they take of it as p rises.
@@ -162,9 +177,11 @@ class _Problem:
             value = float(price.sum() - tau * np.log(price).sum() + gain)
         return (value if np.isfinite(value) else np.inf), x, curvature
 
-    def _end(self, start: np.ndarray, priced: np.ndarray) -> Market:
+    def end_of_path(self, start: np.ndarray, priced: np.ndarray) -> Market:
         """Return the point where exactly the priced resources are saturated, the set being mended on the way."""
-        price, priced, steps = np.where(priced, start, 0.0), priced.copy(), 0
+        price = np.where(priced, start, 0.0)
+        priced = priced.copy()
+        steps = 0
         best = Market(np.zeros(len(self.e)), price, np.inf, 0)
         for _ in range(_SETS):
             endless = ~self.limited & ~(self.r[:, priced] > 0).any(axis=1)
@@ -172,8 +189,8 @@ class _Problem:
                 priced[np.where(self.r[endless.argmax()] > 0, start, -1.0).argmax()] = True
                 price = np.where(priced, np.where(price > 0, price, start), 0.0)
                 continue
-            price, x, taken = self._saturate(price, priced)
-            steps += taken
+            price, x, newton_steps = self._saturate(price, priced)
+            steps += newton_steps
             slack = 1.0 - x @ self.r
             clipped = np.maximum(price, 0.0)
             if (price >= 0).all():
@@ -204,60 +221,68 @@ class _Problem:
         what users take is) the one nearest to the last is taken.
         """
         r = self.r[:, priced]
-        own = price[priced]
-        x = self._take(r @ own)
-        off = 1.0 - x @ r
+        prices = price[priced]
+        x = self._take(r @ prices)
+        excess = 1.0 - x @ r
         steps = 0
         for steps in range(1, _END_STEPS + 1):  # noqa: B007
-            if abs(off).max(initial=0.0) <= np.finfo(float).eps:
+            if abs(excess).max(initial=0.0) <= np.finfo(float).eps:
                 break
-            going = np.where(self.limited & (x >= 1.0), 0.0, x * x / self.e)
-            hessian = (r * going[:, None]).T @ r
-            move = -np.linalg.lstsq(hessian, off, rcond=None)[0]
-            after = off
-            if off @ move < 0:
-                p, change = r @ own, r @ move
+            sensitivity = np.where(self.limited & (x >= 1.0), 0.0, x * x / self.e)
+            hessian = (r * sensitivity[:, None]).T @ r
+            move = -np.linalg.lstsq(hessian, excess, rcond=None)[0]
+            next_excess = excess
+            if excess @ move < 0:
+                p = r @ prices
+                change = r @ move
                 falling = ~self.limited & (change < 0)
                 size = min(
                     1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY))
                 )
-                low, high = 0.0, size
+                low = 0.0
+                high = size
                 for _ in range(_HALVINGS):
-                    x = self._take(r @ (own + size * move))
-                    after = 1.0 - x @ r
-                    slope = float(after @ move)
-                    if abs(slope) <= _FLAT * abs(float(off @ move)) or (
+                    x = self._take(r @ (prices + size * move))
+                    next_excess = 1.0 - x @ r
+                    slope = float(next_excess @ move)
+                    if abs(slope) <= _FLAT * abs(float(excess @ move)) or (
                         size >= high and slope <= 0
                     ):
                         break
                     low, high = (low, size) if slope > 0 else (size, high)
                     size = (low + high) / 2
-            if abs(after).max() < abs(off).max() or (after is not off and size < 1.0):
-                own, off = own + size * move, after
+            if abs(next_excess).max() < abs(excess).max() or (
+                next_excess is not excess and size < 1.0
+            ):
+                prices = prices + size * move
+                excess = next_excess
                 continue
-            higher = self._past_a_kink(own, r, off)
+            higher = self._past_a_kink(prices, r, excess)
             if higher is None:
                 break
-            own = higher
-            x = self._take(r @ own)
-            off = 1.0 - x @ r
+            prices = higher
+            x = self._take(r @ prices)
+            excess = 1.0 - x @ r
         full = np.zeros(len(price))
-        full[priced] = own
-        return full, self._take(r @ own), steps
+        full[priced] = prices
+        return full, self._take(r @ prices), steps
 
-    def _past_a_kink(self, own: np.ndarray, r: np.ndarray, off: np.ndarray) -> np.ndarray | None:
+    def _past_a_kink(
+        self, prices: np.ndarray, r: np.ndarray, excess: np.ndarray
+    ) -> np.ndarray | None:
         """Return prices of what is overused raised to where the next user has less than its limit; None without one.
 
         Where next to nothing more is asked than there is, everybody may have its limit, and Newton
         no slope.
         """
-        move = np.maximum(-off, 0.0)
-        p, change = r @ own, r @ move
+        move = np.maximum(-excess, 0.0)
+        p = r @ prices
+        change = r @ move
         full = self.limited & (change > 0) & (p <= self.e)
         if not full.any() or move.max() <= MARKET:
             return None
         return np.asarray(
-            own + float((((1 + MARKET) * self.e - p)[full] / change[full]).min()) * move
+            prices + float((((1 + MARKET) * self.e - p)[full] / change[full]).min()) * move
         )
 
     def _take(self, p: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from ...formulations.complaints import (
 from ...models.instances.requests import Requests
 from ...tolerances import AGREEMENT, CONVEX_POINT, NOISE
 from ..allocation import Allocation
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from . import market as prices_by_newton
 from . import path
 from .complaints import Candidates, FairCertificate, certify_fair
@@ -28,28 +28,28 @@ from .complaints import Candidates, FairCertificate, certify_fair
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def market(call: MethodCall) -> Tasks:
+def market(call: MethodCall) -> TasksResult:
     """The Eisenberg–Gale optimum by Newton's method on prices."""
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = prices_by_newton.eisenberg_gale(
-            part.fractions / left, part.entitlements, part.limited
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        optimum_point = prices_by_newton.eisenberg_gale(
+            stage.fractions / free, stage.entitlements, stage.limited
         )
-        return found.x, found.prices / left
+        return optimum_point.x, optimum_point.prices / free
 
     return _eisenberg_gale(call, optimum, AGREEMENT)
 
 
-def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> Tasks:
+def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> TasksResult:
     """The end of the paper's trajectory."""
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        fractions = part.fractions / left
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fractions = stage.fractions / free
         end = follow(
-            fractions, part.entitlements, part.limited, path.end_near_limit(part.entitlements)
+            fractions, stage.entitlements, stage.limited, path.end_near_limit(stage.entitlements)
         )
         x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
-        return x, end.prices[-1] / left
+        return x, end.prices[-1] / free
 
     return _eisenberg_gale(call, optimum, NOISE)
 
@@ -58,31 +58,31 @@ by_integration = partial(trajectory, follow=path.by_integration)
 by_newton = partial(trajectory, follow=path.by_newton)
 
 
-def convex(call: MethodCall) -> Tasks:
+def convex(call: MethodCall) -> TasksResult:
     """The Eisenberg–Gale model through a solver: an exponential cone, or tangents on linear programs."""
     unproved = ""
 
-    def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nonlocal unproved
-        model = eisenberg_gale(part, left)
+        model = eisenberg_gale(stage, free)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
         x = model.compile().column_block("x").unpack(solution.require_point()).to_numpy()
         unproved = unproved or solution.unproved
         if solution.row_duals is None:
-            return x, np.full(len(left), np.nan)
+            return x, np.full(len(free), np.nan)
         return x, np.maximum(
             model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0
         )
 
-    found = _eisenberg_gale(call, optimum, CONVEX_POINT)
+    tasks = _eisenberg_gale(call, optimum, CONVEX_POINT)
     return (
-        replace(found, unproved=unproved and f"not proved: {unproved}")
-        if found.certificate.holds
-        else found
+        replace(tasks, unproved=unproved and f"not proved: {unproved}")
+        if tasks.certificate.holds
+        else tasks
     )
 
 
-def by_selection(call: MethodCall) -> Tasks:
+def by_selection(call: MethodCall) -> TasksResult:
     """The best of all fair allocations by a criterion: an integer program, one binary for each resource.
 
     Its bottlenecks given, x is that of their linear program.
@@ -98,7 +98,7 @@ def by_selection(call: MethodCall) -> Tasks:
     return _certified(call, requests, np.where(requests.asking, x, 1.0))
 
 
-def by_candidates(call: MethodCall) -> Tasks:
+def by_candidates(call: MethodCall) -> TasksResult:
     """The best of all fair allocations by a criterion: one linear program for each candidate set of bottlenecks."""
     requests, criterion = _best_of(call)
     candidates = Candidates(requests, criterion, call.solver, call.options)
@@ -120,21 +120,21 @@ def in_stages(
     """
     x = np.where(requests.asking, 0.0, 1.0)
     prices = np.zeros(len(requests.resources))
-    first = requests.asking & (requests.entitlements > 0)
-    if first.any():
-        part = requests if first.all() else requests.select(first)
-        x[first], prices = optimum(part, np.ones(len(prices)))
-        prices = prices * requests.entitlements[first].sum()
-    rest = requests.asking & (requests.entitlements == 0)
-    if rest.any():
-        used = x[first] @ requests.fractions[first]
+    entitled = requests.asking & (requests.entitlements > 0)
+    if entitled.any():
+        stage = requests if entitled.all() else requests.select(entitled)
+        x[entitled], prices = optimum(stage, np.ones(len(prices)))
+        prices = prices * requests.entitlements[entitled].sum()
+    unentitled = requests.asking & (requests.entitlements == 0)
+    if unentitled.any():
+        used = x[entitled] @ requests.fractions[entitled]
         closed = used >= 1 - tolerance
-        rest &= ~(requests.fractions[:, closed] > 0).any(axis=1)
-        if rest.any():
-            part = requests.select(rest)
-            weights = part.weights / part.weights.sum()
-            part = Requests(**{**part.__dict__, "entitlements": weights})
-            x[rest], _ = optimum(part, np.where(closed, 1.0, 1 - used))
+        unentitled &= ~(requests.fractions[:, closed] > 0).any(axis=1)
+        if unentitled.any():
+            stage = requests.select(unentitled)
+            weights = stage.weights / stage.weights.sum()
+            stage = Requests(**{**stage.__dict__, "entitlements": weights})
+            x[unentitled], _ = optimum(stage, np.where(closed, 1.0, 1 - used))
     return x, prices
 
 
@@ -147,7 +147,7 @@ def _best_of(call: MethodCall) -> tuple[Requests, Criterion]:
     return requests, criterion
 
 
-def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> Tasks:
+def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> TasksResult:
     """Return the optimum with its certificate; ``tolerance`` is how far complaints may go by the method's accuracy."""
     requests = Requests.of(call.instance)
     x, prices = in_stages(requests, optimum, tolerance)
@@ -156,11 +156,12 @@ def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> Tas
 
 def judge(allocation: Allocation) -> FairCertificate:
     """Return the certificate of an allocation's tasks, by its prices, as accurate as its method is at most."""
-    requests, prices = Requests.of(allocation.instance), allocation.prices_array
-    said = getattr(allocation.certificate, "tolerance", AGREEMENT)
+    requests = Requests.of(allocation.instance)
+    prices = allocation.prices_array
+    tolerance = getattr(allocation.certificate, "tolerance", AGREEMENT)
     x = requests.granted(np.maximum(allocation.totals.to_numpy(), 0.0))
-    whole = None if prices is None else prices[0] * allocation.instance.pool
-    return certify_fair(requests, x, whole, min(said, CONVEX_POINT))
+    pool_prices = None if prices is None else prices[0] * allocation.instance.pool
+    return certify_fair(requests, x, pool_prices, min(tolerance, CONVEX_POINT))
 
 
 def _certified(
@@ -170,7 +171,7 @@ def _certified(
     prices: np.ndarray | None = None,
     tolerance: float = AGREEMENT,
     notes: tuple[str, ...] = (),
-) -> Tasks:
+) -> TasksResult:
     """Return granted fractions as tasks, with the certificate."""
     with call.phase("check"):
         certificate = certify_fair(requests, x, prices, tolerance)
@@ -178,7 +179,7 @@ def _certified(
         np.arange(len(requests.resources)),
         [list(requests.resources).index(b) for b in certificate.bottlenecks],
     )
-    return Tasks(
+    return TasksResult(
         requests.to_tasks(x)[:, None],
         tasks_per_level=requests.thresholds(saturated) * requests.tasks,
         prices=None if prices is None else (prices / call.instance.pool)[None, :],

@@ -17,10 +17,13 @@ from ...tolerances import AGREEMENT, NOISE
 
 #: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed
 #: in log c.
-BEGIN, END = 10.0**-6, 10.0**13
+BEGIN = 10.0**-6
+END = 10.0**13
 #: Factor of c from one Newton point to the next; corrections at one point; part of the way to the
 #: boundary.
-_FACTOR, _CORRECTIONS, _BOUNDARY = 2.0, 30, 0.9
+_FACTOR = 2.0
+_CORRECTIONS = 30
+_BOUNDARY = 0.9
 
 
 def end_near_limit(e: np.ndarray) -> float:
@@ -104,34 +107,35 @@ def by_integration(
     count, resources = r.shape
 
     def slope(logarithm: float, state: np.ndarray) -> np.ndarray:
-        x, s, y = (
-            np.exp(state[:count]),
-            np.exp(state[count : count + resources]),
-            np.exp(state[count + resources :]),
-        )
+        x = np.exp(state[:count])
+        s = np.exp(state[count : count + resources])
+        y = np.exp(state[count + resources :])
         dx, ds = field.solve(x, s, y, np.exp(logarithm) * e)
         return np.concatenate([dx / x, ds / s, np.where(limited, -dx / y, 0.0)])
 
-    begin = np.log(np.concatenate(field.start()))
+    initial_state = np.log(np.concatenate(field.start()))
     span = (np.log(BEGIN), np.log(end))
-    loose = np.full(len(begin), NOISE)
-    loose[:count] = AGREEMENT
-    found = solve_ivp(
+    absolute_tolerance = np.full(len(initial_state), NOISE)
+    absolute_tolerance[:count] = AGREEMENT
+    trajectory = solve_ivp(
         slope,
         span,
-        begin,
+        initial_state,
         method="DOP853",
         t_eval=np.linspace(*span, points),
         rtol=AGREEMENT,
-        atol=loose,
+        atol=absolute_tolerance,
     )
-    if not found.success:
+    if not trajectory.success:
         raise NotConvergedError(
-            f"the trajectory could not be followed to c = {end:.1e}: {found.message}"
+            f"the trajectory could not be followed to c = {end:.1e}: {trajectory.message}"
         )
-    states = np.exp(found.y.T)
+    states = np.exp(trajectory.y.T)
     return Path(
-        np.exp(found.t), states[:, :count], states[:, count : count + resources], int(found.nfev)
+        np.exp(trajectory.t),
+        states[:, :count],
+        states[:, count : count + resources],
+        int(trajectory.nfev),
     )
 
 
@@ -142,8 +146,9 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
     """
     field = _Field(r, e, limited)
     x, s, y = field.start()
-    c, steps = BEGIN, 0
-    kept = []
+    c = BEGIN
+    steps = 0
+    points = []
     while True:
         for _ in range(_CORRECTIONS):
             missing = c * e - field.gradient(x, s, y)
@@ -151,13 +156,13 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
                 break
             steps += 1
             x, s, y = _moved(x, s, y, *field.solve(x, s, y, missing))
-        kept.append((c, x, s))
+        points.append((c, x, s))
         if c >= end:
             break
         further = min(_FACTOR * c, end)
         x, s, y = _moved(x, s, y, *field.solve(x, s, y, (further - c) * e))
         c = further
-    parameters, granted, slacks = zip(*kept, strict=True)
+    parameters, granted, slacks = zip(*points, strict=True)
     return Path(np.array(parameters), np.array(granted), np.array(slacks), steps)
 
 

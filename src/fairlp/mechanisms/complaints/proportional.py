@@ -14,11 +14,12 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof, figure
+from ...models.programs.certificate import figure
+from ...models.programs.proof import Proof
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from .first_order import prove_tasks
 from .methods import market
 
@@ -26,34 +27,34 @@ from .methods import market
 _PLACEMENTS = 8
 
 
-def one_server(call: MethodCall) -> Tasks:
+def one_server(call: MethodCall) -> TasksResult:
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
     return replace(market(call), tasks_per_level=_tasks_at_level_1(call.instance))
 
 
-def convex(call: MethodCall) -> Tasks:
+def convex(call: MethodCall) -> TasksResult:
     """The model through a solver, on merged servers: an exponential cone, or tangents on linear programs.
 
     Users entitled to nothing share what the others leave, by their weights.
     """
     instance = call.instance
-    small, servers = merge_servers(instance, call.merge)
-    tasks = np.zeros(small.shape)
-    e = entitlements(small)
-    first = np.flatnonzero(e > 0)
-    part = (
-        small
-        if len(first) == len(e)
-        else small.select_users(first).derived(entitlements=e[first] / e.sum())
+    merged, servers = merge_servers(instance, call.merge)
+    tasks = np.zeros(merged.shape)
+    e = entitlements(merged)
+    entitled_users = np.flatnonzero(e > 0)
+    entitled = (
+        merged
+        if len(entitled_users) == len(e)
+        else merged.select_users(entitled_users).derived(entitlements=e[entitled_users] / e.sum())
     )
-    tasks[first], prices, verdict, gap = _solve(part, call)
-    rest = np.flatnonzero((e == 0) & runnable_users(small))
+    tasks[entitled_users], prices, verdict, gap = _solve(entitled, call)
+    unentitled_users = np.flatnonzero((e == 0) & runnable_users(merged))
     unproved = ""
-    if rest.size:
-        tasks, of_rest, unproved = _with_rest(small, tasks, rest, call)
-        verdict = verdict if of_rest or not verdict else of_rest
+    if unentitled_users.size:
+        tasks, second_verdict, unproved = _with_rest(merged, tasks, unentitled_users, call)
+        verdict = verdict if second_verdict or not verdict else second_verdict
     prices = None if prices is None else prices[servers.of]
-    return Tasks(
+    return TasksResult(
         servers.spread(tasks) if servers.merges else tasks,
         tasks_per_level=_tasks_at_level_1(instance),
         prices=prices,
@@ -75,16 +76,16 @@ def _with_rest(
     for turn in range(_PLACEMENTS):
         tasks[rest], verdict = _of_left(instance, tasks, rest, call)
         totals = tasks.sum(axis=1)
-        better, words = elsewhere(instance, tasks, rest)
-        if not words:
+        better, reason = elsewhere(instance, tasks, rest)
+        if not reason:
             return tasks, verdict, ""
         if turn < _PLACEMENTS - 1:
-            kept = np.divide(
+            fraction_kept = np.divide(
                 totals, better.sum(axis=1), out=np.zeros_like(totals), where=totals > 0
             )
-            tasks = within_capacity(instance, better * kept[:, None])
+            tasks = within_capacity(instance, better * fraction_kept[:, None])
             tasks[rest] = 0.0
-    return tasks, Proof(False, words), words
+    return tasks, Proof(False, reason), reason
 
 
 def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, str]:
@@ -94,14 +95,15 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
     better = np.asarray(
         model.evaluate("tasks", model.solve().require_optimal().require_point())
     ).reshape(tasks.shape)
-    gain, alone = better.sum(axis=1) - totals, instance.gamma().sum(axis=1)
-    who = rest[int((gain[rest] / alone[rest]).argmax())]
-    if gain[who] <= VERIFIED * alone[who]:
+    gain = better.sum(axis=1) - totals
+    alone = instance.gamma().sum(axis=1)
+    user = rest[int((gain[rest] / alone[rest]).argmax())]
+    if gain[user] <= VERIFIED * alone[user]:
         return better, ""
     return better, (
         "not proved: users entitled to nothing share what others leave where these are; "
         "elsewhere, these would leave "
-        f"user {instance.users[int(who)]!r} {gain[who]:.3g} more tasks"
+        f"user {instance.users[int(user)]!r} {gain[user]:.3g} more tasks"
     )
 
 
@@ -110,7 +112,8 @@ def judge(allocation: Allocation) -> Proof:
 
     First those of users entitled to something, then of the others, of what the first leave.
     """
-    instance, tasks = allocation.instance, allocation.tasks_array
+    instance = allocation.instance
+    tasks = allocation.tasks_array
     share = entitlements(instance)
     first = np.flatnonzero(share > 0)
     remaining = left_by(instance, tasks, first, accepted(allocation.solver))
@@ -136,8 +139,8 @@ def left_by(
 ) -> np.ndarray:
     """Return what the tasks of others leave of each server, 0 where that is at most this part of it; shape (K, R)."""
     capacity = instance.total_capacities
-    left = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
-    return np.asarray(np.where(left <= accepted * capacity, 0.0, left) / instance.counts[:, None])
+    free = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
+    return np.asarray(np.where(free <= accepted * capacity, 0.0, free) / instance.counts[:, None])
 
 
 def _of_left(
@@ -145,10 +148,10 @@ def _of_left(
 ) -> tuple[np.ndarray, Proof]:
     """Return the tasks of users entitled to nothing, by their weights, of what the others leave where they are."""
     others = np.delete(np.arange(len(tasks)), rest)
-    left = left_by(instance, tasks, others, accepted(call.solver))
-    poor = instance.select_users(rest).derived(capacities=left)
-    found, _, verdict, _ = _solve(poor, call)
-    return found, verdict
+    free = left_by(instance, tasks, others, accepted(call.solver))
+    poor = instance.select_users(rest).derived(capacities=free)
+    tasks_of_rest, _, verdict, _ = _solve(poor, call)
+    return tasks_of_rest, verdict
 
 
 def accepted(solver: str) -> float:
@@ -163,9 +166,9 @@ def _solve(
 
     The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
     """
-    able = runnable_users(instance)
+    can_run = runnable_users(instance)
     tasks = np.zeros(instance.shape)
-    if not able.any():
+    if not can_run.any():
         return (
             tasks,
             np.zeros(instance.capacities.shape),
@@ -180,13 +183,13 @@ def _solve(
     if solution.row_duals is not None:
         prices = prices_of(instance, model, solution.row_duals)
     measured = [np.inf if value is None else value for value in (proof.dual_residual, proof.gap)]
-    words = (
+    message = (
         f"overuse {proof.primal_residual:.1e}, optimality {figure(proof.dual_residual)}, gap "
         f"{figure(proof.gap)}"
         f"{'; ' * bool(solution.unproved)}{solution.unproved}"
     )
     holds = max(proof.primal_residual, *measured) <= accepted(call.solver)
-    return tasks, prices, Proof(holds, words), proof.gap
+    return tasks, prices, Proof(holds, message), proof.gap
 
 
 def prices_of(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray:

@@ -15,11 +15,11 @@ from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaSegment
-from ...solvers.leximin.left_out import LeftOut, with_fewer_pairs
+from ...solvers.leximin.left_out import LeftOutPairs, with_fewer_pairs
 from ...solvers.leximin.leximin import climb
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from .methods import outcome
 
 
@@ -54,7 +54,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     if not entitled.any():
         return Nominal(floors)
 
-    def share(on: Instance, left_out: LeftOut | None = None) -> tuple[Model, LeximinSolution]:
+    def share(on: Instance, left_out: LeftOutPairs | None = None) -> tuple[Model, LeximinSolution]:
         small, servers = merge_servers(on)
         first = formulas.nominal_first(instance, replace(lanes, instance=small), entitled)
         missing = left_out and left_out.of_users(servers)
@@ -71,26 +71,26 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     floors[owners] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
     return Nominal(
         floors,
-        tuple(_told(instance, owners, amounts, first.evaluate("used", answer.x))),
+        tuple(_lacking_sentences(instance, owners, amounts, first.evaluate("used", answer.x))),
         answer.gap,
     )
 
 
-def _told(
-    instance: Instance, owners: np.ndarray, wanted: np.ndarray, granted: np.ndarray
+def _lacking_sentences(
+    instance: Instance, owners: np.ndarray, limits: np.ndarray, granted: np.ndarray
 ) -> list[str]:
     """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
     quotas = instance.quotas
     sentences = []
-    wanted = np.where(quotas.listed[owners], wanted, 0.0)
-    lacks = np.where(wanted > 0, wanted - granted, 0.0)
-    fraction = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
+    limits = np.where(quotas.listed[owners], limits, 0.0)
+    lacks = np.where(limits > 0, limits - granted, 0.0)
+    fraction = np.divide(lacks, limits, out=np.zeros(limits.shape), where=limits > 0)
     for o in np.flatnonzero(fraction.max(axis=1) > AUDIT).tolist():
         m = int(fraction[o].argmax())
         resource = str(instance.resources[int(quotas.resource[m])])
         pool = instance.pool[quotas.resource[m]]
         amounts = of_whole(
-            lacks[o, m] * pool, wanted[o, m] * pool, resource, instance.units.get(resource, "")
+            lacks[o, m] * pool, limits[o, m] * pool, resource, instance.units.get(resource, "")
         )
         sentences.append(
             f"{amounts} in the nominal quota of queue {instance.tree.paths[int(owners[o])]!r} have "
@@ -105,7 +105,7 @@ def formulation(instance: Instance) -> Model:
     return formulas.kueue(instance, lanes, nominal(instance, lanes).floors)
 
 
-def share_quotas(call: MethodCall) -> Tasks:
+def share_quotas(call: MethodCall) -> TasksResult:
     """Share nominal quotas first, and then what is lent, by rounds of linear programs."""
     instance = call.instance
     lanes = Lanes.of(call.instance)

@@ -22,11 +22,11 @@ from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof
+from ...models.programs.proof import Proof
 from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
-from ..mechanism import Mechanism, MethodCall, Tasks
+from ..mechanism import Mechanism, MethodCall, TasksResult
 from ..validation import differences
 from .methods import count_of, rounds_table
 from .proof import MOST_EXACT, Rationals, prove_rounds
@@ -70,16 +70,16 @@ def _are_far_apart(call: MethodCall) -> bool:
 
 
 def settled(
-    method: Callable[[MethodCall], Tasks],
+    method: Callable[[MethodCall], TasksResult],
     rationals: Rationals | None = of_leximin,
     counted: bool | None = None,
-) -> Callable[[MethodCall], Tasks]:
+) -> Callable[[MethodCall], TasksResult]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open).
 
     ``counted``: along a tree, whether satisfied users count for their queues.
     """
 
-    def settle(call: MethodCall) -> Tasks:
+    def settle(call: MethodCall) -> TasksResult:
         try:
             outcome = method(call)
         except SolverNotAvailableError:
@@ -110,7 +110,7 @@ def settled(
     return settle
 
 
-def _doubt_of_prices(call: MethodCall, outcome: Tasks, counted: bool | None) -> str:
+def _doubt_of_prices(call: MethodCall, outcome: TasksResult, counted: bool | None) -> str:
     """Return what prices do not prove of an outcome; empty where they do."""
     proof = prove_rounds(
         call.mechanism,
@@ -142,8 +142,8 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
 
 
 def _of_rationals(
-    call: MethodCall, outcome: Tasks | None, verdict: Proof, tasks: np.ndarray
-) -> Tasks:
+    call: MethodCall, outcome: TasksResult | None, verdict: Proof, tasks: np.ndarray
+) -> TasksResult:
     """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
     instance = call.instance
     tasks_per_level = call.mechanism.tasks_per_level(call.instance)
@@ -171,4 +171,4 @@ def _of_rationals(
     ]
     failure = "had no answer" if outcome is None else f"were off by {error:.1e} of a level"
     note = f"rounding decides so much here that floats {failure}; the levels are those of exact rationals"
-    return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
+    return TasksResult(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))

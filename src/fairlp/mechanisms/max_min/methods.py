@@ -28,8 +28,10 @@ from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
 from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
-from ..mechanism import Method, MethodCall, Outcome, Tasks, through
+from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through
 from .rounds import edrf_rounds
+
+__all__ = ["unplaced"]
 
 #: Entries of the capacity rows of a component, after merging, from which on interior points beat
 #: the simplex method (measured: ``benchmarks/shapes.py --grid``): of one with so many users and
@@ -52,13 +54,13 @@ _OF_SUMS = 8
 Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, History]]
 
 
-def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
+def combinatorial(filling: Filling) -> Callable[[MethodCall], TasksResult]:
     """Return the method of a filling that needs no solver."""
 
-    def method(call: MethodCall) -> Tasks:
+    def method(call: MethodCall) -> TasksResult:
         instance = call.instance
         tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
-        return Tasks(
+        return TasksResult(
             tasks,
             rounds=rounds_table(instance, history, tasks),
             uncertain=displaced(instance, tasks),
@@ -94,7 +96,7 @@ def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> fl
         )
 
 
-def leximin_lp(call: MethodCall) -> Tasks:
+def leximin_lp(call: MethodCall) -> TasksResult:
     """Run the rounds of the mechanism's linear program."""
     mechanism = call.mechanism
     instance = call.instance
@@ -106,7 +108,7 @@ def leximin_lp(call: MethodCall) -> Tasks:
     return outcome(instance, result, priced=result.gap is not None)
 
 
-def fill_server(call: MethodCall) -> Tasks:
+def fill_server(call: MethodCall) -> TasksResult:
     """Fill one server, which queues may limit."""
     require_count(count_of(call.parameters))
     if have_limits(call.instance):
@@ -114,17 +116,17 @@ def fill_server(call: MethodCall) -> Tasks:
     return combinatorial(edrf_rounds)(call)
 
 
-def with_limits(call: MethodCall) -> Tasks:
+def with_limits(call: MethodCall) -> TasksResult:
     """Run the rounds of a mechanism without a tree, where queues have guarantees and caps."""
     return _by_programs(call, constant(call.mechanism.tasks_per_level(call.instance)))
 
 
-def along_tree(call: MethodCall, counted: bool = False) -> Tasks:
+def along_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Run the rounds of the mechanism's linear program along the tree."""
     return _by_programs(call, rates_on_tree(call.instance, counted))
 
 
-def fill_tree(call: MethodCall, counted: bool = False) -> Tasks:
+def fill_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Fill one pool along the tree."""
     return _by_filling(call, rates_on_tree(call.instance, counted))
 
@@ -139,7 +141,7 @@ def count_of(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("count") or "total")
 
 
-def _by_programs(call: MethodCall, rates: Rates) -> Tasks:
+def _by_programs(call: MethodCall, rates: Rates) -> TasksResult:
     """Return the outcome of the rounds of linear programs at these rates."""
     instance = call.instance
     formulation = call.mechanism.formulation
@@ -154,7 +156,7 @@ def _by_programs(call: MethodCall, rates: Rates) -> Tasks:
     return outcome(instance, result)
 
 
-def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
+def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
     """Return the outcome of filling one pool at these rates; at most one round a row and task limit, O(NR) each."""
     instance = call.instance
     multiple = effort(instance)
@@ -165,7 +167,7 @@ def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
         require_room(instance, first.tasks)
     totals, history = fill(rows, first)
     tasks = totals[:, None]
-    return Tasks(
+    return TasksResult(
         tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks)
     )
 
@@ -213,7 +215,7 @@ def require_room(instance: Instance, guaranteed: np.ndarray) -> None:
     )
 
 
-def separate_lp(call: MethodCall) -> Tasks:
+def separate_lp(call: MethodCall) -> TasksResult:
     """Run DRF's linear program on each server alone (identical servers once)."""
     instance = call.instance
     merged, servers = (
@@ -284,7 +286,7 @@ def features(instance: Instance) -> tuple[int, int, float]:
     return *max(sizes, default=(0, 0)), float(instance.weights.max() / instance.weights.min())
 
 
-def by_interior_points(method: Callable[[MethodCall], Outcome]) -> Method:
+def by_interior_points(method: Callable[[MethodCall], MethodResult]) -> Method:
     """Return the method that puts the models of another one before our own interior-point method."""
     return Method(
         "interior-point",
@@ -316,11 +318,11 @@ def _one_server(
     )
 
 
-def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> Tasks:
+def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> TasksResult:
     """Return the outcome of rounds of linear programs; ``priced``: of rounds that say what rounding is worth."""
     nonnegative_tasks = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
     tasks = within_capacity(instance, nonnegative_tasks)
-    return Tasks(
+    return TasksResult(
         tasks,
         prices=result.prices,
         round_prices=result.round_prices,

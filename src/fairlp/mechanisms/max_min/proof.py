@@ -30,8 +30,8 @@ from ...models.instances.arithmetic import effort, quotients, relative
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import ExactProof, Proof
 from ...models.programs.program import Program
+from ...models.programs.proof import ExactProof, Proof
 from ...solvers.leximin.prices import RoundPrices, prices_of, prices_of_caps
 from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, ROUNDING
 from ..allocation import Allocation
@@ -39,6 +39,8 @@ from ..mechanism import Mechanism
 from ..table import find
 from ..validation import differences
 from .levels import LevelTree, guaranteed, rows_of_pool
+
+__all__ = ["by_rounds"]
 
 
 class NotProvedError(FairlpError):

@@ -28,7 +28,7 @@ import numpy as np
 
 from ...models.instances.arithmetic import quotients
 from ...tolerances import ROUNDING, SATURATED, SETTLED
-from .best_response import MOST_SWEEPS, SettledSweeps
+from .best_response import MOST_SWEEPS, SweepsResult
 from .market import PerServerMarket, fill_server
 
 #: Updates of one server at one visit; the levels then wait for the next sweep.
@@ -119,7 +119,7 @@ def server_procedure(
 
 def algorithm_1(
     market: PerServerMarket, *, start: np.ndarray | None = None, most_sweeps: int = MOST_SWEEPS
-) -> SettledSweeps:
+) -> SweepsResult:
     """Return a PS-DSF allocation by Algorithm I: the server procedure on every server in order, until none updates.
 
     Parameters
@@ -153,5 +153,5 @@ def algorithm_1(
             updates += procedure.updates
         sweeps.append((change, updates))
         if change <= SETTLED:
-            return SettledSweeps(tasks, sweeps)
-    return SettledSweeps(tasks, sweeps, converged=False)
+            return SweepsResult(tasks, sweeps)
+    return SweepsResult(tasks, sweeps, converged=False)

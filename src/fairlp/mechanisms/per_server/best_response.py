@@ -17,7 +17,7 @@ import numpy as np
 from ...models.instances.arithmetic import largest_first, quotients
 from ...models.instances.merging import connected
 from ...tolerances import SETTLED
-from .market import NO_GROUP, Filled, PerServerMarket
+from .market import NO_GROUP, PerServerMarket, ServerFilling
 
 # The support of a PS-DSF allocation as a linear system, solved between the sweeps of best
 # responses.
@@ -61,7 +61,9 @@ class Support:
     limits: np.ndarray
 
     @classmethod
-    def of(cls, market: PerServerMarket, tasks: np.ndarray, filled: list[Filled | None]) -> Support:
+    def of(
+        cls, market: PerServerMarket, tasks: np.ndarray, filled: list[ServerFilling | None]
+    ) -> Support:
         """Return the edges and groups after a sweep."""
         users = []
         servers = []
@@ -355,7 +357,7 @@ AFTER_DRIFT = 4
 
 
 @dataclass
-class SettledSweeps:
+class SweepsResult:
     """Where the sweeps ended: tasks by user and server, and for each sweep its change and the pivots after it.
 
     ``converged`` tells whether the last sweep moved nothing.
@@ -372,7 +374,7 @@ def best_response(
     start: np.ndarray | None = None,
     pivoting: bool = True,
     most_sweeps: int = MOST_SWEEPS,
-) -> SettledSweeps:
+) -> SweepsResult:
     """Return a PS-DSF allocation: a point at which no server's best response moves anything.
 
     Parameters
@@ -404,7 +406,7 @@ def best_response(
         )
         sweeps.append((change, 0))
         if change <= SETTLED:
-            return SettledSweeps(tasks, sweeps)
+            return SweepsResult(tasks, sweeps)
         if not pivoting or number < due:
             continue
         if change < 0.9 * best:
@@ -422,7 +424,7 @@ def best_response(
         tasks[:] = 0.0
         tasks[support.user, support.server] = support.tasks
         sweeps[-1] = (change, pivots)
-    return SettledSweeps(tasks, sweeps, converged=False)
+    return SweepsResult(tasks, sweeps, converged=False)
 
 
 def _drift(market: PerServerMarket, tasks: np.ndarray, step: np.ndarray) -> None:

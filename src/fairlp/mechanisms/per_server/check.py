@@ -18,7 +18,7 @@ from ...formulations import per_server
 from ...models.instances.arithmetic import largest_first, relative
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...models.programs.certificate import Proof
+from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division

@@ -26,6 +26,8 @@ from ..table import find_defined
 from .algorithm_1 import separate_start, server_procedure
 from .market import PerServerMarket
 
+__all__ = ["CLOCK_OPTIONS", "Network", "Tracking", "clocks_of", "track"]
+
 # When servers act on their own, and how long their messages take: the options of distributed
 # PS-DSF.
 
@@ -392,7 +394,7 @@ Sample = dict[str, _Running]
 
 def _follow(
     network: Network,
-    own: Mechanism,
+    mechanism: Mechanism,
     others: Sequence[Mechanism],
     instance: Instance,
     is_present: np.ndarray,
@@ -413,7 +415,7 @@ def _follow(
             is_present[user] = enters
             (network.enter if enters else network.leave)(user)
         actions += network.run(time)
-        running = {own.name: _Running(network.tasks.copy(), multiple)}
+        running = {mechanism.name: _Running(network.tasks.copy(), multiple)}
         for row in others:
             key = (row.name, is_present.tobytes())
             if key not in solved:

@@ -13,6 +13,8 @@ from ...models.instances.instance import Instance
 from ...tolerances import SATURATED
 from ..mechanism import Division
 
+__all__ = ["PerServerMarket"]
+
 # Water-filling of one server for users who also run elsewhere: a server's best response in PS-DSF.
 
 #: A user who is at its task limit, or whom no resource stopped, belongs to no group.
@@ -20,7 +22,7 @@ NO_GROUP = -1
 
 
 @dataclass(frozen=True)
-class Filled:
+class ServerFilling:
     """One server, filled.
 
     Attributes
@@ -45,7 +47,7 @@ def fill_server(
     rate: np.ndarray,
     base: np.ndarray,
     limits: np.ndarray,
-) -> Filled:
+) -> ServerFilling:
     """Return the leximin filling of one server from levels that the users bring with them.
 
     Parameters
@@ -109,7 +111,7 @@ def fill_server(
         remaining = np.maximum(remaining - tasks[frozen_users] @ demands[frozen_users], 0.0)
         remaining[saturated] = 0.0
         going = going[~frozen]
-    return Filled(tasks, group, resources)
+    return ServerFilling(tasks, group, resources)
 
 
 def _saturation(
@@ -220,7 +222,7 @@ class PerServerMarket:
         """Number of users and of servers."""
         return self.gamma.shape[0], self.gamma.shape[1]
 
-    def respond(self, server: int, tasks: np.ndarray, totals: np.ndarray) -> Filled:
+    def respond(self, server: int, tasks: np.ndarray, totals: np.ndarray) -> ServerFilling:
         """Return the filling of one server, given its own tasks and everyone's totals as it knows them."""
         base = np.maximum(totals - tasks, 0.0)
         limits = np.maximum(self.limits[self.users[server]] - base, 0.0)
@@ -228,10 +230,12 @@ class PerServerMarket:
             self.demands[server], self.capacity[server], self.rate[server], base, limits
         )
 
-    def sweep(self, tasks: np.ndarray, order: Iterable[int]) -> tuple[float, list[Filled | None]]:
+    def sweep(
+        self, tasks: np.ndarray, order: Iterable[int]
+    ) -> tuple[float, list[ServerFilling | None]]:
         """Let every server respond once, in place; return the largest change of x[n,i]/γ[n,i] and the fillings."""
         totals = tasks.sum(axis=1)
-        filled: list[Filled | None] = [None] * self.shape[1]
+        filled: list[ServerFilling | None] = [None] * self.shape[1]
         change = 0.0
         for i in order:
             server_users = self.users[i]

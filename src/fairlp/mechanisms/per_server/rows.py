@@ -28,12 +28,12 @@ from ..mechanism import (
     Mechanism,
     Method,
     MethodCall,
-    Outcome,
-    Tasks,
+    MethodResult,
+    TasksResult,
 )
 from ..validation import in_floats
 from .algorithm_1 import algorithm_1
-from .best_response import MOST_SWEEPS, SettledSweeps, best_response
+from .best_response import MOST_SWEEPS, SweepsResult, best_response
 from .check import fixed_point, judge
 from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
 from .market import PerServerMarket
@@ -47,7 +47,7 @@ MOST_PERIODS = 5000
 SAMPLED = 1.02
 
 
-def sweeps(call: MethodCall, *, settle: Callable[..., SettledSweeps], counted: str) -> Outcome:
+def sweeps(call: MethodCall, *, settle: Callable[..., SweepsResult], counted: str) -> MethodResult:
     """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
 
     def run(small: Instance, start: np.ndarray | None) -> tuple[np.ndarray, pd.DataFrame]:
@@ -55,7 +55,7 @@ def sweeps(call: MethodCall, *, settle: Callable[..., SettledSweeps], counted: s
         settled = settle(market, start=start, most_sweeps=_most_sweeps(call))
         frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
-        return _converged(call, small, settled), frame
+        return require_converged(call, small, settled), frame
 
     return _certified(call, partial(_from_market, run=run, division=call.mechanism.division))
 
@@ -142,7 +142,7 @@ without_pivots = partial(sweeps, settle=partial(best_response, pivoting=False), 
 by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
 
 
-def distributed(call: MethodCall) -> Outcome:
+def distributed(call: MethodCall) -> MethodResult:
     """Servers that act at times of their own on totals that arrive late, simulated; every action in ``rounds``."""
     clocks = clocks_of(call.parameters)
     seconds = positive("seconds", call.parameters.get("seconds", MOST_PERIODS * clocks.period))
@@ -209,18 +209,21 @@ def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -
     return frame.join(measured)
 
 
-def convex(call: MethodCall) -> Outcome:
+def convex(call: MethodCall) -> MethodResult:
     """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
 
     The solver's point is right to the square root of its accuracy only; best responses from there
     go to the last digit.
     """
     return _certified(
-        call, lambda small: _ended(call, small, _point(call, small, formulations.psdsf_tdm(small)))
+        call,
+        lambda small: _ended(
+            call, small, point_of_model(call, small, formulations.psdsf_tdm(small))
+        ),
     )
 
 
-def interior_point(call: MethodCall) -> Outcome:
+def interior_point(call: MethodCall) -> MethodResult:
     """Time division as a market by our own interior-point method, ended by best responses."""
     return _certified(
         call,
@@ -228,7 +231,7 @@ def interior_point(call: MethodCall) -> Outcome:
     )
 
 
-def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outcome:
+def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> MethodResult:
     """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
 
     The solver's point is right to its tolerance; best responses from there end at the last digit,
@@ -243,7 +246,7 @@ def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outco
         named_tolerance = call.options.get("primal_tolerance")
         for tolerance in MILP_TOLERANCES if named_tolerance is None else (named_tolerance,):
             try:
-                return _point(call, small, model, primal_tolerance=tolerance)
+                return point_of_model(call, small, model, primal_tolerance=tolerance)
             except NoSolutionError as error:
                 failure = error
         assert failure is not None
@@ -252,7 +255,9 @@ def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outco
     return _certified(call, lambda small: _ended(call, small, point(small)))
 
 
-def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -> np.ndarray:
+def point_of_model(
+    call: MethodCall, instance: Instance, model: Model, **options: Any
+) -> np.ndarray:
     """Return the tasks of a model's optimum."""
     solution = model.solve(solver=call.solver, **(options | call.options)).require_optimal()
     assert solution.x is not None
@@ -265,14 +270,14 @@ def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -
 def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
     """Return where best responses end that begin at these tasks."""
     market = PerServerMarket.of(instance, call.mechanism.division)
-    return _converged(
+    return require_converged(
         call, instance, best_response(market, start=start, most_sweeps=_most_sweeps(call))
     ), None
 
 
 def _certified(
     call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]
-) -> Outcome:
+) -> MethodResult:
     """Merge identical servers, run, split, and certify; raise when the certificate does not hold.
 
     A fixed point of the merged servers, split in proportion, is one of the separate servers: every
@@ -302,7 +307,7 @@ def _certified(
             "which keeps a fixed point a fixed point",
         )
     tdm = call.mechanism.division == "tdm"
-    return Tasks(
+    return TasksResult(
         servers.spread(tasks),
         rounds=rounds,
         certificate=certificate,
@@ -342,7 +347,7 @@ def _most_sweeps(call: MethodCall) -> int:
     return int(positive("most_sweeps", call.parameters.get("most_sweeps", MOST_SWEEPS)))
 
 
-def _converged(call: MethodCall, instance: Instance, settled: SettledSweeps) -> np.ndarray:
+def require_converged(call: MethodCall, instance: Instance, settled: SweepsResult) -> np.ndarray:
     """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
     if settled.converged:
         return settled.tasks

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import SolverError
 from ...models.instances.instance import Instance
-from ...models.programs.certificate import Proof
+from ...models.programs.proof import Proof
 from ...tolerances import ACCEPTED
 
 
@@ -44,7 +44,7 @@ def time_market(instance: Instance) -> TimeMarket:
     Fractions of time are the variables, and γ is what they contribute.
     """
     from ...solvers.interior_point import method
-    from ...solvers.interior_point.iterate import Problem, UserRows
+    from ...solvers.interior_point.problem import Problem, UserRows
     from ...solvers.interior_point.region import Region
 
     gamma = instance.gamma()
@@ -73,12 +73,12 @@ def time_market(instance: Instance) -> TimeMarket:
         weight=np.concatenate([weights / weights.sum(), np.zeros(len(limited))]),
         alpha=np.ones(len(users) + len(limited)),
     )
-    point = method.solve(Problem(region, rows))
-    assert point is not None  # there is no deadline
+    optimum = method.solve(Problem(region, rows))
+    assert optimum is not None  # there is no deadline
 
-    fractions = np.where(runs, point.at.x, 0.0) * len(servers)
+    fractions = np.where(runs, optimum.point.x, 0.0) * len(servers)
     tasks[np.ix_(users, servers)] = fractions.T * alone
-    prices[servers] = np.maximum(point.at.p[:, 0], 0.0) * weights.sum() / len(servers)
+    prices[servers] = np.maximum(optimum.point.p[:, 0], 0.0) * weights.sum() / len(servers)
     return TimeMarket(tasks, prices)
 
 

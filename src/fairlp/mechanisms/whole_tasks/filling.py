@@ -28,6 +28,8 @@ from ...models.instances.arithmetic import (
 from ...models.instances.instance import Instance
 from ...tolerances import LEVEL_ROUNDING, QUOTIENT_ROUNDING
 
+__all__ = ["Pool"]
+
 # Dominant shares as exact rationals, and the order in which progressive filling serves users.
 
 #: Picks that are put in order together: enough to share the cost of an array operation, few enough
@@ -383,7 +385,7 @@ class Filling:
         """Jump as far as everything fits, serve the picks after that in order, and return the level reached."""
         tasks_now = self.tasks[current]
         limits = np.where(going, pool.limits, tasks_now)
-        low, high = self._bracket(pool, keys, tasks_now, limits, going, level)
+        low, high = self.bracket(pool, keys, tasks_now, limits, going, level)
 
         def served(key: float) -> np.ndarray:
             return np.asarray(np.clip(keys.below(key), tasks_now, limits))
@@ -409,7 +411,7 @@ class Filling:
                     at_low = at_high
                     used_low = used_high
                     break
-            middle = _between(low, high, used_low, used_high, self.remaining, side)
+            middle = level_between(low, high, used_low, used_high, self.remaining, side)
             if not low < middle < high:
                 break
             before = (at_high - at_low).sum()
@@ -432,7 +434,7 @@ class Filling:
         self._serve(pool, keys, current, at_low, (at_high - at_low).astype(np.int64))
         return high
 
-    def _bracket(
+    def bracket(
         self,
         pool: Pool,
         keys: Keys,
@@ -540,7 +542,7 @@ def _limited(
         level = _fluid(remaining - fixed @ demands, np.where(growing, rate, 0.0) @ demands)
 
 
-def _between(
+def level_between(
     low: float,
     high: float,
     used_low: np.ndarray,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import InstanceError, TooLargeError
 from ...models.instances.arithmetic import LARGEST_WHOLE, whole_tasks_alone
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 
 #: The part α of its fair share that a user can always have, and the credits that it begins with,
 #: unless told otherwise.
@@ -18,7 +18,7 @@ ALPHA = 0.5
 CREDITS = 10**12
 
 
-def karma(call: MethodCall) -> Tasks:
+def karma(call: MethodCall) -> TasksResult:
     """Share one quantum (Vuppalapati et al., OSDI 2023, Algorithm 1), the picks of its loop all at once.
 
     Of S slices, each of n users is guaranteed ⌊α·S/n⌋; the rest is shared. In every quantum a user
@@ -49,7 +49,9 @@ def karma(call: MethodCall) -> Tasks:
     state = pd.Series(
         credits - borrowed + earned, instance.users.labels.rename("user"), name="credits"
     )
-    return Tasks((used_of_guarantee + borrowed).astype(float)[:, None], state=state, notes=notes)
+    return TasksResult(
+        (used_of_guarantee + borrowed).astype(float)[:, None], state=state, notes=notes
+    )
 
 
 def highest_first(numbers: np.ndarray, limits: np.ndarray, amount: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError
-from ...formulations.whole_tasks import Settled, whole_tasks
+from ...formulations.whole_tasks import SettledLevel, whole_tasks
 from ...models.instances.arithmetic import integers, usable
 from ...models.instances.instance import Instance
 from ...tolerances import FEASIBILITY, VERIFIED
@@ -65,11 +65,11 @@ def discrete_leximin(
     tops = integers(pool.top).tolist()
     bottoms = integers(pool.bottom).tolist()
     shares = [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
-    settled: list[Settled] = []
+    settled: list[SettledLevel] = []
     staying = 0
     room = IntegerCapacity(instance, pool)
 
-    def solve(levels: list[Settled], goal: str) -> list[Fraction]:
+    def solve(levels: list[SettledLevel], goal: str) -> list[Fraction]:
         start = perf_counter()
         while True:
             model = whole_tasks(instance, levels, goal, room.limits)
@@ -90,12 +90,12 @@ def discrete_leximin(
             level = levels[staying]
             least = np.array([float(-(-level // share)) if share else 0.0 for share in shares])
             above = np.array([float(level // share + 1) if share else 0.0 for share in shares])
-            levels = solve([*settled, Settled(least, above, 0)], "count")
+            levels = solve([*settled, SettledLevel(least, above, 0)], "count")
             count = sum(value <= level for value in levels)
             if count > staying:
                 break
         staying = count
-        settled.append(Settled(least, above, staying))
+        settled.append(SettledLevel(least, above, staying))
         result.levels.append((level, staying))
     result.unproved = room.unproved or result.unproved
     return result

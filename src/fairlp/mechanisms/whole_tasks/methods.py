@@ -17,7 +17,7 @@ from ...models.instances.arithmetic import require_countable
 from ...models.instances.instance import Instance
 from ...models.trees.rates import decimal, exact_shares
 from ...tolerances import AGREEMENT
-from ..mechanism import MethodCall, Tasks
+from ..mechanism import MethodCall, TasksResult
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
@@ -117,7 +117,7 @@ TURNOVER = 100
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 
 
-def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
+def fast_filling(call: MethodCall, *, offset: int = 0) -> TasksResult:
     """Discrete DRF (sequential minmax with ``offset=1``) without the loop over tasks."""
     options = _parameters(call, rule="exclude", ties="larger")
     pool = _pool(call)
@@ -126,7 +126,7 @@ def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     )
 
 
-def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
+def loop_filling(call: MethodCall, *, offset: int = 0) -> TasksResult:
     """Discrete DRF or sequential minmax pick by pick, with every pick in ``Allocation.picks`` if ``trace=True``."""
     options = _parameters(call, rule="exclude", ties="larger", trace=False)
     pool = _pool(call)
@@ -138,16 +138,16 @@ def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     return outcome if picks is None else replace(outcome, picks=_trace(call.instance, picks))
 
 
-def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> Tasks:
+def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> TasksResult:
     """Progressive filling along the tree of queues."""
     options = _parameters(call, ties="larger")
-    return Tasks(
+    return TasksResult(
         run(call.instance, options["ties"])[:, None],
         notes=_note_on(call.instance, sorted(never(call.instance))),
     )
 
 
-def naive_tree(call: MethodCall) -> Tasks:
+def naive_tree(call: MethodCall) -> TasksResult:
     """Serve the child of the lowest share from the root down; then let tasks end, and offer their room again."""
     turnover = call.parameters.get("turnover", TURNOVER)
     if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
@@ -159,12 +159,12 @@ def naive_tree(call: MethodCall) -> Tasks:
     tasks, settled = naive(call.instance, turnover)
     if turnover and not settled:
         notes = (*notes, f"after {turnover} turnovers the shares still change")
-    return Tasks(tasks[:, None], notes=notes)
+    return TasksResult(tasks[:, None], notes=notes)
 
 
 def precomputed_drf(
     call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, bool], np.ndarray]
-) -> Tasks:
+) -> TasksResult:
     """Precomputed DRF: the tasks of its cycles, divided or in whole, and what may repair those that are left out."""
     options = _parameters(call, divisible=False, repair="none", higher_order=False, ties="larger")
     options["repair"] = options["repair"] or "none"
@@ -189,7 +189,7 @@ def _tasks(
     return precomputed.divisible(pool) if divisible else whole(pool)
 
 
-def by_lp(call: MethodCall) -> Tasks:
+def by_lp(call: MethodCall) -> TasksResult:
     """Precomputed DRF by its linear program; floors within the solver's accuracy of a whole number go up."""
     unproved = ""
 
@@ -212,7 +212,7 @@ exact_floors = partial(precomputed_drf, tasks_of=partial(_tasks, precomputed.pre
 floating_point = partial(precomputed_drf, tasks_of=partial(_tasks, precomputed.algorithm_1))
 
 
-def leximin_milp(call: MethodCall) -> Tasks:
+def leximin_milp(call: MethodCall) -> TasksResult:
     """The leximin optimum with whole tasks, by integer programs."""
     pool = _pool(call)
     result = discrete_leximin(call.instance, pool, solver=call.solver, options=call.options)
@@ -224,7 +224,7 @@ def leximin_milp(call: MethodCall) -> Tasks:
     return replace(outcome, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
 
-def placed(call: MethodCall, *, policy: str) -> Tasks:
+def placed(call: MethodCall, *, policy: str) -> TasksResult:
     """Serve users one task at a time on real servers, until nothing fits on any."""
     ties = call.parameters.get("ties", "larger")
     slots = call.parameters.get("slots", SLOTS)
@@ -245,7 +245,7 @@ def placed(call: MethodCall, *, policy: str) -> Tasks:
         )
     if policy == "slots" and (slot_note := note_on_slots(call.instance, slots)):
         notes = (*notes, slot_note)
-    return Tasks(place(call.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
+    return TasksResult(place(call.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 
 def _pool(call: MethodCall) -> Pool:
@@ -255,11 +255,11 @@ def _pool(call: MethodCall) -> Pool:
         return Pool.of(call.instance)
 
 
-def _shared(call: MethodCall, pool: Pool, tasks: np.ndarray) -> Tasks:
+def _shared(call: MethodCall, pool: Pool, tasks: np.ndarray) -> TasksResult:
     """Return the tasks on one server, with a note on users who can never run one."""
     instance = call.instance
     alone = np.flatnonzero(~pool.can_run & (instance.task_limits >= 1)).tolist()
-    return Tasks(tasks[:, None], notes=_note_on(instance, alone))
+    return TasksResult(tasks[:, None], notes=_note_on(instance, alone))
 
 
 def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ from ...models.instances.instance import EVERYWHERE, Instance
 from ...tolerances import LEVEL_ROUNDING
 from .filling import Filling, Pool
 
+__all__ = ["POLICIES", "SLOTS", "Servers", "pick_by_pick"]
+
 # Progressive filling one task at a time, as Ghodsi et al. print it: a heap of exact shares.
 
 #: A common denominator of all shares is used up to this many bits; beyond, each share is a fraction

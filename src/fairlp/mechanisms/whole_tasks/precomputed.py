@@ -17,6 +17,8 @@ from ...models.instances.arithmetic import integers, quotient, quotients
 from ...tolerances import QUOTIENT_ROUNDING
 from .filling import Filling, Keys, Pool
 
+__all__ = ["algorithm_1", "precomputed"]
+
 
 @dataclass
 class FluidLevel:

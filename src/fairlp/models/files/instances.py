@@ -47,6 +47,8 @@ else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
+__all__ = ["read_document", "yaml_text"]
+
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible",
           "rates", "entitlements", "queues", "units", "name")  # fmt: skip

@@ -710,7 +710,7 @@ def _parts(
     ranged = np.flatnonzero(widths).tolist()
     if ranged:
         yield "RANGES\n" + "".join(_ranges(program, names.rows, kinds, widths, ranged, layout))
-    bounds = "".join(_bounds(program, names.columns, layout))
+    bounds = "".join(bound_lines(program, names.columns, layout))
     if extra is not None:
         bounds += layout.bound % ("FX", extra, 1)
     if bounds:
@@ -818,7 +818,7 @@ def _columns(
         yield from markers[1:]
 
 
-def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str]:
+def bound_lines(program: Program, names: list[str], layout: _Layout) -> Iterator[str]:
     """Yield the lines of the BOUNDS section for all but continuous columns on [0, inf).
 
     Readers differ in the upper bound of an integer column that has none, and in the lower bound

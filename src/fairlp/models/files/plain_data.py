@@ -8,6 +8,8 @@ from typing import Any
 from ...errors import FileFormatError
 from .whole_files import MOST_DEPTH
 
+__all__ = ["require_form"]
+
 TOO_DEEP = (
     f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
 )

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import FileFormatError, NoSolutionError, UnsupportedError
-from ..programs.certificate import ExactProof, Proof, ProofRound
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
+from ..programs.proof import ExactProof, Proof, ProofRound
 from .model_text import file_names
 from .whole_files import home, write_text
 

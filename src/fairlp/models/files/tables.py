@@ -18,6 +18,8 @@ from .whole_files import home, read_text
 if TYPE_CHECKING:
     from ..instances.instance import Instance
 
+__all__ = ["as_numbers", "csv_text", "read_table"]
+
 #: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers
 #: are only numbers.
 _FORMULA = re.compile(

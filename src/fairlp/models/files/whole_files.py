@@ -27,6 +27,8 @@ from typing import IO, BinaryIO, Final
 
 from ...errors import FileFormatError, nearest
 
+__all__ = ["drafts", "home", "not_found", "opened", "read_text", "require_folder", "write_text"]
+
 try:
     import fcntl
 except ImportError:  # no Unix

@@ -15,6 +15,21 @@ from ...tolerances import QUOTIENT_ROUNDING
 if TYPE_CHECKING:
     from .instance import Instance
 
+__all__ = [
+    "LARGEST_WHOLE",
+    "effort",
+    "integers",
+    "largest_first",
+    "of_whole",
+    "quantity",
+    "quotients",
+    "relative",
+    "scaled",
+    "tasks_alone",
+    "whole",
+    "whole_table",
+]
+
 # What users could run alone: tasks on each row of servers, from demands and capacities or as given.
 
 

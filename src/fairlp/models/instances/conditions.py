@@ -26,6 +26,8 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, is_default, is_table
 from . import checks
 
+__all__ = ["Columns", "condition_text", "evaluate", "is_missing"]
+
 #: Begins the names that stand for names in backticks while Python's parser reads a condition.
 _MARK = "ǃ"
 #: A string literal, which is left as it is, or a name in backticks, or a line break outside of

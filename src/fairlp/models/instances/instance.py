@@ -16,13 +16,15 @@ import pandas as pd
 from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
-from ..programs.solution import table
+from ..programs.solution_views import table
 from . import checks
 from .arithmetic import tasks_alone
 
 if TYPE_CHECKING:
     from .queues import Queues
     from .quotas import Quotas
+
+__all__ = ["EVERYWHERE"]
 
 # The two tables of an instance, demands and capacities, and whose labels its indices have.
 

@@ -18,6 +18,8 @@ from ...tolerances import PROPORTIONAL_BITS
 from ..notation.expressions import Index
 from .instance import Instance, of_servers
 
+__all__ = ["equal_servers", "merge_servers"]
+
 # Connected components: users who, even through others, meet on no server are allocated to apart,
 # which is exact.
 

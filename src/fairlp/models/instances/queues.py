@@ -18,6 +18,8 @@ from .arithmetic import relative
 from .checks import whole_digits
 from .quotas import KINDS, Quotas, parted, quotas_of
 
+__all__ = ["LEAST_WEIGHT", "ROOT", "Queues", "cleaned", "lineage", "parent_of"]
+
 #: The path of the tree's root.
 ROOT = ""
 #: What parts the names in a path.

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .instance import Instance
     from .queues import Queues
 
+__all__ = ["AT", "KINDS"]
+
 #: What a queue may say by resource, or by ``resource@condition``.
 KINDS = ("nominal", "borrowing", "lending")
 #: Parts a resource from the condition that picks the servers of a flavor.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
 
 from ...errors import UnsupportedError
 from ..programs.program import Program
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dependence:
-    """Numbers of a program that grow with elements of a parameter: one entry for each number and element.
+    """Numbers of a program that grow with elements of a parameter, an entry for each pair of them.
 
     Attributes
     ----------
@@ -63,7 +62,7 @@ class Dependence:
 
 
 def dependence(model: Model, name: str, others: list[str]) -> Dependence:
-    """Return which numbers of a model's program depend on a parameter, on which of its elements, and how steeply.
+    """Return which numbers of a model's program depend on which elements of a parameter, and how.
 
     Raises
     ------
@@ -99,17 +98,13 @@ def dependence(model: Model, name: str, others: list[str]) -> Dependence:
     return _joined(parts)
 
 
-def _joined(dependences: list[Dependence]) -> Dependence:
+def _joined(parts: list[Dependence]) -> Dependence:
     """Return several dependences as one."""
     nothing = np.zeros(0, dtype=int)
     empty = Dependence(nothing, nothing, nothing, np.zeros(0), nothing > 0, nothing > 0)
     names = [column.name for column in fields(Dependence)]
-    return Dependence(
-        *(
-            np.concatenate([getattr(dependence, name) for dependence in (empty, *dependences)])
-            for name in names
-        )
-    )
+    arrays = [[getattr(entries, name) for entries in (empty, *parts)] for name in names]
+    return Dependence(*map(np.concatenate, arrays))
 
 
 class _Unit:
@@ -124,12 +119,14 @@ class _Unit:
         self.index = Index(" element", range(size))
         elements = np.arange(size)
         places = np.unravel_index(elements, shape) if shape else ()
+        from scipy.sparse import coo_array
+
         units = coo_array((np.ones(size), (*places, elements)), shape=(*shape, size))
         self.elements = Parameter(parameter.name, (*parameter.indices, self.index), units)
         #: What constants are multiplied with: the column behind the last.
-        self.unit = Variable(" one", (), bounds=(np.ones(1), np.ones(1)))
+        self.constant = Variable(" one", (), bounds=(np.ones(1), np.ones(1)))
         self.n_columns = program.n_columns
-        self.starts = {**starts_of(program.columns), self.unit.name: program.n_columns}
+        self.starts = {**starts_of(program.columns), self.constant.name: program.n_columns}
 
     def positions(self, rows: np.ndarray | None) -> np.ndarray | None:
         """Return the positions of rows (None: all) with every element behind each."""
@@ -140,7 +137,7 @@ class _Unit:
     def compiled(
         self, node: Expression, over: Indices, positions: np.ndarray | None
     ) -> tuple[Triples, Triples]:
-        """Return the derivative as triples, rows over ``over``: of columns, and of constants (column −1)."""
+        """Return the derivative as triples: of columns, and of constants (column −1)."""
         nothing = np.zeros(0, dtype=np.int32)
         batches: list[Triples] = [(nothing, nothing, np.zeros(0))]
         derivative = self.derivative(node)
@@ -149,12 +146,12 @@ class _Unit:
                 raise self.not_linear(node)
             addends = derivative.addends() if isinstance(derivative, Add) else [(1, derivative)]
             for sign, addend in addends:
-                with_column = addend if addend.degree else Product(addend, self.unit)
+                with_column = addend if addend.degree else Product(addend, self.constant)
                 for term in terms(with_column):
                     if isinstance(term, LogTerm):
                         raise self.not_linear(node)
                     if isinstance(term, Term) and term.variable is None:
-                        term = replace(term, variable=self.unit)
+                        term = replace(term, variable=self.constant)
                     rows, columns, values = emitted(term, self.starts, over, positions)
                     batches.append((rows, columns, sign * values))
 
@@ -183,7 +180,7 @@ class _Unit:
         return replace(dependence, rows=np.full(len(dependence.rows), -1))
 
     def derivative(self, node: Expression) -> Expression | None:
-        """Return the derivative of a formula, over one more index; None where the parameter is not in it."""
+        """Return the derivative of a formula; None where the parameter is not in it."""
         if not uses([self.parameter.name], node):
             return None
         match node:
@@ -192,18 +189,18 @@ class _Unit:
             case Parameter():
                 return self.elements[(*node.indices, self.index)]
             case Add():
-                parts = [(sign, self.derivative(addend)) for sign, addend in node.addends()]
-                return Add(*((sign, part) for sign, part in parts if part is not None))
+                addends = [(sign, self.derivative(addend)) for sign, addend in node.addends()]
+                return Add(*((sign, term) for sign, term in addends if term is not None))
             case Product():
-                left, right = self.derivative(node.left), self.derivative(node.right)
-                if left is not None and right is None:
-                    return _product(left, node.right)
-                if right is not None and left is None:
-                    return _product(right, node.left)
+                of_left, of_right = self.derivative(node.left), self.derivative(node.right)
+                if of_left is not None and of_right is None:
+                    return _product(of_left, node.right)
+                if of_right is not None and of_left is None:
+                    return _product(of_right, node.left)
             case Quotient():
-                above = self.derivative(node.left)
-                if above is not None and self.derivative(node.right) is None:
-                    return Quotient(above, node.right)
+                numerator = self.derivative(node.left)
+                if numerator is not None and self.derivative(node.right) is None:
+                    return Quotient(numerator, node.right)
             case SumOver():
                 body = self.derivative(node.body)
                 return None if body is None else SumOver(body, node.over)
@@ -224,7 +221,7 @@ class _Unit:
 
 
 def _product(derivative: Expression, factor: Expression) -> Expression:
-    """Return derivative · factor with the unit elements in front, which then need no table of all elements."""
+    """Return derivative · factor, unit elements in front: they need no table of all elements."""
     if isinstance(derivative, Product):
         return Product(derivative.left, Product(derivative.right, factor))
     return Product(derivative, factor)

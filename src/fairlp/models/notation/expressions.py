@@ -13,8 +13,8 @@ import pandas as pd
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.solution import Solution
 from .labels import (
-    Changing,
-    Fixed,
+    ChangeListener,
+    Immutable,
     Indices,
     aligned,
     by_element,
@@ -47,7 +47,7 @@ _MOST_DENSE = 1_000_000
 _WOULD_READ = ("dot", "as_compatible_data")
 
 
-class Expression(Fixed):
+class Expression(Immutable):
     """A formula over indices: add, subtract, multiply, divide, ``.sum(n)``, and compare to make a constraint."""
 
     #: Indices that are not summed over.
@@ -529,7 +529,7 @@ class Along(Expression):
         self.indices = tuple(to if axis is index else axis for axis in body.indices)
 
 
-class GroupedExpression(Fixed):
+class GroupedExpression(Immutable):
     """An expression whose labels along one index are grouped; made by :meth:`Expression.groupby`.
 
     Parameters
@@ -715,7 +715,7 @@ def power(expression: Expression, exponent: float) -> Power:
     return Power(as_expression(expression), exponent)
 
 
-class Relation(Fixed):
+class Relation(Immutable):
     """``left <= right``, ``left >= right`` or ``left == right``: a constraint that has no name yet."""
 
     _names = frozenset({"left", "comparison", "right", "indices"})
@@ -889,7 +889,7 @@ class Parameter(Expression):
         values: Any,
         doc: str = "",
         *,
-        model: Changing | None = None,
+        model: ChangeListener | None = None,
         base: Parameter | None = None,
     ) -> None:
         self.name = name
@@ -969,7 +969,7 @@ class Variable(Expression):
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
         integer: bool = False,
         doc: str = "",
-        model: Changing | None = None,
+        model: ChangeListener | None = None,
         base: Variable | None = None,
     ) -> None:
         self.name = name

@@ -19,7 +19,7 @@ from ...errors import FairlpError, ModelError, nearest
 # by assignment.
 
 
-class Changing(Protocol):
+class ChangeListener(Protocol):
     """A model, which is told when what it is made of has changed."""
 
     def changed(self, name: str | None = None) -> None:
@@ -30,7 +30,7 @@ class _ReadOnlyError(ModelError, AttributeError):
     """An attribute that cannot be set."""
 
 
-class Fixed:
+class Immutable:
     """What cannot be changed by assignment, which a compiled model would not notice: attributes are set once."""
 
     #: Attributes that an object has.
@@ -57,7 +57,7 @@ class Fixed:
         return described(self) or object.__repr__(self)
 
 
-class Index(Fixed):
+class Index(Immutable):
     """A named, labelled index: what ``n``, ``i`` and ``r`` are in a formula.
 
     Parameters

@@ -25,7 +25,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Fixed, Index, Indices, member, shape_of, symbols_of
+from .labels import Immutable, Index, Indices, member, shape_of, symbols_of
 from .switches import Conditional
 from .walks import children
 
@@ -432,7 +432,7 @@ _MOST_LETTERS = 100
 _MOST_LABELS = 4
 
 
-def described(thing: Fixed) -> str:
+def described(thing: Immutable) -> str:
     """Return what something is, such as ``<Index n: 2 users ann, bob>``; empty for what has no such line.
 
     >>> described(Index("n", ["ann", "bob"], "user"))

@@ -13,17 +13,12 @@ import pandas as pd
 
 from ...errors import ModelError
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
+from ..programs.options import Options
 from ..programs.program import Block, Program
-from ..programs.solution import (
-    HOPELESS,
-    LIMITS,
-    Capability,
-    Options,
-    Session,
-    Solution,
-    Termination,
-    imported_xarray,
-)
+from ..programs.protocols import Capability, Session
+from ..programs.solution import Solution
+from ..programs.solution_views import imported_xarray
+from ..programs.status import HOPELESS, LIMITS, Termination
 from .expressions import Parameter
 from .labels import axes_of
 from .tables import handle

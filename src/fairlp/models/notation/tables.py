@@ -15,7 +15,7 @@ from ..programs.program import Block, Program, Sense
 from .compiler import naming, numbers, unconditional
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
 from .labels import (
-    Fixed,
+    Immutable,
     Indices,
     aligned,
     axes_count,
@@ -52,7 +52,7 @@ class Editable(Protocol):
         """Put another relation in the place of a constraint."""
 
 
-class Subset(Fixed):
+class Subset(Immutable):
     """Some of the combinations of labels: ``E = {(n,i): n may run on i}``. Make one with :meth:`Model.subset`.
 
     Attributes
@@ -98,7 +98,7 @@ class Subset(Fixed):
         )
 
 
-class Constraint(Fixed):
+class Constraint(Immutable):
     """A named family of constraints: a handle of :meth:`Model.constraint`, by which it is looked at and changed.
 
     Attributes

@@ -26,18 +26,13 @@ from ...errors import (
 )
 from ...registry import Registry
 from ...tolerances import MILP_TOLERANCES, VERIFIED
+from .options import Options
 from .program import Program
-from .solution import (
-    HOPELESS,
-    Backend,
-    Capability,
-    Lowering,
-    Options,
-    Point,
-    Solution,
-    Termination,
-    solution_at,
-)
+from .protocols import Backend, Capability
+from .solution import Solution, solution_at
+from .status import HOPELESS, Point, Termination
+
+__all__ = ["AnySolver", "backend", "carried", "find_backend", "solve", "spelt"]
 
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
@@ -50,6 +45,9 @@ _AT_POINT = "fairlp.solvers.backends.highs:at_point"
 _WITHIN_OBJECTIVE = "fairlp.solvers.backends.large_coefficients:within_objective"
 _DOUBT = "fairlp.solvers.backends.large_coefficients:doubt"
 _EQUILIBRATE = "fairlp.solvers.backends.scaling:equilibrate"
+
+#: A function that hands a model to another tool: (Model, …) → that tool's model.
+Lowering = Callable[..., Any]
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -98,9 +96,9 @@ class SolverName(str):
 
     def __new__(cls, name: str, source: Any) -> SolverName:
         """Return the name of ``source``, a back end or a class of them."""
-        found = super().__new__(cls, name)
-        found.source = source
-        return found
+        solver_name = super().__new__(cls, name)
+        solver_name.source = source
+        return solver_name
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SolverName, (str(self), self.source)
@@ -109,8 +107,8 @@ class SolverName(str):
 def _ours(name: str) -> Backend:
     """Return one of fairlp's back ends."""
     target, keywords = BACKENDS[name]
-    found: Backend = _load(target)(name=name, **keywords)
-    return found
+    instance: Backend = _load(target)(name=name, **keywords)
+    return instance
 
 
 #: name → back end, or a class or function that makes one
@@ -157,9 +155,9 @@ def register_solver(name: str, backend: Any) -> None:
 
 def is_reference(name: str) -> bool:
     """Whether a name is ``module:Class`` or ``file.py:Class``, and not one whose prefix is ours (``cvxpy:…``)."""
-    home, colon, _ = name.rpartition(":")
-    ours = {other.partition(":")[0].casefold() for other in (*BACKENDS, *FAMILIES)}
-    return bool(colon) and home.casefold() not in ours and name not in SOLVERS.brought
+    path, colon, _ = name.rpartition(":")
+    prefixes = {other.partition(":")[0].casefold() for other in (*BACKENDS, *FAMILIES)}
+    return bool(colon) and path.casefold() not in prefixes and name not in SOLVERS.brought
 
 
 def is_default(name: str) -> bool:
@@ -192,8 +190,8 @@ def find_backend(solver: AnySolver) -> Backend:
         return member
     if name not in SOLVERS.names and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
-    found = SOLVERS[named(name, backend_names(), "solver")]
-    return found if name in BACKENDS else _made(found, name)
+    entry = SOLVERS[named(name, backend_names(), "solver")]
+    return entry if name in BACKENDS else _made(entry, name)
 
 
 def available_backends() -> list[str]:
@@ -204,10 +202,10 @@ def available_backends() -> list[str]:
 def why_not(name: str) -> str:
     """Return why a back end cannot be used here, and what to do; empty where it can."""
     try:
-        there, reason = find_backend(name).available()
+        is_available, reason = find_backend(name).available()
     except FairlpError as error:
         return str(error)
-    return "" if there else reason
+    return "" if is_available else reason
 
 
 def spelt(solver: object) -> str:
@@ -228,11 +226,11 @@ def spelt(solver: object) -> str:
 
 def backend(solver: AnySolver) -> Backend:
     """Return the back end that is meant, ready to use; raise with the remedy when it is not installed."""
-    found = find_backend(solver)
-    there, reason = found.available()
-    if not there:
+    chosen = find_backend(solver)
+    is_available, reason = chosen.available()
+    if not is_available:
         raise SolverNotAvailableError(f"solver {str(spelt(solver))!r} is not available: {reason}")
-    return found
+    return chosen
 
 
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
@@ -242,21 +240,25 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     be, these are looked for once more within such bounds. A solver's word is not taken where the
     coefficient stays too large.
     """
-    chosen = backend(solver)
+    back_end = backend(solver)
     solution = checked(
-        solve_on(chosen, program, options), options, getattr(chosen, "accuracy", VERIFIED)
+        solve_on(back_end, program, options), options, getattr(back_end, "accuracy", VERIFIED)
     )
     if not program.is_mip:
         return solution
     bounded = None if solution.x is None else _load(_WITHIN_OBJECTIVE)(program, solution.x)
-    spent = sum(solution.times.values())
-    if bounded is not None and (options.time_limit is None or options.time_limit > spent):
-        left = None if options.time_limit is None else options.time_limit - spent
-        again = checked(solve_on(chosen, bounded, replace(options, time_limit=left)), options)
-        if again.status.is_optimal:
-            pool = tuple(replace(point, program=program) for point in again.pool)
-            return replace(_doubted(again, chosen, options), program=program, pool=pool)
-    return _doubted(solution, chosen, options)
+    seconds = sum(solution.times.values())
+    if bounded is not None and (options.time_limit is None or options.time_limit > seconds):
+        remaining_time = None if options.time_limit is None else options.time_limit - seconds
+        bounded_solution = checked(
+            solve_on(back_end, bounded, replace(options, time_limit=remaining_time)), options
+        )
+        if bounded_solution.status.is_optimal:
+            pool = tuple(replace(point, program=program) for point in bounded_solution.pool)
+            return replace(
+                _doubted(bounded_solution, back_end, options), program=program, pool=pool
+            )
+    return _doubted(solution, back_end, options)
 
 
 def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
@@ -268,9 +270,11 @@ def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
     reason = _load(_DOUBT)(solution.program, max(tolerance, options.primal_tolerance or 0.0))
     if not reason:
         return solution
-    words = f"{solution.status.message}; not proved: {reason}"
+    message = f"{solution.status.message}; not proved: {reason}"
     primal = Point.NONE if infeasible else Point.FEASIBLE
-    status = replace(solution.status, termination=Termination.UNKNOWN, primal=primal, message=words)
+    status = replace(
+        solution.status, termination=Termination.UNKNOWN, primal=primal, message=message
+    )
     return replace(solution, status=status)
 
 
@@ -282,15 +286,15 @@ def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) ->
     the back end gives none, HiGHS is asked for them, and so it is before an answer without a point
     is unknown. ``accuracy`` is what the back end's answers are held to.
     """
-    found = solution.checked(by_word=True, accuracy=accuracy)
-    if found.status.is_optimal and found.program.is_mip:
-        return _as_its_bound_says(found, solution.status.message, options.mip_gap)
-    refuted = solution.status.is_optimal and not found.status.is_optimal
-    unsettled = found.x is None and found.status.termination is Termination.UNKNOWN
-    if refuted or unsettled or found.status.termination in HOPELESS:
-        settled: Solution = _load(_SETTLED)(found, options)
+    result = solution.checked(by_word=True, accuracy=accuracy)
+    if result.status.is_optimal and result.program.is_mip:
+        return _as_its_bound_says(result, solution.status.message, options.mip_gap)
+    refuted = solution.status.is_optimal and not result.status.is_optimal
+    unsettled = result.x is None and result.status.termination is Termination.UNKNOWN
+    if refuted or unsettled or result.status.termination in HOPELESS:
+        settled: Solution = _load(_SETTLED)(result, options)
         return settled
-    return found
+    return result
 
 
 def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) -> Solution:
@@ -322,11 +326,11 @@ def build_and_solve(
     """Build a program and solve it by the back end that is meant; the answer has the time of both."""
     name = spelt(solver)
     parsed = Options.from_keywords(name, options)
-    begin = perf_counter()
+    start = perf_counter()
     program = build()
-    built = perf_counter() - begin
-    found = solve(program, name, parsed)
-    return replace(found, times={"build": built, **found.times})
+    build_seconds = perf_counter() - start
+    solution = solve(program, name, parsed)
+    return replace(solution, times={"build": build_seconds, **solution.times})
 
 
 def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
@@ -335,8 +339,8 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
     A time limit of 0 is reached before anything begins, whatever a solver takes 0 for.
     """
     if options.time_limit == 0:
-        words = "a time limit of 0 s was reached at once"
-        return solution_at(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
+        message = "a time limit of 0 s was reached at once"
+        return solution_at(program, Termination.TIME_LIMIT, message, chosen.name, None, None, None)
     if not needs(program) <= chosen.capabilities:
         if Capability.QUADRATIC in needs(program):
             raise UnsupportedError(
@@ -364,20 +368,20 @@ def needs(program: Program) -> frozenset[Capability]:
         Capability.POWER: ((alpha > 0) & (alpha != 1)).any(),
         Capability.QUADRATIC: (alpha < 0).any(),
     }
-    return frozenset(kind for kind, there in kinds.items() if there)
+    return frozenset(kind for kind, is_needed in kinds.items() if is_needed)
 
 
 def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
     """Return the scaling by powers of two that solvers are given, and the scaled entries."""
-    found: tuple[Any, np.ndarray] = _load(_EQUILIBRATE)(program)
-    return found
+    scaling: tuple[Any, np.ndarray] = _load(_EQUILIBRATE)(program)
+    return scaling
 
 
 def at_point(program: Program, x: np.ndarray) -> Solution:
     """Return what HiGHS's simplex says from an optimal point, with a basis of it if it is a vertex."""
     backend("highs")  # raises where it is not there
-    found: Solution = _load(_AT_POINT)(program, x)
-    return found
+    solution: Solution = _load(_AT_POINT)(program, x)
+    return solution
 
 
 def explain(
@@ -413,8 +417,8 @@ def reader(solved: object) -> Callable[[Any, Any], Solution]:
 
 def _name_of(solver: Any) -> str:
     """Return the name of an object or a class, which carries it; raise for what is no back end."""
-    own = solver if isinstance(solver, type) else type(solver)
-    if not any(callable(getattr(own, method, None)) for method in (*_METHODS, "run")):
+    solver_class = solver if isinstance(solver, type) else type(solver)
+    if not any(callable(getattr(solver_class, method, None)) for method in (*_METHODS, "run")):
         return named(solver, backend_names(), "solver")  # None, 3, …: raises
     return SolverName(_made(solver, "").name, solver)
 
@@ -422,36 +426,42 @@ def _name_of(solver: Any) -> str:
 def _made(source: Any, name: str) -> Backend:
     """Return the back end that is meant by an object, a class or a function, of that name where there is one."""
     is_object = hasattr(source, "solve") and not isinstance(source, type)
-    what = getattr(source, "__name__", type(source).__name__)
+    solver_text = getattr(source, "__name__", type(source).__name__)
     try:
-        found = source if is_object or not callable(source) else source()
+        back_end = source if is_object or not callable(source) else source()
     except FairlpError:
         raise
     except Exception as error:  # somebody else's constructor
         raise SolverError(
-            f"solver {what} cannot be made: {type(error).__name__}: {error}; where it needs "
+            f"solver {solver_text} cannot be made: {type(error).__name__}: {error}; where it needs "
             "arguments, give an object"
         ) from error
-    lacking = [method for method in _METHODS if not callable(getattr(found, method, None))]
+    lacking = [method for method in _METHODS if not callable(getattr(back_end, method, None))]
     base = _load(_BASE)
-    if isinstance(found, base) and type(found).run is base.run and type(found).solve is base.solve:
+    if (
+        isinstance(back_end, base)
+        and type(back_end).run is base.run
+        and type(back_end).solve is base.solve
+    ):
         lacking = ["run"]
-    if not lacking and not _says_what_it_can_do(found):
+    if not lacking and not _says_what_it_can_do(back_end):
         lacking = ["capabilities, a set of fairlp.Capability"]
     if lacking:
         raise UnsupportedError(
-            f"solver {what} lacks {', '.join(lacking)}; a subclass of fairlp.Backend has all but "
+            f"solver {solver_text} lacks {', '.join(lacking)}; a subclass of fairlp.Backend has all but "
             "run(program, options)"
         )
-    wanted = name or getattr(found, "name", "") or type(found).__name__
-    if getattr(found, "name", None) != wanted:
-        found.name = wanted
-    return found  # type: ignore[no-any-return]
+    back_end_name = name or getattr(back_end, "name", "") or type(back_end).__name__
+    if getattr(back_end, "name", None) != back_end_name:
+        back_end.name = back_end_name
+    return back_end  # type: ignore[no-any-return]
 
 
-def _says_what_it_can_do(found: Any) -> bool:
-    able = getattr(found, "capabilities", None)
-    return isinstance(able, set | frozenset) and all(isinstance(one, Capability) for one in able)
+def _says_what_it_can_do(back_end: Any) -> bool:
+    capabilities = getattr(back_end, "capabilities", None)
+    return isinstance(capabilities, set | frozenset) and all(
+        isinstance(capability, Capability) for capability in capabilities
+    )
 
 
 def _load(target: str) -> Any:

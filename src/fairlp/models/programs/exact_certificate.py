@@ -15,11 +15,14 @@ import numpy as np
 
 from ...errors import SolverNotAvailableError, UnsupportedError
 from ...tolerances import NEGLIGIBLE, VERIFIED
-from .certificate import NO_PROOF, Basis, ExactProof, Proof, ProofRound, certify
+from .certificate import certify
 from .program import Program
+from .proof import NO_PROOF, Basis, ExactProof, Proof, ProofRound
 
 if TYPE_CHECKING:
     from .solution import Solution
+
+__all__ = ["optimal_from"]
 
 # A few simplex pivots in rationals: from a basis that a solver found optimal in floats to one that
 # is.
@@ -107,7 +110,7 @@ def optimal_from(
     verdict = prove_basis(program, columns, rows, lower, entries)
     if verdict.holds or verdict.objective is None:
         return verdict, 0
-    basis = ExactBasis(Vertex(Exact(program, lower, entries), columns, rows))
+    basis = ExactBasis(Vertex(ExactProgram(program, lower, entries), columns, rows))
     pivots = 0
     try:
         basis.shift_costs()
@@ -117,33 +120,35 @@ def optimal_from(
             pivots += 1
     except ZeroDivisionError:  # a singular basis: the verdict stands
         return verdict, pivots
-    return prove_basis(program, basis.at.columns, basis.at.rows, lower, entries), pivots
+    return prove_basis(program, basis.vertex.columns, basis.vertex.rows, lower, entries), pivots
 
 
 class ExactBasis:
     """A vertex on the way, and the costs that are shifted."""
 
-    def __init__(self, at: Vertex) -> None:
-        self.at = at
+    def __init__(self, vertex: Vertex) -> None:
+        self.vertex = vertex
         self.shift: dict[Thing, Any] = {}
 
     def cost(self, thing: Thing) -> Any:
         """Return the reduced cost, shifted."""
-        return self.at.reduced[thing] - self.shift.get(thing, 0)
+        return self.vertex.reduced[thing] - self.shift.get(thing, 0)
 
     def shift_costs(self) -> None:
         """Shift costs so that no reduced cost has the wrong sign."""
         self.shift = {
-            thing: cost for thing, cost in self.at.reduced.items() if self.at.pays(thing, cost)
+            thing: cost
+            for thing, cost in self.vertex.reduced.items()
+            if self.vertex.pays(thing, cost)
         }
 
     def dual_step(self) -> bool:
         """Make one dual pivot; False when the vertex is feasible (or nothing can mend it)."""
-        things = [("column", j) for j in self.at.position]
-        things += [("row", i) for i, status in enumerate(self.at.rows) if status == BASIC]
+        things = [("column", j) for j in self.vertex.position]
+        things += [("row", i) for i, status in enumerate(self.vertex.rows) if status == BASIC]
         for leaving in things:
-            low, high = self.at.bounds(leaving)
-            value = self.at.value(leaving)
+            low, high = self.vertex.bounds(leaving)
+            value = self.vertex.value(leaving)
             rise = low is not None and value < low
             if not rise and not (high is not None and value > high):
                 continue
@@ -153,7 +158,7 @@ class ExactBasis:
             for thing, slope in slopes.items():
                 if slope == 0:
                     continue
-                up, down = self.at.directions(thing)
+                up, down = self.vertex.directions(thing)
                 if (up and (slope > 0) == rise) or (down and (slope < 0) == rise):
                     ratio = abs(self.cost(thing) / slope)
                     if best is None or ratio < best:
@@ -171,103 +176,103 @@ class ExactBasis:
             # the shift goes along, so that the shifted reduced costs are what the pivot makes of
             # them
             self.shift = {
-                thing: self.at.reduced[thing] - cost
+                thing: self.vertex.reduced[thing] - cost
                 for thing, cost in moved.items()
-                if thing in self.at.reduced
+                if thing in self.vertex.reduced
             }
-            self.shift[leaving] = self.at.reduced[leaving] - step
+            self.shift[leaving] = self.vertex.reduced[leaving] - step
             return True
         return False
 
     def primal_step(self) -> bool:
         """Make one primal pivot; False when no reduced cost has the wrong sign (or nothing bounds the step)."""
-        for entering, cost in sorted(self.at.reduced.items()):
-            if not self.at.pays(entering, cost):
+        for entering, cost in sorted(self.vertex.reduced.items()):
+            if not self.vertex.pays(entering, cost):
                 continue
             sign = 1 if cost < 0 else -1
             column_moves, row_moves = self.moves(entering)
-            low, high = self.at.bounds(entering)
+            low, high = self.vertex.bounds(entering)
             best = (high - low) if low is not None and high is not None else None
             leaving: Thing | None = None
-            at = LOWER
+            leaving_status = LOWER
             for thing, move in [*column_moves.items(), *row_moves.items()]:
                 rate = move * sign
-                lower, upper = self.at.bounds(thing)
+                lower, upper = self.vertex.bounds(thing)
                 bound = lower if rate < 0 else upper
                 if rate == 0 or bound is None:
                     continue
-                length = (bound - self.at.value(thing)) / rate
+                length = (bound - self.vertex.value(thing)) / rate
                 if best is None or length < best:
                     best = length
                     leaving = thing
-                    at = LOWER if rate < 0 else UPPER
+                    leaving_status = LOWER if rate < 0 else UPPER
             if best is None:
                 return False
             if leaving is None:  # to its own other bound
                 self._set({entering: UPPER if sign > 0 else LOWER})
             else:
-                self._set({entering: BASIC, leaving: at})
+                self._set({entering: BASIC, leaving: leaving_status})
             return True
         return False
 
     def slopes(self, leaving: Thing) -> dict[Thing, Any]:
         """Return how fast a basic thing moves with each nonbasic one."""
-        flint = self.at.exact.flint
-        exact = self.at.exact
-        size = len(self.at.position)
+        flint = self.vertex.exact.flint
+        exact = self.vertex.exact
+        size = len(self.vertex.position)
         unit = flint.fmpq_mat(size, 1)
-        own: dict[int, Any] = {}
+        row_entries: dict[int, Any] = {}
         if leaving[0] == "column":
-            unit[self.at.position[leaving[1]], 0] = flint.fmpq(1)
+            unit[self.vertex.position[leaving[1]], 0] = flint.fmpq(1)
         else:
-            for j in range(len(self.at.columns)):
+            for j in range(len(self.vertex.columns)):
                 for i, value in exact.column(j):
                     if i == leaving[1]:
-                        own[j] = value
-                        if j in self.at.position:
-                            unit[self.at.position[j], 0] = value
-        z = self.at.transposed.solve(unit) if size else unit
+                        row_entries[j] = value
+                        if j in self.vertex.position:
+                            unit[self.vertex.position[j], 0] = value
+        z = self.vertex.transposed.solve(unit) if size else unit
         slopes: dict[Thing, Any] = {}
-        for thing in self.at.reduced:
+        for thing in self.vertex.reduced:
             kind, k = thing
             if kind == "row":
-                slopes[thing] = z[self.at.place[k], 0]
+                slopes[thing] = z[self.vertex.place[k], 0]
             else:
-                slopes[thing] = own.get(k, exact.zero) - self.at.through(k, z)
+                slopes[thing] = row_entries.get(k, exact.zero) - self.vertex.through(k, z)
         return slopes
 
     def moves(self, entering: Thing) -> tuple[dict[Thing, Any], dict[Thing, Any]]:
         """Return how fast basic columns and inactive rows move when the entering thing rises."""
-        flint = self.at.exact.flint
-        exact = self.at.exact
-        size = len(self.at.position)
+        flint = self.vertex.exact.flint
+        exact = self.vertex.exact
+        size = len(self.vertex.position)
         right = flint.fmpq_mat(size, 1)
         if entering[0] == "row":
-            right[self.at.place[entering[1]], 0] = flint.fmpq(1)
+            right[self.vertex.place[entering[1]], 0] = flint.fmpq(1)
         else:
             for i, value in exact.column(entering[1]):
-                if i in self.at.place:
-                    right[self.at.place[i], 0] = -value
-        change = self.at.matrix.solve(right) if size else right
-        columns = {("column", j): change[k, 0] for j, k in self.at.position.items()}
+                if i in self.vertex.place:
+                    right[self.vertex.place[i], 0] = -value
+        change = self.vertex.matrix.solve(right) if size else right
+        columns = {("column", j): change[k, 0] for j, k in self.vertex.position.items()}
         rows: dict[Thing, Any] = {}
-        moved = [(j, change[k, 0]) for j, k in self.at.position.items()]
+        moved = [(j, change[k, 0]) for j, k in self.vertex.position.items()]
         if entering[0] == "column":
             moved.append((entering[1], flint.fmpq(1)))
         for j, rate in moved:
             if rate != 0:
                 for i, value in exact.column(j):
-                    if i not in self.at.place:
+                    if i not in self.vertex.place:
                         rows["row", i] = rows.get(("row", i), flint.fmpq(0)) + value * rate
         return columns, rows
 
     def _set(self, statuses: dict[Thing, int]) -> None:
         """Go to where these things have these statuses."""
-        columns = list(self.at.columns)
-        rows = list(self.at.rows)
+        columns = list(self.vertex.columns)
+        rows = list(self.vertex.rows)
         for (kind, k), status in statuses.items():
             (columns if kind == "column" else rows)[k] = status
-        self.at = Vertex(self.at.exact, columns, rows)
+        self.vertex = Vertex(self.vertex.exact, columns, rows)
 
 
 #: (row, column) → an entry of the matrix that is no float.
@@ -326,7 +331,7 @@ def prove_basis(
     entries : mapping, optional
         (row, column) → exact entry of the matrix, where it is not the program's float.
     """
-    exact = Exact(program, lower, entries)
+    exact = ExactProgram(program, lower, entries)
     basic = columns.count(BASIC)
     active = len(rows) - rows.count(BASIC)
     if basic != active:
@@ -364,7 +369,7 @@ def fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-class Exact:
+class ExactProgram:
     """The program in rationals, as a minimum."""
 
     def __init__(
@@ -378,7 +383,7 @@ class Exact:
         self.zero = self.flint.fmpq(0)
         self.sign = self.flint.fmpq(1 if program.sense == "min" else -1)
         self.offset = self._of(program.offset)
-        self.given = lower
+        self.row_lower_bounds = lower
         self.entries = entries or {}
         self.A = program.A.tocsc()
 
@@ -388,10 +393,10 @@ class Exact:
 
     def column(self, j: int) -> list[tuple[int, Any]]:
         """Return the entries of a column."""
-        begin = self.A.indptr[j]
-        end = self.A.indptr[j + 1]
+        start = self.A.indptr[j]
+        stop = self.A.indptr[j + 1]
         stored = zip(
-            self.A.indices[begin:end].tolist(), self.A.data[begin:end].tolist(), strict=True
+            self.A.indices[start:stop].tolist(), self.A.data[start:stop].tolist(), strict=True
         )
         if not self.entries:
             return [(i, self._of(v)) for i, v in stored]
@@ -409,8 +414,8 @@ class Exact:
 
     def row_lower(self, i: int) -> Any:
         """Return the lower bound of a row, None for none."""
-        if self.given is not None and self.given[i] is not None:
-            bound = self.given[i]
+        if self.row_lower_bounds is not None and self.row_lower_bounds[i] is not None:
+            bound = self.row_lower_bounds[i]
             assert bound is not None
             return self._fraction(bound)
         value = self.program.row_lower[i]
@@ -470,7 +475,7 @@ class Vertex:
         When the basis is singular.
     """
 
-    def __init__(self, exact: Exact, columns: Sequence[int], rows: Sequence[int]) -> None:
+    def __init__(self, exact: ExactProgram, columns: Sequence[int], rows: Sequence[int]) -> None:
         self.exact = exact
         self.columns = list(columns)
         self.rows = list(rows)
@@ -567,8 +572,8 @@ class Vertex:
         """Return the first dual or reduced cost of the wrong sign, by name; empty when they prove optimality."""
         for thing, cost in self.reduced.items():
             if self.pays(thing, cost):
-                what = "reduced cost" if thing[0] == "column" else "dual"
-                return f"not optimal: the {what} of {self._name(thing)} has the wrong sign"
+                kind = "reduced cost" if thing[0] == "column" else "dual"
+                return f"not optimal: the {kind} of {self._name(thing)} has the wrong sign"
         return ""
 
     def _name(self, thing: Thing) -> str:

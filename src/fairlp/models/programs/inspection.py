@@ -23,49 +23,49 @@ def statistics(program: Program, scaled: bool = False) -> pd.DataFrame:
     scaled : bool
         Of the program as solvers with absolute tolerances are given it: scaled by powers of two.
     """
-    given = _scaled(program) if scaled else program
-    columns = np.repeat(np.arange(given.n_columns), np.diff(given.A.indptr))
+    inspected = _scaled(program) if scaled else program
+    columns = np.repeat(np.arange(inspected.n_columns), np.diff(inspected.A.indptr))
     table = {}
     for kind, blocks, line, bounds, costs, integers in (
         (
             "constraint",
-            given.rows,
-            given.A.indices,
-            (given.row_lower, given.row_upper),
-            np.zeros(given.n_rows),
+            inspected.rows,
+            inspected.A.indices,
+            (inspected.row_lower, inspected.row_upper),
+            np.zeros(inspected.n_rows),
             None,
         ),
         (
             "variable",
-            given.columns,
+            inspected.columns,
             columns,
-            (given.col_lower, given.col_upper),
-            given.c,
-            given.integrality,
+            (inspected.col_lower, inspected.col_upper),
+            inspected.c,
+            inspected.integrality,
         ),
     ):
-        for name, at in [
+        for name, positions in [
             *((block.name, block.slice) for block in blocks),
             ("", slice(0, len(costs))),
         ]:
-            inside = (line >= at.start) & (line < at.stop)
+            inside = (line >= positions.start) & (line < positions.stop)
             table[kind, name] = {
-                "size": at.stop - at.start,
+                "size": positions.stop - positions.start,
                 "nonzeros": int(inside.sum()),
-                "integers": 0 if integers is None else int(integers[at].sum()),
-                **_range("coefficient", given.A.data[inside]),
-                **_range("bound", np.concatenate([side[at] for side in bounds])),
-                **_range("cost", costs[at]),
+                "integers": 0 if integers is None else int(integers[positions].sum()),
+                **_range("coefficient", inspected.A.data[inside]),
+                **_range("bound", np.concatenate([side[positions] for side in bounds])),
+                **_range("cost", costs[positions]),
             }
     index = pd.MultiIndex.from_tuples(table, names=["kind", "name"])
     return pd.DataFrame(list(table.values()), index=index)
 
 
-def _range(what: str, values: np.ndarray) -> dict[str, float]:
+def _range(noun: str, values: np.ndarray) -> dict[str, float]:
     """Return the smallest and the largest magnitude, of those that are neither 0 nor infinite; NaN where none is."""
     sizes = np.abs(values[(values != 0) & np.isfinite(values)])
     low, high = (sizes.min(), sizes.max()) if sizes.size else (np.nan, np.nan)
-    return {f"smallest {what}": float(low), f"largest {what}": float(high)}
+    return {f"smallest {noun}": float(low), f"largest {noun}": float(high)}
 
 
 def _scaled(program: Program) -> Program:
@@ -89,64 +89,78 @@ def difference(first: Program, second: Program) -> pd.DataFrame:
     ----------
     first, second : Program
     """
-    found = (
+    frames = (
         [pd.DataFrame([("sense", "", "", first.sense, second.sense)])]
         if first.sense != second.sense
         else []
     )
-    names = [(_unique(one.row_names), _unique(one.column_names)) for one in (first, second)]
-    for what, (mine, theirs) in zip(("row", "column"), zip(*names, strict=True), strict=True):
-        lonely = mine.symmetric_difference(theirs)
+    names = [
+        (_unique(program.row_names), _unique(program.column_names)) for program in (first, second)
+    ]
+    for axis, (first_numbers, second_numbers) in zip(
+        ("row", "column"), zip(*names, strict=True), strict=True
+    ):
+        lonely = first_numbers.symmetric_difference(second_numbers)
         blank = np.full(len(lonely), "")
-        labels = (lonely, blank) if what == "row" else (blank, lonely)
-        found.append(
+        labels = (lonely, blank) if axis == "row" else (blank, lonely)
+        frames.append(
             pd.DataFrame(
-                zip(blank + what, *labels, lonely.isin(mine), lonely.isin(theirs), strict=True)
+                zip(
+                    blank + axis,
+                    *labels,
+                    lonely.isin(first_numbers),
+                    lonely.isin(second_numbers),
+                    strict=True,
+                )
             )
         )
-    both = [
-        mine.intersection(theirs).append(pd.Index([""]))
-        for mine, theirs in zip(*names, strict=True)
+    shared_names = [
+        first_numbers.intersection(second_numbers).append(pd.Index([""]))
+        for first_numbers, second_numbers in zip(*names, strict=True)
     ]
-    mine, theirs = (_numbers(one, *both) for one in (first, second))
-    mine, theirs = mine.align(theirs, fill_value=0.0)
-    other = mine.to_numpy() != theirs.to_numpy()
-    found.append(
-        pd.concat([mine[other], theirs[other]], axis=1).reset_index().set_axis(range(5), axis=1)
+    first_numbers, second_numbers = (
+        _numbers(program, *shared_names) for program in (first, second)
     )
-    parts = [part for part in found if len(part)]
+    first_numbers, second_numbers = first_numbers.align(second_numbers, fill_value=0.0)
+    other = first_numbers.to_numpy() != second_numbers.to_numpy()
+    frames.append(
+        pd.concat([first_numbers[other], second_numbers[other]], axis=1)
+        .reset_index()
+        .set_axis(range(5), axis=1)
+    )
+    parts = [frame for frame in frames if len(frame)]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=range(5))
     return table.set_axis(["part", "row", "column", "first", "second"], axis=1)
 
 
 def _unique(names: list[str]) -> pd.Index[Any]:
-    found = pd.Index(names, dtype=object)
-    if not found.is_unique:
+    index = pd.Index(names, dtype=object)
+    if not index.is_unique:
         raise ModelError(
-            f"{found[found.duplicated()][0]!r} is the name of several rows or columns; use other "
+            f"{index[index.duplicated()][0]!r} is the name of several rows or columns; use other "
             "labels"
         )
-    return found
+    return index
 
 
 def _numbers(program: Program, rows: pd.Index[Any], columns: pd.Index[Any]) -> pd.Series[Any]:
     """Return the numbers of a program by part, row and column, as far as these rows and columns go."""
     row = np.array([*program.row_names, ""], object)
     column = np.array([*program.column_names, ""], object)
-    every = np.arange(program.n_rows)
-    each = np.arange(program.n_columns)
+    all_rows = np.arange(program.n_rows)
+    all_columns = np.arange(program.n_columns)
     parts = [
         (
             "coefficient",
             row[program.A.indices],
-            column[np.repeat(each, np.diff(program.A.indptr))],
+            column[np.repeat(all_columns, np.diff(program.A.indptr))],
             program.A.data,
         ),
         ("offset", row[-1:], column[-1:], [program.offset]),
-        *((what, row[every], "", getattr(program, what)) for what in ("row_lower", "row_upper")),
+        *((part, row[all_rows], "", getattr(program, part)) for part in ("row_lower", "row_upper")),
         *(
-            (what, "", column[each], getattr(program, what))
-            for what in ("c", "col_lower", "col_upper", "integrality")
+            (part, "", column[all_columns], getattr(program, part))
+            for part in ("c", "col_lower", "col_upper", "integrality")
         ),
     ]
     if program.logs is not None:
@@ -156,16 +170,23 @@ def _numbers(program: Program, rows: pd.Index[Any], columns: pd.Index[Any]) -> p
         )
         terms = np.arange(len(program.logs.weights)).astype(str)
         parts += [
-            (f"logarithm's {what}", terms, "", getattr(program.logs, what)) for what in _OF_LOGS
+            (f"logarithm's {part}", terms, "", getattr(program.logs, part)) for part in _OF_LOGS
         ]
     table = pd.concat(
-        pd.DataFrame({"part": what, "row": at, "column": to, "value": np.asarray(values, float)})
-        for what, at, to, values in parts
+        pd.DataFrame(
+            {
+                "part": part,
+                "row": row_labels,
+                "column": column_labels,
+                "value": np.asarray(values, float),
+            }
+        )
+        for part, row_labels, column_labels, values in parts
     )
-    known = (table["row"].isin(rows) | table["part"].str.startswith("logarithm")) & table[
+    is_shared = (table["row"].isin(rows) | table["part"].str.startswith("logarithm")) & table[
         "column"
     ].isin(columns)
-    return table[known].set_index(["part", "row", "column"])["value"]
+    return table[is_shared].set_index(["part", "row", "column"])["value"]
 
 
 _OF_LOGS = ("weights", "constant", "alpha")

@@ -47,9 +47,9 @@ class BlockView(Mapping[str, Any]):
         return "\n".join(f"{name}:\n{self[name]}" for name in self)
 
 
-def free_name(name: str, taken: Container[str]) -> str:
+def free_name(name: str, used_names: Container[str]) -> str:
     """Return a name that is not taken: the given one, or with ``_`` behind it."""
-    while name in taken:
+    while name in used_names:
         name += "_"
     return name
 
@@ -110,8 +110,8 @@ class Block:
         """Return the labels of each element, in order, as one array for each index."""
         places = np.unravel_index(self.flat, self.shape) if self.axes else ()
         return {
-            symbol: np.asarray(labels, dtype=object)[at]
-            for (symbol, labels), at in zip(self.axes, places, strict=True)
+            symbol: np.asarray(labels, dtype=object)[places_of_axis]
+            for (symbol, labels), places_of_axis in zip(self.axes, places, strict=True)
         }
 
     def names(self) -> list[str]:
@@ -122,8 +122,8 @@ class Block:
 
     def name_of(self, place: int) -> str:
         """Return the name of one element of the block."""
-        one = np.array([place if self.positions is None else self.positions[place]])
-        return Block(self.name, self.axes, 0, 1, one).names()[0]
+        position = np.array([place if self.positions is None else self.positions[place]])
+        return Block(self.name, self.axes, 0, 1, position).names()[0]
 
     def unpack(self, values: np.ndarray, missing: float = np.nan) -> Any:
         """Return the block's part of a flat vector as a labelled object.
@@ -131,47 +131,52 @@ class Block:
         A float without indices, a Series over one, a DataFrame over two, a Series with a MultiIndex
         over more. Elements that the mask leaves out are ``missing``.
         """
-        part = np.asarray(values)[self.slice]
+        elements = np.asarray(values)[self.slice]
         if not self.axes:
-            return part[0].item()
+            return elements[0].item()
         if self.positions is not None:
             dense = np.full(int(np.prod(self.shape)), missing)
-            dense[self.positions] = part
-            part = dense
+            dense[self.positions] = elements
+            elements = dense
         names = [symbol for symbol, _ in self.axes]
         indexes = [labels.rename(symbol) for symbol, labels in self.axes]
         if len(self.axes) == 1:
-            return pd.Series(part.copy(), index=indexes[0], name=self.name)
+            return pd.Series(elements.copy(), index=indexes[0], name=self.name)
         if len(self.axes) == 2:
             return pd.DataFrame(
-                part.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1]
+                elements.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1]
             )
         return pd.Series(
-            part.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name
+            elements.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name
         )
 
     def taken(self, other: Block, values: np.ndarray, missing: Any) -> np.ndarray:
         """Return what another block has in a flat vector, by label, in this block's order; else ``missing``."""
-        found = np.full(len(self), missing, dtype=values.dtype)
+        result = np.full(len(self), missing, dtype=values.dtype)
         if len(self.axes) != len(other.axes):
-            return found
+            return result
         axes = zip(
             np.unravel_index(self.flat, self.shape) if self.axes else (),
             self.axes,
             other.axes,
             strict=True,
         )
-        places = [theirs.get_indexer(mine)[at] for at, (_, mine), (_, theirs) in axes]
-        there = np.all([at >= 0 for at in places], axis=0) & np.ones(len(self), dtype=bool)
+        places = [
+            other_labels.get_indexer(labels)[axis_places]
+            for axis_places, (_, labels), (_, other_labels) in axes
+        ]
+        has_value = np.all([axis_places >= 0 for axis_places in places], axis=0) & np.ones(
+            len(self), dtype=bool
+        )
         place = np.zeros(len(self), dtype=np.intp)
-        for at, length in zip(places, other.shape, strict=True):
-            place = place * length + at
+        for axis_places, length in zip(places, other.shape, strict=True):
+            place = place * length + axis_places
         if other.positions is not None:
             flat = place
             place = np.searchsorted(other.positions, place)
-            there &= np.append(other.positions, -1)[np.where(there, place, -1)] == flat
-        found[there] = values[other.start + place[there]]
-        return found
+            has_value &= np.append(other.positions, -1)[np.where(has_value, place, -1)] == flat
+        result[has_value] = values[other.start + place[has_value]]
+        return result
 
     def pack(self, values: Any) -> np.ndarray:
         """Return labelled values in the block's order, NaN where nothing is given: the way back of :meth:`unpack`.
@@ -213,13 +218,13 @@ class Block:
             values = values.T if turned else values
             index = pd.MultiIndex.from_product([values.index, values.columns])
             values = pd.Series(values.to_numpy().reshape(-1), index)
-        given = pd.Series(values, dtype=float)
+        series = pd.Series(values, dtype=float)
         known: pd.Index[Any] = pd.MultiIndex.from_product(
             [labels for _, labels in self.axes], names=symbols
         )
         known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
         known = known.to_flat_index()
-        named = given.index.to_flat_index()
+        named = series.index.to_flat_index()
         if known.has_duplicates:
             raise ModelError(
                 f"{self.name!r} has a label of two elements; values by label do not say which is "
@@ -227,15 +232,15 @@ class Block:
             )
         places = known.get_indexer(named)
         if (places < 0).any() or named.has_duplicates:
-            wrong = named[(places < 0) | named.duplicated()][0]
-            what = (
+            refused_label = named[(places < 0) | named.duplicated()][0]
+            problem = (
                 "more than once"
-                if wrong in known
-                else f"which is no label of it; {nearest(str(wrong), self.names())}"
+                if refused_label in known
+                else f"which is no label of it; {nearest(str(refused_label), self.names())}"
             )
-            raise UnknownNameError(f"the values of {self.name!r} have {wrong!r}, {what}")
+            raise UnknownNameError(f"the values of {self.name!r} have {refused_label!r}, {problem}")
         dense = np.full(len(known), np.nan)
-        dense[places] = given.to_numpy()
+        dense[places] = series.to_numpy()
         return dense if self.positions is None else dense[self.positions]
 
 
@@ -244,12 +249,15 @@ def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) 
 
     An index that is called as another column gets an underscore.
     """
-    taken = (kind, *numbers)
-    parts = [
+    used_names = (kind, *numbers)
+    frames = [
         pd.DataFrame(
             {
                 kind: block.name,
-                **{free_name(symbol, taken): labels for symbol, labels in block.columns().items()},
+                **{
+                    free_name(symbol, used_names): labels
+                    for symbol, labels in block.columns().items()
+                },
                 **{name: values[block.slice] + 0 for name, values in numbers.items()},
             },
             index=range(block.start, block.stop),
@@ -257,11 +265,11 @@ def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) 
         for block in blocks
     ]
     symbols = dict.fromkeys(
-        free_name(symbol, taken) for block in blocks for symbol, _ in block.axes
+        free_name(symbol, used_names) for block in blocks for symbol, _ in block.axes
     )
     columns = [kind, *symbols, *numbers]
-    parts = [part for part in parts if len(part)]
-    return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)
+    frames = [frame for frame in frames if len(frame)]
+    return (pd.concat(frames) if frames else pd.DataFrame()).reindex(columns=columns)
 
 
 def kind_of(alpha: np.ndarray) -> str:
@@ -355,7 +363,7 @@ class Program:
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape
-        for what, array, size in (
+        for attribute, array, size in (
             ("c", self.c, columns),
             ("col_lower", self.col_lower, columns),
             ("col_upper", self.col_upper, columns),
@@ -365,7 +373,7 @@ class Program:
         ):
             if array.shape != (size,):
                 raise ModelError(
-                    f"program {self.name!r}: {what} has shape {array.shape}, expected ({size},)"
+                    f"program {self.name!r}: {attribute} has shape {array.shape}, expected ({size},)"
                 )
             array.setflags(write=False)
         for array in (self.A.data, self.A.indices, self.A.indptr):
@@ -577,7 +585,7 @@ class Program:
         0.666667
         """
         from .backends import solve, spelt
-        from .solution import Options
+        from .options import Options
 
         return solve(self, solver, Options.from_keywords(spelt(solver), options))
 
@@ -674,10 +682,15 @@ class Program:
         )
 
 
-def _block(blocks: Sequence[Block], name: str, what: str) -> Block:
+def _block(blocks: Sequence[Block], name: str, noun: str) -> Block:
     for block in blocks:
         if block.name == name:
             return block
     raise UnknownNameError(
-        f"no {what} is called {name!r}; {nearest(name, [b.name for b in blocks])}"
+        f"no {noun} is called {name!r}; {nearest(name, [b.name for b in blocks])}"
     )
+
+
+def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the larger size of two bounds, of which one that is infinite has none."""
+    return np.maximum(*(np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)))

@@ -13,9 +13,19 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
-from .certificate import reach_of
-from .exact_certificate import BASIC, FREE, LOWER, UPPER, Exact, ExactBasis, Vertex, fraction, prove
+from .exact_certificate import (
+    BASIC,
+    FREE,
+    LOWER,
+    UPPER,
+    ExactBasis,
+    ExactProgram,
+    Vertex,
+    fraction,
+    prove,
+)
 from .program import Program, tidy
+from .sizes import reach_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,12 +63,14 @@ def ranges(
             raise UnsupportedError(
                 f"the basis of {program.name!r} is not proved optimal: {proof.message}"
             )
-        at = Vertex(Exact(program, None), *proof.basis)
-        middle, low, high, prices = _exact_rows(at) if of == "constraints" else _exact_columns(at)
+        vertex = Vertex(ExactProgram(program, None), *proof.basis)
+        middle, low, high, prices = (
+            _exact_rows(vertex) if of == "constraints" else _exact_columns(vertex)
+        )
     else:
         statuses = (
-            np.array([int(s) for s in part])
-            for part in (solution.basis.col_status, solution.basis.row_status)
+            np.array([int(s) for s in basis_part])
+            for basis_part in (solution.basis.col_status, solution.basis.row_status)
         )
         basis = _FloatBasis(program, *statuses)
         middle, low, high, prices = basis.of_rows() if of == "constraints" else basis.of_columns()
@@ -129,9 +141,9 @@ class _FloatBasis:
     def units(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield places in the basis, and unit vectors for them, some at once."""
         size = int(self.basic.sum())
-        for begin in range(0, size, _AT_ONCE):
-            at = np.arange(begin, min(begin + _AT_ONCE, size))
-            yield at, (np.arange(size)[:, None] == at).astype(float)
+        for start in range(0, size, _AT_ONCE):
+            places = np.arange(start, min(start + _AT_ONCE, size))
+            yield places, (np.arange(size)[:, None] == places).astype(float)
 
     def of_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return right-hand sides, how far they may fall and rise, and the duals."""
@@ -145,10 +157,13 @@ class _FloatBasis:
         side, low, high = _of_inactive(program, activity)
         rows = np.flatnonzero(active)
         side[rows] = self.side[rows]
-        for at, unit in self.units():
+        for places, unit in self.units():
             moves = self.solve(unit)
             down, up = _steps(values, lower, upper, np.vstack([moves, self.of_inactive @ moves]))
-            low[rows[at]], high[rows[at]] = side[rows[at]] + down, side[rows[at]] + up
+            low[rows[places]], high[rows[places]] = (
+                side[rows[places]] + down,
+                side[rows[places]] + up,
+            )
         # one end of a range stays on its side of the other
         ranged = active & (program.row_lower < program.row_upper)
         high = np.where(
@@ -165,21 +180,21 @@ class _FloatBasis:
         size = len(self.costs)
         low = np.full(size, -np.inf)
         high = np.full(size, np.inf)
-        least = self.costs - self.reduced
-        most = self.costs - self.reduced
-        low = np.where(nonbasic & np.isin(self.column_side, (LOWER, FREE)), least, low)
-        high = np.where(nonbasic & np.isin(self.column_side, (UPPER, FREE)), most, high)
+        lower_costs = self.costs - self.reduced
+        upper_costs = self.costs - self.reduced
+        low = np.where(nonbasic & np.isin(self.column_side, (LOWER, FREE)), lower_costs, low)
+        high = np.where(nonbasic & np.isin(self.column_side, (UPPER, FREE)), upper_costs, high)
         values = np.concatenate([self.reduced[nonbasic], self.y[self.active]])
         sides = np.concatenate([self.column_side[nonbasic], self.row_side[self.active]])
         lower = np.where(np.isin(sides, (LOWER, FREE)), 0.0, -np.inf)
         upper = np.where(np.isin(sides, (UPPER, FREE)), 0.0, np.inf)
         columns = np.flatnonzero(self.basic)
-        for at, unit in self.units():
+        for places, unit in self.units():
             moves = self.solve(unit, "T")
             down, up = _steps(values, lower, upper, np.vstack([-(self.others.T @ moves), moves]))
-            low[columns[at]], high[columns[at]] = (
-                self.costs[columns[at]] + down,
-                self.costs[columns[at]] + up,
+            low[columns[places]], high[columns[places]] = (
+                self.costs[columns[places]] + down,
+                self.costs[columns[places]] + up,
             )
         ends = (low, high) if self.sign > 0 else (-high, -low)
         return self.program.c, *ends, self.sign * np.where(nonbasic, self.reduced, 0.0)
@@ -191,9 +206,13 @@ _FIXED = -1
 
 def _sides(statuses: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return at which bound each is: LOWER, UPPER, FREE for none, or fixed; BASIC for those that are."""
-    at = np.where(np.isposinf(upper) | ((statuses != UPPER) & np.isfinite(lower)), LOWER, UPPER)
-    at = np.where(np.isinf(lower) & np.isinf(upper), FREE, np.where(lower == upper, _FIXED, at))
-    return np.where(statuses == BASIC, BASIC, at)
+    bound_side = np.where(
+        np.isposinf(upper) | ((statuses != UPPER) & np.isfinite(lower)), LOWER, UPPER
+    )
+    bound_side = np.where(
+        np.isinf(lower) & np.isinf(upper), FREE, np.where(lower == upper, _FIXED, bound_side)
+    )
+    return np.where(statuses == BASIC, BASIC, bound_side)
 
 
 def _at(sides: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -247,20 +266,20 @@ def _exact_steps(moves: Iterable[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any]:
     return down, up
 
 
-def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    basis = ExactBasis(at)
-    program = at.exact.program
-    found = []
-    for i, value in enumerate(at.activity):
-        low = at.exact.row_lower(i)
-        high = at.exact.row_upper(i)
-        dual = at.exact.sign * at.reduced.get(("row", i), at.exact.zero)
-        if i in at.place:
-            side = at.exact.row_at(i, at.rows[i])
+def _exact_rows(vertex: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    basis = ExactBasis(vertex)
+    program = vertex.exact.program
+    rows_of_table = []
+    for i, value in enumerate(vertex.activity):
+        low = vertex.exact.row_lower(i)
+        high = vertex.exact.row_upper(i)
+        dual = vertex.exact.sign * vertex.reduced.get(("row", i), vertex.exact.zero)
+        if i in vertex.place:
+            side = vertex.exact.row_at(i, vertex.rows[i])
             columns, rows = basis.moves(("row", i))
             moves = [
-                (at.value(one), *at.bounds(one), rate)
-                for one, rate in (*columns.items(), *rows.items())
+                (vertex.value(thing), *vertex.bounds(thing), rate)
+                for thing, rate in (*columns.items(), *rows.items())
             ]
             moves += (
                 [(side, None if side == low else low, None if side == high else high, 1)]
@@ -279,38 +298,40 @@ def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
                 at_value if upper or low == high else -np.inf,
                 at_value if low == high or not upper else np.inf,
             ]
-        found.append((np.inf if side is None else fraction(side), *ends, fraction(dual)))
-    return _objects(found, program.n_rows)
+        rows_of_table.append((np.inf if side is None else fraction(side), *ends, fraction(dual)))
+    return _objects(rows_of_table, program.n_rows)
 
 
-def _exact_columns(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    basis = ExactBasis(at)
-    program = at.exact.program
-    zero = at.exact.zero
-    found = []
+def _exact_columns(vertex: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    basis = ExactBasis(vertex)
+    program = vertex.exact.program
+    zero = vertex.exact.zero
+    rows_of_table = []
 
     def signs(thing: Any) -> tuple[Any, Any]:
-        up, down = at.directions(thing)
+        up, down = vertex.directions(thing)
         return (zero if up else None), (zero if down else None)
 
     for j in range(program.n_columns):
-        cost = at.exact.cost(j)
-        reduced = at.reduced.get(("column", j), zero)
-        if j in at.position:
+        cost = vertex.exact.cost(j)
+        reduced = vertex.reduced.get(("column", j), zero)
+        if j in vertex.position:
             rates = basis.slopes(("column", j)).items()
-            moves = [(at.reduced[one], *signs(one), rate) for one, rate in rates]
+            moves = [(vertex.reduced[one], *signs(one), rate) for one, rate in rates]
         else:
-            moves = [(reduced, *signs(("column", j)), at.exact.flint.fmpq(1))]
+            moves = [(reduced, *signs(("column", j)), vertex.exact.flint.fmpq(1))]
         low, high = (fraction(cost) + step for step in _exact_steps(moves))
         if program.sense == "max":
             low, high = -high, -low
-        found.append((fraction(at.exact.sign * cost), low, high, fraction(at.exact.sign * reduced)))
-    return _objects(found, program.n_columns)
+        rows_of_table.append(
+            (fraction(vertex.exact.sign * cost), low, high, fraction(vertex.exact.sign * reduced))
+        )
+    return _objects(rows_of_table, program.n_columns)
 
 
-def _objects(found: list[Any], size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _objects(rows: list[Any], size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return four columns of what may be fractions."""
     table = np.empty((size, 4), dtype=object)
-    table[:] = found if found else table
+    table[:] = rows if rows else table
     middle, low, high, price = table.T
     return middle, low, high, price

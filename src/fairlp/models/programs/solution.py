@@ -1,388 +1,24 @@
-"""What a solver gives back, ``Status`` and ``Solution``, and the protocol of a back end."""
+"""``Solution``: the values, duals and status that a solver returned, and whether they are right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from enum import StrEnum
-from html import escape
-from numbers import Integral, Real
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
-from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
-from .program import Block, BlockView, Program, free_name, tidy
+from ...errors import NoSolutionError, UnsupportedError
+from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
+from .options import Options
+from .program import BlockView, Program, tidy
+from .solution_views import html_of, to_xarray
+from .status import Point, Status, Termination
 
 if TYPE_CHECKING:
-    from .certificate import Certificate, Proof
-
-# Answers for notebooks and other libraries: as HTML, with all text escaped, and as an xarray
-# Dataset.
-
-#: Rows and columns of a table that are shown; the rest is told by an ellipsis.
-_MOST_ROWS = 20
-_MOST_COLUMNS = 12
-
-
-def html_of(solution: Solution) -> str:
-    """Return a Solution as HTML: what it is, and the values of each variable."""
-    parts = [f"<p>{escape(repr(solution))}</p>", f"<p>{escape(str(solution.status))}</p>"]
-    if solution.x is not None:
-        single = [block for block in solution.program.columns if not block.axes]
-        if single:
-            numbers = pd.Series(
-                {block.name: block.unpack(solution.x) for block in single}, name="value"
-            )
-            parts.append(table(numbers.to_frame()))
-        for block in solution.program.columns:
-            if block.axes:
-                shown = block.unpack(solution.x)
-                shown = shown.to_frame() if isinstance(shown, pd.Series) else shown
-                parts.append(f"<p>{escape(block.name)}</p>{table(shown)}")
-    return "".join(parts)
-
-
-def table(frame: pd.DataFrame) -> str:
-    """Return a frame of numbers as HTML, the first and last of its rows and columns."""
-    return str(
-        frame.to_html(
-            escape=True,
-            float_format=lambda value: f"{value:.6g}",
-            max_rows=_MOST_ROWS,
-            max_cols=_MOST_COLUMNS,
-            na_rep="",
-        )
-    )
-
-
-def whole_table(frame: pd.DataFrame) -> str:
-    """Return a frame of words as HTML; no cell is cut off."""
-    with pd.option_context("display.max_colwidth", None):
-        return str(frame.to_html(escape=True, float_format=lambda value: f"{value:.6g}", na_rep=""))
-
-
-def imported_xarray() -> Any:
-    """Return the package xarray; raise with the remedy where it is not installed."""
-    try:
-        import xarray
-    except ImportError:
-        raise UnsupportedError('a Dataset needs xarray: pip install "fairlp[xarray]"') from None
-    return xarray
-
-
-def to_xarray(solution: Solution) -> Any:
-    """Return the values of all variables as an ``xarray.Dataset`` whose coordinates are the labels.
-
-    Raises
-    ------
-    UnsupportedError
-        Without xarray.
-    NoSolutionError
-        Without a point.
-    """
-    xarray = imported_xarray()
-    x = solution.require_point()
-    names = {block.name for block in solution.program.columns}
-    arrays = {block.name: _array(xarray, block, x, names) for block in solution.program.columns}
-    attributes = {
-        "model": solution.program.name,
-        "solver": solution.solver,
-        "status": str(solution.status),
-    }
-    return xarray.Dataset(arrays, attrs=attributes)
-
-
-def _array(xarray: Any, block: Block, x: np.ndarray, names: set[str]) -> Any:
-    """Return a block as a DataArray; an index that has the name of a variable gets an underscore."""
-    dense = np.full(int(np.prod(block.shape)), np.nan)
-    dense[slice(None) if block.positions is None else block.positions] = x[block.slice]
-    coordinates = {}
-    for symbol, labels in block.axes:
-        coordinates[free_name(symbol, names)] = np.asarray(labels)
-    return xarray.DataArray(
-        dense.reshape(block.shape), coords=coordinates, dims=list(coordinates), name=block.name
-    )
-
-
-# ``Options``: what every back end is asked for in the same words.
-
-
-def _wrong(name: str, given: Any) -> str | None:
-    """Return what is expected of an option where it is given something else."""
-    number = isinstance(given, Real) and not isinstance(given, bool)
-    if name == "time_limit":
-        return None if number and given >= 0 else "seconds >= 0"
-    if name in ("primal_tolerance", "dual_tolerance"):
-        return None if number and given > 0 else "a number > 0"
-    if name == "mip_gap":
-        return None if number and 0 <= given < np.inf else "a number >= 0"
-    if name in ("threads", "seed", "node_limit", "iteration_limit", "pool"):
-        whole = isinstance(given, Integral) and not isinstance(given, bool)
-        return None if whole and given >= 0 else "a whole number >= 0"
-    kinds: dict[str, tuple[Any, str]] = {
-        "extra": (Mapping, "a mapping from the solver's own names to values"),
-        "start": (
-            (Mapping, Solution),
-            "a mapping from names of variables to labelled values, or a Solution",
-        ),
-        "progress": (Callable, "a function of a fairlp.Progress"),
-        "log_file": ((str, Path), "a path"),
-    }
-    kind, words = kinds.get(name, (object, ""))
-    return None if isinstance(given, kind) else words
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a solve is: what the function ``progress`` of :class:`Options` is called with.
-
-    Attributes
-    ----------
-    seconds : float
-        Since the solve began.
-    objective, bound : float
-        Of the best point, and the bound on the optimum, in the user's sense; NaN where there is
-        none yet.
-    nodes, iterations : int
-        Nodes of branch and bound, and iterations of the linear programs.
-    """
-
-    seconds: float
-    objective: float
-    bound: float
-    nodes: int
-    iterations: int
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options that mean the same for every back end; one that a back end cannot honour raises.
-
-    Attributes
-    ----------
-    time_limit : float or None
-        Seconds.
-    threads : int or None
-    seed : int or None
-    primal_tolerance, dual_tolerance : float or None
-        Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None:
-        ``FEASIBILITY`` and ``FEASIBILITY`` (``ACCEPTED`` for first-order methods).
-    method : str
-        Algorithm of the back end ("auto" lets it choose).
-    mip_gap : float or None
-        Of programs with integers: stop when bound and objective are this near, relative to the
-        objective. The status is then "gap limit", unless they are equal. None: 0.
-    node_limit : int or None
-        Most nodes of branch and bound.
-    iteration_limit : int or None
-        Most iterations of a linear program.
-    log_file : str, Path or None
-        Where the solver writes its log.
-    progress : callable or None
-        Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True
-        stops the solve.
-    start : mapping, Solution or None
-        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes
-        them, not necessarily of all variables. Without integers, a Solution whose basis is where
-        the simplex begins.
-    pool : int or None
-        With integers: keep at most so many points, which are ``solution.pool``.
-    verbose : bool
-        Let the solver print its log.
-    extra : mapping
-        Options under the solver's own names, passed on as they are.
-    """
-
-    time_limit: float | None = None
-    threads: int | None = None
-    seed: int | None = None
-    primal_tolerance: float | None = None
-    dual_tolerance: float | None = None
-    method: str = "auto"
-    verbose: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    mip_gap: float | None = None
-    node_limit: int | None = None
-    iteration_limit: int | None = None
-    log_file: str | Path | None = None
-    progress: Callable[[Progress], object] | None = None
-    start: Mapping[str, Any] | Solution | None = None
-    pool: int | None = None
-
-    @classmethod
-    def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
-        """Return options from keyword arguments; an unknown name is an error that gives the nearest ones.
-
-        Parameters
-        ----------
-        solver : str
-            Named in errors.
-        keywords : mapping
-            By the names of the attributes.
-
-        Returns
-        -------
-        Options
-
-        Raises
-        ------
-        UnknownNameError
-            For an option that there is not.
-        UnsupportedError
-            For a value of another kind, a time limit below 0, or a tolerance that is not above 0.
-
-        Examples
-        --------
-        >>> Options.from_keywords("highs", {"time_limit": 60}).time_limit
-        60
-        """
-        known = {f.name for f in fields(cls)}
-        for name in keywords:
-            if name not in known:
-                raise UnknownNameError(
-                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(known))} "
-                    "(a solver's own options go into extra={'name': value})"
-                )
-        for name, given in keywords.items():
-            expected = None if given is None else _wrong(name, given)
-            if expected is not None:
-                raise UnsupportedError(f"{name} is {given!r}; expected {expected}")
-        return cls(**keywords)
-
-    def tightened(self, backend: Backend) -> Options:
-        """Return the options with the back end's tightest tolerances where none were given, if it has such.
-
-        Parameters
-        ----------
-        backend : Backend
-
-        Returns
-        -------
-        Options
-
-        Examples
-        --------
-        >>> from fairlp.models.programs.backends import find_backend
-        >>> Options().tightened(find_backend("highs")).primal_tolerance < 1e-9
-        True
-        """
-        tight = getattr(backend, "tightest", None)
-        if tight is None:
-            return self
-        return replace(
-            self,
-            primal_tolerance=self.primal_tolerance or tight,
-            dual_tolerance=self.dual_tolerance or tight,
-        )
-
-    def tolerances(
-        self, primal: float = FEASIBILITY, dual: float = FEASIBILITY
-    ) -> tuple[float, float]:
-        """Return the primal and dual tolerance: those given, or a method's own.
-
-        Parameters
-        ----------
-        primal, dual : float
-            The method's own.
-
-        Returns
-        -------
-        tuple of (float, float)
-
-        Examples
-        --------
-        >>> Options(primal_tolerance=1e-7).tolerances()[0] == 1e-7
-        True
-        """
-        return self.primal_tolerance or primal, self.dual_tolerance or dual
-
-
-class Capability(StrEnum):
-    """What a back end can do."""
-
-    LP = "LP"
-    MILP = "MILP"
-    LOG = "log objective"
-    POWER = "power objective"
-    QUADRATIC = "quadratic objective"
-    DUALS = "duals"
-    BASIS = "basis"
-    WARM_START = "warm start"
-    RAY = "infeasibility certificate"
-
-
-class Termination(StrEnum):
-    """Why the solver stopped."""
-
-    OPTIMAL = "optimal"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
-    TIME_LIMIT = "time limit"
-    NODE_LIMIT = "node limit"
-    GAP_LIMIT = "gap limit"
-    ITERATION_LIMIT = "iteration limit"
-    INTERRUPTED = "interrupted"
-    UNKNOWN = "unknown"
-
-
-#: What a solver says of a program that has no optimum.
-HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
-
-
-#: Limits that a solver stops at; it may have a point and a bound by then.
-LIMITS = (
-    Termination.TIME_LIMIT,
-    Termination.NODE_LIMIT,
-    Termination.GAP_LIMIT,
-    Termination.ITERATION_LIMIT,
-)
-
-
-class Point(StrEnum):
-    """What is there: no point, one, or an optimal one."""
-
-    NONE = "none"
-    FEASIBLE = "feasible"
-    OPTIMAL = "optimal"
-
-
-@dataclass(frozen=True)
-class Status:
-    """Three answers that are often confused, and the solver's own words.
-
-    Attributes
-    ----------
-    termination : Termination
-        Why it stopped. A limit is never "optimal".
-    primal, dual : Point
-        Whether a primal and a dual point are there.
-    message : str
-        The solver's raw words.
-    tolerance : float
-        Within what it holds: ``VERIFIED``, or what a first-order method states.
-    """
-
-    termination: Termination
-    primal: Point
-    dual: Point
-    message: str
-    tolerance: float = VERIFIED
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the solver says that its primal point is optimal."""
-        return self.termination is Termination.OPTIMAL and self.primal is Point.OPTIMAL
-
-    def __str__(self) -> str:
-        return (
-            f"{self.termination.value} (primal: {self.primal.value}, dual: {self.dual.value}; "
-            f"{self.message})"
-        )
+    from .certificate import Certificate
+    from .proof import Proof
 
 
 @dataclass(frozen=True)
@@ -572,17 +208,17 @@ class Solution:
         >>> len(solution.plot("x").patches)
         2
         """
-        found = (self.values if name in self.values else self.activity)[name]
-        if not isinstance(found, pd.DataFrame):
-            found = pd.DataFrame(
-                {name: found}, index=None if isinstance(found, pd.Series) else [name]
+        values = (self.values if name in self.values else self.activity)[name]
+        if not isinstance(values, pd.DataFrame):
+            values = pd.DataFrame(
+                {name: values}, index=None if isinstance(values, pd.Series) else [name]
             )
-        axes = found.plot.bar(**{"ylabel": name, **options})
-        for part in np.ravel(axes):
-            legend = part.get_legend()
+        axes = values.plot.bar(**{"ylabel": name, **options})
+        for axis in np.ravel(axes):
+            legend = axis.get_legend()
             names = [
-                *part.get_xticklabels(),
-                part.yaxis.label,
+                *axis.get_xticklabels(),
+                axis.yaxis.label,
                 *(legend.get_texts() if legend else ()),
             ]
             for text in names:
@@ -709,14 +345,16 @@ class Solution:
         >>> solution.certify(exact=True).message
         'optimal, proved'
         """
-        from .certificate import Proof
+        from .proof import Proof
 
         if not exact and self.program.is_mip:
             return self._against_relaxation()
         if not exact:
-            found = self.verify()
+            certificate = self.verify()
             return Proof(
-                found.is_optimal, str(found), float("nan") if found.gap is None else found.gap
+                certificate.is_optimal,
+                str(certificate),
+                float("nan") if certificate.gap is None else certificate.gap,
             )
         from .exact_certificate import prove
 
@@ -725,17 +363,18 @@ class Solution:
     def _against_relaxation(self) -> Proof:
         """Return whether the bound by the duals of the linear relaxation proves a point with integers optimal."""
         from .backends import solve
-        from .certificate import Proof, dual_bound
+        from .certificate import dual_bound
+        from .proof import Proof
 
-        found = self.verify()
+        certificate = self.verify()
         program = self.program
         relaxed = solve(program.relaxed(), "highs", Options())
-        words = f"{'feasible' if found.is_feasible else 'not feasible'}: {found}"
+        message = f"{'feasible' if certificate.is_feasible else 'not feasible'}: {certificate}"
         if relaxed.row_duals is None or program.logs is not None:
-            return Proof(False, f"{words}; no duals of the linear relaxation: {relaxed.status}")
+            return Proof(False, f"{message}; no duals of the linear relaxation: {relaxed.status}")
         proved = replace(self, bound=dual_bound(program, relaxed.row_duals))
-        words = f"{words}; bound {proved.bound:.10g} proved by LP duals, gap {proved.gap:.1e}"
-        return Proof(found.is_feasible and proved.gap <= VERIFIED, words, proved.gap)
+        message = f"{message}; bound {proved.bound:.10g} proved by LP duals, gap {proved.gap:.1e}"
+        return Proof(certificate.is_feasible and proved.gap <= VERIFIED, message, proved.gap)
 
     def require_optimal(self) -> Solution:
         """Return self, or raise with the reason.
@@ -803,25 +442,28 @@ class Solution:
         feasible = certificate.is_feasible
         optimal = answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
-            words = f"{answer.status.message}; optimal by the solver's word"
-            return replace(answer, status=replace(answer.status, message=words))
-        enough = VERIFIED if self.program.logs is None else CONVEX_POINT
-        if certificate.is_within(enough) if optimal else feasible:
+            message = f"{answer.status.message}; optimal by the solver's word"
+            return replace(answer, status=replace(answer.status, message=message))
+        tolerance = VERIFIED if self.program.logs is None else CONVEX_POINT
+        if certificate.is_within(tolerance) if optimal else feasible:
             return answer
         if accuracy > VERIFIED and self.program.logs is None and not self.program.is_mip:
             loose = replace(certificate, tolerance=accuracy)
             if loose.is_optimal if optimal else loose.is_feasible:
-                what = "optimal" if optimal else "feasible"
+                claim = "optimal" if optimal else "feasible"
                 parts = (loose.primal_residual, loose.dual_residual or 0.0, loose.gap or 0.0)
-                words = f"{answer.status.message}; {what} within {max(parts):.1e}"
+                message = f"{answer.status.message}; {claim} within {max(parts):.1e}"
                 return replace(
-                    answer, status=replace(answer.status, message=words, tolerance=accuracy)
+                    answer, status=replace(answer.status, message=message, tolerance=accuracy)
                 )
-        there = Point.FEASIBLE if feasible else Point.NONE
-        what = "not proved optimal" if feasible else "not feasible"
+        point_status = Point.FEASIBLE if feasible else Point.NONE
+        claim = "not proved optimal" if feasible else "not feasible"
         termination = Termination.UNKNOWN if optimal else answer.status.termination
         status = Status(
-            termination, there, Point.NONE, f"{answer.status.message}; {what}: {certificate}"
+            termination,
+            point_status,
+            Point.NONE,
+            f"{answer.status.message}; {claim}: {certificate}",
         )
         return replace(
             answer,
@@ -837,25 +479,26 @@ class Solution:
         One that is worth less than the solver said is not called optimal.
         """
         from .backends import solve
-        from .certificate import at_integers, worth_of
+        from .integers import at_integers
+        from .sizes import integer_objective_size
 
         assert self.x is not None
-        words = f"{self.status.message}; a row with integers held by a tolerance only"
-        left = solve(at_integers(self.program, self.x), "scipy", Options())
-        if left.x is None:
+        message = f"{self.status.message}; a row with integers held by a tolerance only"
+        linear_solution = solve(at_integers(self.program, self.x), "scipy", Options())
+        if linear_solution.x is None:
             status = Status(
-                Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it"
+                Termination.UNKNOWN, Point.NONE, Point.NONE, f"{message}, and no point keeps it"
             )
             return replace(self, status=status, x=None)
-        answer = replace(self, x=left.x)
+        answer = replace(self, x=linear_solution.x)
         apart = abs(answer.objective - self.objective)
-        worth = max(abs(self.objective), worth_of(self.program, left.x))
-        if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
+        size = max(abs(self.objective), integer_objective_size(self.program, linear_solution.x))
+        if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * size:
             status = Status(
                 Termination.UNKNOWN,
                 Point.FEASIBLE,
                 Point.NONE,
-                f"{words}; what keeps it is worth less",
+                f"{message}; what keeps it is worth less",
             )
             return replace(answer, status=status)
         return answer
@@ -914,7 +557,6 @@ class Solution:
         return to_xarray(self)
 
     def _repr_html_(self) -> str:
-        from .solution import html_of
 
         return html_of(self)
 
@@ -934,15 +576,15 @@ def solution_at(
     x: np.ndarray | None,
     row_duals: np.ndarray | None,
     column_duals: np.ndarray | None,
-    **more: Any,
+    **attributes: Any,
 ) -> Solution:
     """Return a solution whose status follows from what is there: "optimal" without a point is unknown."""
     if x is None and termination is Termination.OPTIMAL:
         termination = Termination.UNKNOWN
-    there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
-    primal, dual = (Point.NONE if part is None else there for part in (x, row_duals))
+    point_status = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
+    primal, dual = (Point.NONE if array is None else point_status for array in (x, row_duals))
     status = Status(termination, primal, dual, message)
-    return Solution(program, status, solver, x, row_duals, column_duals, **more)
+    return Solution(program, status, solver, x, row_duals, column_duals, **attributes)
 
 
 def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
@@ -957,80 +599,12 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     NoSolutionError
         For a Solution without a point.
     """
-    known = {block.name for block in program.columns}
+    names = {block.name for block in program.columns}
     if isinstance(start, Solution):
         # what the other program has beside is no matter
-        start = {name: values for name, values in start.values.items() if name in known}
-    found = np.full(program.n_columns, np.nan)
+        start = {name: values for name, values in start.values.items() if name in names}
+    point = np.full(program.n_columns, np.nan)
     for name, values in start.items():
         block = program.column_block(name)
-        found[block.slice] = block.pack(values)
-    return np.asarray(np.clip(found, *program.whole_bounds()))
-
-
-#: Positions, and their new lower and upper bounds.
-Bounds = tuple[np.ndarray, np.ndarray, np.ndarray]
-#: Rows, one column, and the new entries of the column in those rows.
-Entries = tuple[np.ndarray, int, np.ndarray]
-
-
-class Session(Protocol):
-    """A loaded program whose bounds, costs and coefficients change between solves, each from the last basis."""
-
-    program: Program
-    options: Options
-    #: Prices of the last answer below this part of the largest may be rounding.
-    least_price: float
-
-    def change(
-        self,
-        *,
-        rows: Bounds | None = None,
-        columns: Bounds | None = None,
-        costs: np.ndarray | None = None,
-        coefficients: Entries | None = None,
-    ) -> None:
-        """Change bounds of rows and of columns, the whole objective, and entries of one column that are in the matrix.
-
-        What is None stays as it is.
-        """
-
-    def restart(self, other_method: bool = False) -> None:
-        """Forget the last basis: the next solve begins afresh, by another method if asked (and if there is one)."""
-
-    def proves(self, certificate: Certificate) -> bool:
-        """Whether a certificate is good enough for the way in which the last answer was found."""
-
-    def leaves_open(self, solution: Solution, gap: float) -> bool:
-        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
-
-        ``gap`` is its certified one.
-        """
-
-    def reaches(self, gap: float) -> float | None:
-        """Return a level that can be had for sure, within such a part of the largest; None: solving is as quick."""
-
-    def solve(self) -> Solution:
-        """Solve what is loaded now."""
-
-
-class Backend(Protocol):
-    """A solver behind one uniform door."""
-
-    name: str
-    capabilities: frozenset[Capability]
-
-    def available(self) -> tuple[bool, str]:
-        """Return whether it can be used here, and if not, why and what to do."""
-
-    def version(self) -> str:
-        """Return the solver's version."""
-
-    def solve(self, program: Program, options: Options) -> Solution:
-        """Solve one program."""
-
-    def session(self, program: Program, options: Options) -> Session:
-        """Load a program for a series of solves."""
-
-
-Lowering = Callable[..., Any]
+        point[block.slice] = block.pack(values)
+    return np.asarray(np.clip(point, *program.whole_bounds()))

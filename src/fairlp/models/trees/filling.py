@@ -28,6 +28,8 @@ from ..instances.instance import Instance
 from ..instances.queues import Queues
 from .rates import Pace, Rates, TreePoint
 
+__all__ = ["floors"]
+
 #: Level of each round, and the positions of the leaves that stopped there.
 History = list[tuple[float, np.ndarray]]
 #: A float, or a rational where arrays hold rationals.

@@ -31,6 +31,8 @@ from ..instances.quotas import Lanes, nearest_listing
 from .filling import RateSegment
 from .rates import Pace, constant
 
+__all__ = ["QuotaTree", "usage_of"]
+
 
 class QuotaTree:
     """What quotas come to along a tree whose nodes are queues, then users (with S = 0); arrays are (nodes, M).

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Allocation, Instance
 from ...errors import InstanceError, TooLargeError
-from ...mechanisms.allocation import Allocation
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
-from ...models.instances.instance import Instance
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from ...models.instances.quotas import KINDS as QUOTA_KINDS

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...api import Oversized, allocate, allocate_all, comparison_table, formulate
-from ...auditing import audit
+from ... import Allocation, Instance, allocate, allocate_all, audit, formulate
+from ...api import Oversized, comparison_table
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
-from ...mechanisms.allocation import Allocation
 from ...mechanisms.max_min.proof import by_rounds
 from ...mechanisms.table import TABLE
 from ...models.instances.arithmetic import largest_first
-from ...models.instances.instance import Instance
 from .share_comparison import ShareComparison
 from .subject import Classes
 

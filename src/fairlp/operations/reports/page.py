@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..._version import __version__
+from ... import __version__
 from ...errors import FileFormatError
 from ...mechanisms.mechanism import Mechanism
 from ...models.files.whole_files import home, write_text

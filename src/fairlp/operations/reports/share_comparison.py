@@ -11,12 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ...api import allocate
+from ... import Allocation, Instance, allocate
 from ...errors import FairlpWarning, InstanceError, SolverError
-from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import effort, largest_first, quotients, tasks_alone
-from ...models.instances.instance import Instance
 from ...models.instances.queues import Queues
 from ...models.trees.filling import floors
 from ...models.trees.quotas import QuotaTree, usage_of

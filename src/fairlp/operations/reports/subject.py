@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from ... import Allocation, Instance, read
 from ...errors import FileFormatError, InstanceError, UnknownNameError, nearest, require_known
 from ...formulations.normalisers import dominant
-from ...mechanisms.allocation import Allocation, tasks_of
+from ...mechanisms.allocation import tasks_of
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
-from ...models.files.instances import read
 from ...models.files.whole_files import home
 from ...models.instances.arithmetic import largest_first, quantity
-from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
@@ -258,7 +257,7 @@ class Subject:
 
 
 #: The arguments that reports take: see `subject_of`.
-ClusterSource = Subject | Snapshot | Instance | str | Path
+ClusterSource: TypeAlias = Subject | Snapshot | Instance | str | Path
 
 
 def is_dump(path: str | Path) -> bool:

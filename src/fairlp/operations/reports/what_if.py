@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ...api import allocate
+from ... import Instance, allocate
 from ...errors import InstanceError, UnknownNameError, nearest, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
-from ...models.instances.instance import Instance
 from ...models.instances.queues import cleaned
 from ...tolerances import AUDIT
 from .subject import Classes, ClusterSource, mechanism_or_default, require_user_or_queue, subject_of

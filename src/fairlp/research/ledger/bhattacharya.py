@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...api import allocate
-from ...auditing import audit
-from ...models.instances.instance import Instance
+from ... import Instance, allocate, audit
 from .registry import Paper, Run
 from .verdicts import ItemAnswer, beside, named, on_instance
 
@@ -17,8 +15,10 @@ PAPER = Paper(
     "for Diverse Datacenter Workloads, SoCC 2013 (what is retold of it)",
     ("bhattacharya-2013", "bhattacharya", "h-drf"),
 )
-H_DRF, _GUARANTEE = "h-drf", "hierarchical share guarantee"
-_CPU, _GPU = [1, 0], [0, 1]
+H_DRF = "h-drf"
+_GUARANTEE = "hierarchical share guarantee"
+_CPU = [1, 0]
+_GPU = [0, 1]
 _LIES = (
     "users 1 and 2 stand at the root, 3 and 4 in a queue; by claiming (1, 0, 1) user 3 has 8/9 in "
     "place of 6/7, both "
@@ -59,16 +59,17 @@ PAPER.audited(
 )
 def with_task_limits(run: Run) -> ItemAnswer:
     """A satisfied leaf deep in the tree costs the leaf at the root a part of its share."""
-    limits, queue = [np.inf, np.inf, 9, np.inf, np.inf], ["", "P", "P/A", "P/A", "P/A"]
+    limits = [np.inf, np.inf, 9, np.inf, np.inf]
+    queue = ["", "P", "P/A", "P/A", "P/A"]
     instance = Instance.from_arrays(
         [_GPU, _GPU, _CPU, _CPU, _GPU], [[60, 60]], queue=queue, task_limits=limits
     )
-    found = audit(instance, allocate(instance, H_DRF), _GUARANTEE).iloc[0]
+    verdict = audit(instance, allocate(instance, H_DRF), _GUARANTEE).iloc[0]
     why = (
         "a leaf that has all its tasks counts for no queue, so that its siblings rise as if it had "
         "nothing"
     )
-    return on_instance(instance, found["holds"] is False, found["witness"], why)
+    return on_instance(instance, verdict["holds"] is False, verdict["witness"], why)
 
 
 PAPER.audited(

@@ -7,13 +7,10 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate, formulate
-from ...auditing import audit
-from ...mechanisms.complaints import check
-from ...models.instances.instance import Instance
+from ... import Instance, allocate, audit, examples, formulate
+from ... import complaints as check
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
-from .registry import Paper, Run, Told, over
+from .registry import CheckAnswer, Paper, Run, over
 from .verdicts import (
     Agreement,
     Chart,
@@ -40,7 +37,8 @@ NJC = "njc"
 
 def requests(rng: np.random.Generator) -> Instance:
     """Return random requests of two to five users and entitlements."""
-    n, m = rng.integers(2, 6), rng.integers(1, 5)
+    n = rng.integers(2, 6)
+    m = rng.integers(1, 5)
     table = rng.integers(0, 11, (n, m)) / 10
     table[~table.any(axis=1), 0] = 1
     entitled = rng.integers(1, 5, n).astype(float)
@@ -92,9 +90,9 @@ def greedy(run: Run) -> ItemAnswer:
 def three(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum of the example."""
     instance = examples.dolev_section_3()
-    found = granted(instance)
-    fair = check.check(instance, found * instance.task_limits)
-    return beside({"no justified complaint": "yes"}, [fair], f"x = {shown(found)}")
+    x = granted(instance)
+    fair = check.check(instance, x * instance.task_limits)
+    return beside({"no justified complaint": "yes"}, [fair], f"x = {shown(x)}")
 
 
 @PAPER.statement(
@@ -104,16 +102,16 @@ def three(run: Run) -> ItemAnswer:
     few=15,
     many=200,
 )
-def pareto(instance: Instance) -> Told:
+def pareto(instance: Instance) -> CheckAnswer:
     """Fair allocations at the ends of every user's range, audited."""
     ends = [
-        one.vertices
-        for one in check.solutions(instance)
-        if one.vertices is not None and len(one.vertices)
+        fair_set.vertices
+        for fair_set in check.solutions(instance)
+        if fair_set.vertices is not None and len(fair_set.vertices)
     ]
     for vertices in ends:
         if not audit(
-            instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal"
+            instance, tasks_of_fractions(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal"
         ).holds.iloc[0]:
             return False
     return True if ends else None
@@ -124,7 +122,7 @@ def pareto(instance: Instance) -> Told:
     "Everybody is at least as well off as with its entitlement of each resource",
     requests,
 )
-def sharing(instance: Instance) -> Told:
+def sharing(instance: Instance) -> CheckAnswer:
     """Granted fractions beside what the entitlement of every resource would do."""
     alone = np.minimum(1, instance.entitlements / instance.demands.max(axis=1))
     return not (granted(instance) < alone - AUDIT).any()
@@ -144,15 +142,17 @@ PAPER.shipped(
 def envy(run: Run) -> ItemAnswer:
     """A fair allocation of one resource with envy."""
     instance = _one_resource()
-    found = audit(
+    verdicts = audit(
         instance,
-        _tasks(instance, np.array([1 / 3, 17 / 30, 1])),
+        tasks_of_fractions(instance, np.array([1 / 3, 17 / 30, 1])),
         ["no justified complaints", "envy-free"],
     )
-    envious = found.holds["no justified complaints"] is True and found.holds["envy-free"] is False
+    envious = (
+        verdicts.holds["no justified complaints"] is True and verdicts.holds["envy-free"] is False
+    )
     why = "the Eisenberg–Gale optimum is envy-free; not every fair allocation is"
     return on_instance(
-        instance, envious, f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why
+        instance, envious, f"x = 1/3, 17/30, 1 is fair: {verdicts.witness['envy-free']}", why
     )
 
 
@@ -161,14 +161,15 @@ def envy(run: Run) -> ItemAnswer:
     "No user prefers another user's allocation",
     requests,
 )
-def no_envy(instance: Instance) -> Told:
+def no_envy(instance: Instance) -> CheckAnswer:
     """Where the paper's own method ends, per unit of entitlement."""
-    x, e = granted(instance), np.asarray(instance.entitlements)
+    x = granted(instance)
+    e = np.asarray(instance.entitlements)
     bundle = x[:, None] * instance.demands
     for n in range(len(x)):
         need = instance.demands[n] > 0
-        worth = (bundle[:, need] / instance.demands[n, need]).min(axis=1) * e[n] / e
-        if (np.minimum(worth, 1) > x[n] + AUDIT).any():
+        requests_covered = (bundle[:, need] / instance.demands[n, need]).min(axis=1) * e[n] / e
+        if (np.minimum(requests_covered, 1) > x[n] + AUDIT).any():
             return False
     return True
 
@@ -184,9 +185,9 @@ def counting(run: Run) -> ItemAnswer:
     instance = Instance.from_arrays([used], [np.ones(3)], task_limits=[1])
     asset = 1 / allocate(instance, "asset").gamma[0] / 3
     dominant = 1 / allocate(instance, "drf").gamma[0]
-    told = check.check(examples.requests([used, [0.8, 0, 0]], [0.2, 0.8]), np.ones(2))
+    verdict = check.check(examples.requests([used, [0.8, 0, 0]], [0.2, 0.8]), np.ones(2))
     printed = {"assets": "64/300", "dominant": "37/100", "of the bottleneck": "20/100"}
-    return beside(printed, [asset, dominant, told.table["fraction"].iloc[0]])
+    return beside(printed, [asset, dominant, verdict.table["fraction"].iloc[0]])
 
 
 @PAPER.item(
@@ -208,12 +209,12 @@ def figure_2(run: Run) -> ItemAnswer:
     "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)",
     requests,
 )
-def drf_bottleneck(instance: Instance) -> Told:
+def drf_bottleneck(instance: Instance) -> CheckAnswer:
     """Whether everybody who has not all it asked for needs something that is used up."""
     x = check.against_drf(instance).users["drf"].to_numpy()
     full = x @ instance.demands >= 1 - AGREEMENT
-    held = ((instance.demands > 0) & full).any(axis=1)
-    return (held | (x >= 1 - AGREEMENT)).all()
+    has_bottleneck = ((instance.demands > 0) & full).any(axis=1)
+    return (has_bottleneck | (x >= 1 - AGREEMENT)).all()
 
 
 @PAPER.item(
@@ -235,11 +236,13 @@ def one_dominant(run: Run) -> ItemAnswer:
 )
 def utilisation(run: Run) -> ItemAnswer:
     """Both rules, and what is used of the middle resources."""
-    found = check.against_drf(examples.dolev_section_4())
+    comparison = check.against_drf(examples.dolev_section_4())
     printed = named("fair, user", ["1", "1/2"]) | named("DRF, user", ["2/3", "2/3"])
     printed |= {"middle, fair": "1/2", "middle, DRF": "2/3"}
-    middle = found.resources.loc["resource2"]
-    return beside(printed, [*found.users["njc"], *found.users["drf"], middle["njc"], middle["drf"]])
+    middle = comparison.resources.loc["resource2"]
+    return beside(
+        printed, [*comparison.users["njc"], *comparison.users["drf"], middle["njc"], middle["drf"]]
+    )
 
 
 @PAPER.item(
@@ -250,7 +253,7 @@ def figure_3(run: Run) -> ItemAnswer:
     instance = _figure_3()
     point = np.array([2 / 3, 11 / 12])
     used = point @ instance.demands
-    feasible = audit(instance, _tasks(instance, point), "feasible").holds.iloc[0]
+    feasible = audit(instance, tasks_of_fractions(instance, point), "feasible").holds.iloc[0]
     return beside({"of resource 1": "13/12", "feasible": "no"}, [used[0], feasible])
 
 
@@ -266,12 +269,12 @@ def figure_4(run: Run) -> ItemAnswer:
     reach = []
     for level in (2, 4, 8, 16):
         inside = []
-        for direction, far in zip(directions, edge, strict=True):
-            f = -np.log(1 - np.outer(fractions * far, direction @ rows)).sum(axis=1)
+        for direction, edge_point in zip(directions, edge, strict=True):
+            f = -np.log(1 - np.outer(fractions * edge_point, direction @ rows)).sum(axis=1)
             inside.append(fractions[min(int(np.searchsorted(f, level)), len(fractions) - 1)])
         reach.append(np.array(inside))
     checks = {
-        "all inside": all((one < 1).all() for one in reach),
+        "all inside": all((fractions_reached < 1).all() for fractions_reached in reach),
         "growing with t": all((a <= b).all() for a, b in pairwise(reach)),
         "close to the boundary at t = 16": reach[-1].min() > 0.99,
     }
@@ -336,7 +339,7 @@ def _figure_3() -> Instance:
     return examples.requests([[1 / 4, 2 / 3, 1], [1, 2 / 3, 0]], [0.5, 0.5])
 
 
-def _tasks(instance: Instance, fractions: np.ndarray) -> np.ndarray:
+def tasks_of_fractions(instance: Instance, fractions: np.ndarray) -> np.ndarray:
     """Return granted fractions as tasks on the one server."""
     return np.asarray((fractions * instance.task_limits)[:, None])
 
@@ -360,7 +363,7 @@ def _wanting(rng: np.random.Generator) -> Instance:
     few=100,
     many=3000,
 )
-def theorem_1(instance: Instance) -> Told:
+def theorem_1(instance: Instance) -> CheckAnswer:
     """One is computed and checked by the definition."""
     return check.check(instance, allocate(instance, NJC))
 
@@ -368,13 +371,13 @@ def theorem_1(instance: Instance) -> Told:
 @PAPER.statement(
     "§5.1, simplifications", "Resources that nobody can use up may be left out", requests
 )
-def simplifications(instance: Instance) -> Told:
+def simplifications(instance: Instance) -> CheckAnswer:
     """A fair allocation without them is fair with them."""
     scarce = instance.demands.sum(axis=0) >= 1
     if scarce.all() or not (instance.demands[:, scarce].max(axis=1, initial=0) > 0).all():
         return None
-    part = examples.requests(instance.demands[:, scarce], instance.entitlements)
-    return check.check(instance, granted(part))
+    reduced = examples.requests(instance.demands[:, scarce], instance.entitlements)
+    return check.check(instance, granted(reduced))
 
 
 @PAPER.statement(
@@ -382,12 +385,12 @@ def simplifications(instance: Instance) -> Told:
     "If the bottlenecks were known, a linear program would find the allocation",
     _wanting,
 )
-def known(instance: Instance) -> Told:
+def known(instance: Instance) -> CheckAnswer:
     """The linear program of the bottlenecks of a fair allocation."""
-    found = check.check(instance, allocate(instance, NJC))
-    if not found.bottlenecks:
+    verdict = check.check(instance, allocate(instance, NJC))
+    if not verdict.bottlenecks:
         return None
-    solution = formulate(instance, NJC, bottlenecks=set(found.bottlenecks)).solve()
+    solution = formulate(instance, NJC, bottlenecks=set(verdict.bottlenecks)).solve()
     return check.check(instance, np.asarray(solution.values["x"]) * instance.task_limits, AUDIT)
 
 
@@ -399,7 +402,7 @@ def _pairs_of_users(rng: np.random.Generator) -> Instance:
 @PAPER.statement(
     "§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300
 )
-def two_users(instance: Instance) -> Told:
+def two_users(instance: Instance) -> CheckAnswer:
     """All fair allocations of random pairs."""
     return check.solutions(instance).is_unique
 
@@ -412,14 +415,14 @@ def two_users(instance: Instance) -> Told:
     many=200,
     why="the whole curve does, to the Eisenberg–Gale optimum",
 )
-def lemma_2(instance: Instance) -> Told:
+def lemma_2(instance: Instance) -> CheckAnswer:
     """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
     return np.allclose(end, granted(instance), atol=NOISE) or f"{shown(end)}; {in_words(instance)}"
 
 
 @PAPER.statement("Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
-def lemma_3(instance: Instance) -> Told:
+def lemma_3(instance: Instance) -> CheckAnswer:
     """The end of the curve, checked by the definition."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
     return check.check(instance, end * instance.task_limits, NOISE)
@@ -432,7 +435,7 @@ def lemma_3(instance: Instance) -> Told:
     few=5,
     many=100,
 )
-def lemma_4(instance: Instance) -> Told:
+def lemma_4(instance: Instance) -> CheckAnswer:
     """Both sides at points of the integrated curve."""
     path = check.trajectory(instance, points=20, until=100)
     rows = with_dummies(instance)
@@ -449,15 +452,16 @@ def derivative(run: Run) -> ItemAnswer:
     instance = examples.dolev_section_3()
     path = check.trajectory(instance, points=400, until=1e3)
     rows = with_dummies(instance)
-    x, f = path.granted.to_numpy(), path.level.to_numpy()
+    x = path.granted.to_numpy()
+    f = path.level.to_numpy()
     k = len(f) // 2
     speed = (x[k + 1] - x[k - 1]) / (f[k + 1] - f[k - 1])
-    each = speed @ rows / (1 - x[k] @ rows)
+    by_row = speed @ rows / (1 - x[k] @ rows)
     ours = (
-        f"at one point {shown(each[:3])} for the three resources, {each.sum():.6g} summed over all "
+        f"at one point {shown(by_row[:3])} for the three resources, {by_row.sum():.6g} summed over all "
         "and dummies"
     )
-    breaks = abs(each - 1).max() > 1 / 10 and abs(each.sum() - 1) < 1 / 100
+    breaks = abs(by_row - 1).max() > 1 / 10 and abs(by_row.sum() - 1) < 1 / 100
     return on_instance(instance, breaks, ours, "the sum over j is lacking")
 
 
@@ -485,13 +489,13 @@ def last_display(run: Run) -> ItemAnswer:
 @PAPER.statement(
     "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting
 )
-def remark_1(instance: Instance) -> Told:
+def remark_1(instance: Instance) -> CheckAnswer:
     """Values of f on a ray to the boundary."""
     rows = with_dummies(instance)
     edge = 1 / rows.sum(axis=0).max()
     f = [
-        -np.log1p(-edge * part * rows.sum(axis=0)).sum()
-        for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)
+        -np.log1p(-edge * fraction * rows.sum(axis=0)).sum()
+        for fraction in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)
     ]
     return 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2
 
@@ -504,7 +508,7 @@ def remark_1(instance: Instance) -> Told:
     many=100,
     why="x ≤ c, and c begins at one millionth",
 )
-def remark_4(instance: Instance) -> Told:
+def remark_4(instance: Instance) -> CheckAnswer:
     """The first point of the integrated curve, which lies at a small c."""
     path = check.trajectory(instance, points=5, until=10).granted
     return path.iloc[0].max() <= path.index[0]
@@ -517,7 +521,7 @@ def remark_4(instance: Instance) -> Told:
     few=5,
     many=100,
 )
-def remark_5(instance: Instance) -> Told:
+def remark_5(instance: Instance) -> CheckAnswer:
     """Both parts of the sum at points of the curve."""
     rows = with_dummies(instance)
     for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
@@ -572,7 +576,7 @@ def weighting(run: Run) -> ItemAnswer:
     instance = examples.dolev_section_5()
     rng = run.rng
     weights = [rng.permutation(np.resize([1.0, 100.0, 1e4], 5)) for _ in range(run.of(4, 50))]
-    ends = [_weighted_end(instance, one) for one in weights]
+    ends = [_weighted_end(instance, weighting) for weighting in weights]
     apart = np.ptp(ends, axis=0).max()
     ours = f"{len(ends)} weightings all end at {shown(ends[0])}, within {apart:.1g}"
     verdict = Agreement.REFUTED if apart < 1 / 1000 else Agreement.HOLDS
@@ -585,7 +589,8 @@ def weighting(run: Run) -> ItemAnswer:
 
 def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
     """Return where the curve of f = −Σ w·log(slack) is at a large c: damped Newton steps, from one c to the next."""
-    rows, e = with_dummies(instance), np.asarray(instance.entitlements)
+    rows = with_dummies(instance)
+    e = np.asarray(instance.entitlements)
     x = np.full(len(e), 1 / (2 * rows.sum(axis=0).max()))
     for c in np.geomspace(1, 2.0**40, 80):
         for _ in range(50):
@@ -604,9 +609,9 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
 def symmetric(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum."""
     instance = examples.dolev_circle()
-    found = check.check(instance, allocate(instance, NJC))
+    verdict = check.check(instance, allocate(instance, NJC))
     printed = named("x", ["1/3"] * 4) | {"bottlenecks": 4}
-    return beside(printed, [*granted(instance), len(found.bottlenecks)])
+    return beside(printed, [*granted(instance), len(verdict.bottlenecks)])
 
 
 @PAPER.item("§5.5, circle of four", "There are 6 additional solutions: two users 0.25, two 0.375")
@@ -616,10 +621,10 @@ def circle(run: Run) -> ItemAnswer:
     fair = check.solutions(instance)
     six = [[0.25 if n in pair else 0.375 for n in range(4)] for pair in combinations(range(4), 2)]
     among = sum(bool(check.check(instance, np.array(x))) for x in six)
-    whole = [one for one in fair if one.within is None]
+    maximal = [fair_set for fair_set in fair if fair_set.within is None]
     ours = (
-        f"{among} of the six are fair, among {len(whole)} sets of dimension "
-        f"{max(one.dimension for one in whole)}"
+        f"{among} of the six are fair, among {len(maximal)} sets of dimension "
+        f"{max(fair_set.dimension for fair_set in maximal)}"
     )
     other = check.check(instance, np.array([0.3, 0.45, 0.25, 0.25]))
     why = "a continuum: (0.3, 0.45, 0.25, 0.25) is fair too" if other else ""
@@ -637,7 +642,9 @@ def selection(run: Run) -> ItemAnswer:
     best = allocate(instance, NJC, criterion="utilization")
     six = np.array([0.25, 0.25, 0.375, 0.375])
     printed = {"largest utilisation": 1, "of the symmetric one": 1, "of one of the six": "15/16"}
-    values = [check.best_value(instance, one) for one in (best, np.full(4, 1 / 3), six)]
+    values = [
+        check.best_value(instance, allocation) for allocation in (best, np.full(4, 1 / 3), six)
+    ]
     return beside(printed, values, "usage of one of the six as printed: 1, 1, 0.875, 0.875")
 
 
@@ -645,7 +652,7 @@ def selection(run: Run) -> ItemAnswer:
 def polynomial(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum is fair, and a convex program."""
 
-    def fair(instance: Instance) -> Told:
+    def fair(instance: Instance) -> CheckAnswer:
         certificate = allocate(instance, NJC).certificate
         return certificate and certificate.conditions < VERIFIED
 
@@ -653,5 +660,5 @@ def polynomial(run: Run) -> ItemAnswer:
         "answered: the optimum of a convex program is fair (Gutman and Nisan, 2012, by way of "
         "markets)"
     )
-    found = over(run, requests, fair, why=why)
-    return replace(found, ours=f"{found.ours}: optimal and fair")
+    answer = over(run, requests, fair, why=why)
+    return replace(answer, ours=f"{answer.ours}: optimal and fair")

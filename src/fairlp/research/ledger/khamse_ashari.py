@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
-from ...auditing import audit
-from ...auditing.promises import count_broken, counterexample
+from ... import Instance, allocate, audit, counterexample, examples
+from ... import per_server as check
+from ...auditing.promises import count_broken
 from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError, UnknownNameError
 from ...mechanisms.mechanism import Division
-from ...mechanisms.per_server import check
 from ...models.instances.arithmetic import quotients
-from ...models.instances.instance import Instance
 from ...tolerances import AUDIT, SHRINKING_MARGIN
 from ..simulation import experiments
 from .registry import (
@@ -25,9 +22,9 @@ from .registry import (
     FEW_LIES,
     MANY,
     MANY_LIES,
+    CheckAnswer,
     Paper,
     Run,
-    Told,
     integers,
     kept,
     over,
@@ -57,7 +54,8 @@ PAPER = Paper(
 )
 
 #: PS-DSF where servers divide resources, and where they divide time.
-RDM, TDM = "psdsf-rdm", "psdsf-tdm"
+RDM = "psdsf-rdm"
+TDM = "psdsf-tdm"
 #: Properties of Table I, by the paper's letters.
 LETTERS = {
     "SI": "sharing incentive",
@@ -95,9 +93,9 @@ def figure_1_alone(run: Run) -> ItemAnswer:
 @PAPER.item("§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
 def section_3a(run: Run) -> ItemAnswer:
     """Figs. 2 and 3."""
-    found = allocate(examples.khamse_ashari_section_3a(), RDM)
+    allocation = allocate(examples.khamse_ashari_section_3a(), RDM)
     printed = named("user", ["3.6", "3.6", 8, 8]) | named("on server 1, user", ["3.6", "3.6", 0, 0])
-    return beside(printed, [*found.totals, *found.tasks_array[:, 0]])
+    return beside(printed, [*allocation.totals, *allocation.tasks_array[:, 0]])
 
 
 @PAPER.item(
@@ -107,7 +105,8 @@ def section_3a(run: Run) -> ItemAnswer:
 def shares_3a(run: Run) -> ItemAnswer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
-    totals, alone = allocate(instance, RDM).totals.to_numpy(), instance.gamma()
+    totals = allocate(instance, RDM).totals.to_numpy()
+    alone = instance.gamma()
     level = quotients(totals[:, None], alone)
     printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named(
         "server 2, user", ["8/12", "8/12"]
@@ -120,37 +119,43 @@ def _marks(
     run: Run, mechanism: str, promised: str, missing: str, differently: str = ""
 ) -> ItemAnswer:
     """Return one column of Table I: promised properties on random instances, missing ones by counterexamples."""
-    instances, lies = run.of(FEW, MANY), run.of(FEW_LIES, MANY_LIES)
+    instances = run.of(FEW, MANY)
+    lies = run.of(FEW_LIES, MANY_LIES)
     numbers = []
-    said: list[str] = []
-    wrong: list[str] = []
-    witness, by_one = "", "broken by an instance"
+    as_printed: list[str] = []
+    not_as_printed: list[str] = []
+    witness = ""
+    by_one = "broken by an instance"
     for letters in promised.split():
         name = LETTERS[letters]
         audited, broken, *_ = count_broken(
             mechanism, name, lies if letters == "SP" else instances, run.seed
         )
-        known = _breaking(mechanism, name)
-        if known is not None:
-            witness = witness or f"{letters}: {in_words(known)}"
-        kept = not broken and known is None
-        numbers.append(Number(letters, "yes", kept, kept))
-        found = f"broken on {broken} of {audited}" if broken or kept else by_one
-        (said if kept else wrong).append(f"{letters} {found}")
+        counterexample_instance = _breaking(mechanism, name)
+        if counterexample_instance is not None:
+            witness = witness or f"{letters}: {in_words(counterexample_instance)}"
+        is_kept = not broken and counterexample_instance is None
+        numbers.append(Number(letters, "yes", is_kept, is_kept))
+        remark = f"broken on {broken} of {audited}" if broken or is_kept else by_one
+        (as_printed if is_kept else not_as_printed).append(f"{letters} {remark}")
     for letters in missing.split():
-        known = _breaking(mechanism, LETTERS[letters])
-        numbers.append(Number(letters, "no", known is None, known is not None))
-        (wrong if known is None else said).append(
-            f"{letters} {'not broken' if known is None else by_one}"
+        counterexample_instance = _breaking(mechanism, LETTERS[letters])
+        numbers.append(
+            Number(
+                letters, "no", counterexample_instance is None, counterexample_instance is not None
+            )
         )
-    if not wrong:
+        (not_as_printed if counterexample_instance is None else as_printed).append(
+            f"{letters} {'not broken' if counterexample_instance is None else by_one}"
+        )
+    if not not_as_printed:
         differently = (
             "each promise kept on random instances, each missing one broken by an instance that "
             "ships"
         )
     return ItemAnswer(
-        Agreement.DIFFERS if wrong else Agreement.EQUAL,
-        "; ".join([*wrong, *said]),
+        Agreement.DIFFERS if not_as_printed else Agreement.EQUAL,
+        "; ".join([*not_as_printed, *as_printed]),
         differently,
         tuple(numbers),
         size=f"{instances} instances a property, {lies} with lies",
@@ -230,11 +235,11 @@ PAPER.uncheckable(
 )
 def figure_4(run: Run) -> ItemAnswer:
     """The rates stand in the figure only; those that ship agree with the text."""
-    found = allocate(examples.khamse_ashari_figure_4(), TDM)
-    time = found.tasks_array / examples.khamse_ashari_figure_4().gamma()
+    allocation = allocate(examples.khamse_ashari_figure_4(), TDM)
+    time = allocation.tasks_array / examples.khamse_ashari_figure_4().gamma()
     printed = named("rate of user", [1500, 1000]) | named("part of channel 2, user", ["1/2", "1/2"])
     printed |= {"channel 1 to user 1": 1, "channel 3 to user 2": 1}
-    answer = beside(printed, [*found.totals, *time[:, 1], time[0, 0], time[1, 2]])
+    answer = beside(printed, [*allocation.totals, *time[:, 1], time[0, 0], time[1, 2]])
     if answer.verdict is Agreement.DIFFERS:
         return answer
     why = (
@@ -297,9 +302,9 @@ def table_3(run: Run) -> ItemAnswer:
 @PAPER.item("Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
 def table_4(run: Run) -> ItemAnswer:
     """Tasks of PS-DSF by class."""
-    found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
+    tasks = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
     printed = _on_classes([[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]])
-    return beside(printed, found.flat)
+    return beside(printed, tasks.flat)
 
 
 def _on_classes(rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
@@ -339,9 +344,11 @@ def fully_utilised(run: Run) -> ItemAnswer:
     full |= {f"memory, {name}": table["memory"].min() for name, table in used.items()}
     demands = instance.demands.copy()
     demands[1, 0] = 2 / 15  # the most that Table III leaves open
-    most = allocate(instance.replace(demands=demands), RDM).utilization.loc[["A", "B"], "cpu"].max()
+    largest = (
+        allocate(instance.replace(demands=demands), RDM).utilization.loc[["A", "B"], "cpu"].max()
+    )
     why = (
-        f"user 2's CPU is not printed; with the most that Table III allows {most:.3g} of the CPUs "
+        f"user 2's CPU is not printed; with the most that Table III allows {largest:.3g} of the CPUs "
         "are in use"
     )
     return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
@@ -403,7 +410,8 @@ def _unconstrained(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
 def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
     """Return a small random cluster with weights, placement constraints and perhaps zero demands."""
     plain = _unconstrained(rng, zeros)
-    n, k = plain.demands.shape[0], plain.capacities.shape[0]
+    n = plain.demands.shape[0]
+    k = plain.capacities.shape[0]
     eligible = rng.random((n, k)) < 0.75
     eligible[np.arange(n), rng.integers(0, k, n)] = True
     return plain.replace(weights=rng.integers(1, 4, n), eligible=eligible)
@@ -419,7 +427,7 @@ def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     )
 
 
-def _bottlenecks(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+def bottlenecks_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return whether resource r is a bottleneck of user n on server i, by Definition 6; (N, K, R)."""
     level = _levels(instance, tasks)
     used = np.einsum("ni,nr->ir", tasks, instance.demands)
@@ -431,14 +439,15 @@ def _bottlenecks(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return np.asarray((instance.demands[:, None, :] > 0) & full[None] & lowest)
 
 
-def _theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
+def satisfies_theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
     """Whether everybody has a bottleneck on every server where it may run."""
-    return bool((_bottlenecks(instance, tasks).any(axis=2) | (instance.gamma() == 0)).all())
+    return bool((bottlenecks_of(instance, tasks).any(axis=2) | (instance.gamma() == 0)).all())
 
 
 def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
     """Whether all time is used, by users of the lowest level on the server."""
-    alone, level = instance.gamma(), _levels(instance, tasks)
+    alone = instance.gamma()
+    level = _levels(instance, tasks)
     time = quotients(tasks, alone)
     someone = alone.any(axis=0)
     full = time.sum(axis=0) >= 1 - AUDIT
@@ -453,9 +462,9 @@ def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
 
 def _equivalent(run: Run, division: Division) -> ItemAnswer:
     """Return whether Definition 5 and the theorem's condition agree, on fixed points and on other allocations."""
-    condition, name = (_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
+    condition, name = (satisfies_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
 
-    def agree(instance: Instance) -> Told:
+    def agree(instance: Instance) -> CheckAnswer:
         fixed = allocate(instance, name).tasks_array
         half = 0.9 * fixed + 0.1 * allocate(instance, "naive-drf").tasks_array
         for tasks in (
@@ -493,7 +502,7 @@ def theorem_2(run: Run) -> ItemAnswer:
 
 
 @PAPER.statement("Formula (11)", "Time division implies resource division", _clusters)
-def formula_11(instance: Instance) -> Told:
+def formula_11(instance: Instance) -> CheckAnswer:
     """Allocations under time division, audited for resources."""
     return audit(instance, allocate(instance, TDM), "feasible", division="rdm").holds.iloc[0]
 
@@ -547,12 +556,14 @@ PAPER.shipped(
 def not_bottleneck(run: Run) -> ItemAnswer:
     """Fig. 1, audited."""
     instance = examples.khamse_ashari_figure_1()
-    found = [
+    verdicts = [
         audit(instance, allocate(instance, name), "bottleneck").iloc[0]
         for name in ("c-drfh", "tsf")
     ]
-    broken = all(one["holds"] is False for one in found)
-    return on_instance(instance, broken, "; ".join(one["witness"] for one in found), missing=True)
+    broken = all(verdict["holds"] is False for verdict in verdicts)
+    return on_instance(
+        instance, broken, "; ".join(verdict["witness"] for verdict in verdicts), missing=True
+    )
 
 
 PAPER.shipped(
@@ -578,18 +589,18 @@ PAPER.shipped(
 )
 def cdrf(run: Run) -> ItemAnswer:
     """Audited on random clusters without placement constraints, and a search for lies."""
-    asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
+    properties = ["Pareto-optimal", "envy-free", "sharing incentive"]
 
-    def keeps(instance: Instance) -> Told:
-        found = audit(instance, allocate(instance, "cdrf"), asked)
-        wrong = found[found.holds.eq(False)]
-        return f"{wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
+    def keeps(instance: Instance) -> CheckAnswer:
+        answer = audit(instance, allocate(instance, "cdrf"), properties)
+        broken = answer[answer.holds.eq(False)]
+        return f"{broken.witness.iloc[0]}; {in_words(instance)}" if len(broken) else True
 
-    found = over(run, _unconstrained, keeps, few=12)
+    answer = over(run, _unconstrained, keeps, few=12)
     lies = kept(run, "cdrf", "strategy-proof", lies=True)
     if lies.verdict is not Agreement.HOLDS:
         return lies
-    return replace(found, why=f"no lie on {lies.count} more pays")
+    return replace(answer, why=f"no lie on {lies.count} more pays")
 
 
 @PAPER.statement(
@@ -598,7 +609,7 @@ def cdrf(run: Run) -> ItemAnswer:
     lambda rng: integers(rng, zeros=0.2),
     why="where resources are divided",
 )
-def one_server(instance: Instance) -> Told:
+def one_server(instance: Instance) -> CheckAnswer:
     """PS-DSF where resources are divided, beside extended DRF, with zero demands too."""
     return np.allclose(
         allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT
@@ -612,7 +623,7 @@ def one_server(instance: Instance) -> Told:
     few=8,
     many=300,
 )
-def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
+def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
     """Random lies about demands and servers: others with less, and the liar with no less."""
     instance, rng = drawn
     honest = allocate(instance, RDM).totals.to_numpy()
@@ -622,11 +633,11 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
             demands = instance.demands.copy()
             demands[user] = claimed
             lie = allocate(instance.replace(demands=demands), RDM).totals.to_numpy()
-            own = lie[user] * own_use(instance.demands[user], claimed)
+            useful_tasks = lie[user] * own_use(instance.demands[user], claimed)
             others = np.delete(lie / honest, user)
-            if own >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
+            if useful_tasks >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
                 return (
-                    f"user {user + 1} claims {shown(claimed)}, has {own:.6g} tasks, not "
+                    f"user {user + 1} claims {shown(claimed)}, has {useful_tasks:.6g} tasks, not "
                     f"{honest[user]:.6g}, and "
                     f"another has {others.min():.4g} of what it had; {in_words(instance)}"
                 )
@@ -639,23 +650,25 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
     "hold none of it",
     _clusters,
 )
-def corollary_1(instance: Instance) -> Told:
+def corollary_1(instance: Instance) -> CheckAnswer:
     """Wherever the corollary's conditions are met in a PS-DSF allocation."""
     tasks = allocate(instance, RDM).tasks_array
-    level, alone = _levels(instance, tasks), instance.gamma()
+    level = _levels(instance, tasks)
+    alone = instance.gamma()
     full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
-    known, met = _bottlenecks(instance, tasks), False
+    bottlenecks = bottlenecks_of(instance, tasks)
+    conditions_met = False
     for i, r in np.argwhere(full):
-        who = np.flatnonzero(
+        users = np.flatnonzero(
             (alone[:, i] > 0) & (instance.demands[:, r] > 0)
         )  # somebody: it is full of tasks
-        n = who[level[who, i].argmin()]
-        higher = who[level[who, i] > level[n, i] * (1 + AUDIT)]
+        n = users[level[users, i].argmin()]
+        higher = users[level[users, i] > level[n, i] * (1 + AUDIT)]
         if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
-            met = True
-            if not known[n, i, r]:
+            conditions_met = True
+            if not bottlenecks[n, i, r]:
                 return f"user {n + 1}, server {i + 1}, resource {r + 1}; {in_words(instance)}"
-    return True if met else None
+    return True if conditions_met else None
 
 
 @PAPER.statement(
@@ -663,9 +676,10 @@ def corollary_1(instance: Instance) -> Told:
     "Time divided: of two users who exchange tasks of two servers, one has fewer in all",
     _clusters,
 )
-def lemma_2(instance: Instance) -> Told:
+def lemma_2(instance: Instance) -> CheckAnswer:
     """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
-    tasks, alone = allocate(instance, TDM).tasks_array, instance.gamma()
+    tasks = allocate(instance, TDM).tasks_array
+    alone = instance.gamma()
     holds = tasks > AUDIT * alone
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
@@ -680,12 +694,12 @@ def lemma_2(instance: Instance) -> Told:
 def _reached(run: Run, method: str, few: int, why: str) -> ItemAnswer:
     """Return whether a method ends at a fixed point."""
 
-    def reached(instance: Instance) -> Told:
+    def reached(instance: Instance) -> CheckAnswer:
         try:
-            found = allocate(instance, RDM, method=method)
+            allocation = allocate(instance, RDM, method=method)
         except NotConvergedError as error:
             return f"{error}; {in_words(instance)}"
-        return check.check(instance, found).holds
+        return check.check(instance, allocation).holds
 
     return over(run, _clusters, reached, few=few, many=300, why=why)
 

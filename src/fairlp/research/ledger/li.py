@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
+from ... import DynamicAllocation, Instance, allocate, examples
 from ...mechanisms.arrivals.algorithms import linear, stack, water_filling
-from ...mechanisms.arrivals.result import DynamicAllocation
-from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
-from .registry import Paper, Run, Told, integers
+from .registry import CheckAnswer, Paper, Run, integers
 from .verdicts import (
     ROUNDED,
     Agreement,
@@ -36,16 +33,18 @@ PAPER = Paper(
 )
 
 #: Demands that stand for ε → 0, and to how many digits the limits are then right.
-SMALL, DIGITS = 2.0**-40, 9
+SMALL = 2.0**-40
+DIGITS = 9
 #: The mechanism of the paper, and the one that it names besides.
-DYNAMIC, CAUTIOUS = "dynamic-drf", "cautious-lp"
+DYNAMIC = "dynamic-drf"
+CAUTIOUS = "cautious-lp"
 
 
 def arrivals(instance: Instance, mechanism: str, **how: Any) -> DynamicAllocation:
     """Return the steps of a mechanism for users who arrive."""
-    found = allocate(instance, mechanism, **how)
-    assert isinstance(found, DynamicAllocation)
-    return found
+    allocation = allocate(instance, mechanism, **how)
+    assert isinstance(allocation, DynamicAllocation)
+    return allocation
 
 
 def _drawn(rng: np.random.Generator) -> Instance:
@@ -65,20 +64,20 @@ def _limit(value: Fraction) -> str:
     few=15,
     many=300,
 )
-def lemma_1(instance: Instance) -> Told:
+def lemma_1(instance: Instance) -> CheckAnswer:
     """Each step's linear program, solved afresh, beside the shares built from its M by the rule of the lemma."""
-    found = arrivals(instance, DYNAMIC, method="lp")
+    allocation = arrivals(instance, DYNAMIC, method="lp")
     before = np.zeros(0)
     for k in range(1, len(instance.users) + 1):
-        now = np.maximum(found.model(k).solve().objective, np.append(before, 0.0))
-        if not np.allclose(now, found.step_levels.after(k), rtol=VERIFIED):
+        shares = np.maximum(allocation.model(k).solve().objective, np.append(before, 0.0))
+        if not np.allclose(shares, allocation.step_levels.after(k), rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
-        before = now
+        before = shares
     return True
 
 
 @PAPER.statement("Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn)
-def lemma_2(instance: Instance) -> Told:
+def lemma_2(instance: Instance) -> CheckAnswer:
     """Shares of the linear programs, in order of arrival."""
     steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
     return not (np.diff(np.nan_to_num(steps), axis=1) > AUDIT).any()
@@ -89,7 +88,7 @@ def lemma_2(instance: Instance) -> Told:
     "Whoever has more than another came before it, and has got nothing since it came",
     _drawn,
 )
-def lemma_3(instance: Instance) -> Told:
+def lemma_3(instance: Instance) -> CheckAnswer:
     """The same as dynamic envy-freeness, from the table of steps alone."""
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     for k, row in enumerate(steps):
@@ -136,7 +135,7 @@ PAPER.audited("§2, irrevocability", "Nobody loses anything at any step", DYNAMI
     many=300,
     why="with line 6 corrected; benchmarks/arrivals.py measures the time",
 )
-def theorem_1(instance: Instance) -> Told:
+def theorem_1(instance: Instance) -> CheckAnswer:
     """Algorithm 1, line 6 corrected, beside water-filling and the stack in rationals, and the linear programs."""
     table = instance.demands / instance.pool
     exact = np.array(
@@ -144,10 +143,10 @@ def theorem_1(instance: Instance) -> Told:
         dtype=object,
     )
     parts = np.array([Fraction(k + 1) for k in range(len(exact))], dtype=object)
-    found = linear(exact, parts)
-    same = found == stack(exact, parts) == water_filling(exact, parts)
+    steps = linear(exact, parts)
+    is_same = steps == stack(exact, parts) == water_filling(exact, parts)
     levels = arrivals(instance, DYNAMIC, method="lp").levels.to_numpy() * len(exact)
-    return same and np.allclose(np.array(found[0], dtype=float), levels, rtol=VERIFIED)
+    return is_same and np.allclose(np.array(steps[0], dtype=float), levels, rtol=VERIFIED)
 
 
 @PAPER.item("Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
@@ -155,10 +154,8 @@ def algorithm_1(run: Run) -> ItemAnswer:
     """The smallest case: after the second step nobody may have less than before."""
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]])
     parts = [1, 2, 3]
-    printed, right = (
-        linear(instance.demands, parts, as_printed=True),
-        linear(instance.demands, parts),
-    )
+    printed = linear(instance.demands, parts, as_printed=True)
+    right = linear(instance.demands, parts)
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     kept_or_level = np.maximum(np.nan_to_num(steps[1]), printed[0][2] / 3)
     used = (kept_or_level @ instance.demands).max()
@@ -181,18 +178,22 @@ def algorithm_1(run: Run) -> ItemAnswer:
     "From some τ on all have M, those before keep more, and M is a minimum over resources",
     _drawn,
 )
-def equation_2(instance: Instance) -> Told:
+def equation_2(instance: Instance) -> CheckAnswer:
     """The closed form at the τ that the answer names, beside the linear programs."""
-    found = arrivals(instance, DYNAMIC, method="lp")
-    n, d = len(instance.users), found.needs
+    allocation = arrivals(instance, DYNAMIC, method="lp")
+    n = len(instance.users)
+    d = allocation.needs
     before = np.zeros(0)
     for k in range(1, n + 1):
-        now = found.step_levels.after(k)
-        first = (now <= now[-1] * (1 + AGREEMENT)).argmax()
+        shares = allocation.step_levels.after(k)
+        first = (shares <= shares[-1] * (1 + AGREEMENT)).argmax()
         level = ((k / n - before[:first] @ d[:first]) / d[first:k].sum(axis=0)).min()
-        if abs(level - now[-1]) > VERIFIED * level or (now[:first] < before[:first] - AUDIT).any():
+        if (
+            abs(level - shares[-1]) > VERIFIED * level
+            or (shares[:first] < before[:first] - AUDIT).any()
+        ):
             return f"step {k} of {in_words(instance)}"
-        before = now
+        before = shares
     return True
 
 
@@ -204,8 +205,8 @@ def sums(run: Run) -> ItemAnswer:
     """The instance for several m."""
     numbers: list[Number] = []
     for m in (2, 3, 5):
-        found = arrivals(examples.epsilon(m, SMALL), DYNAMIC)
-        last = found.competitive().iloc[-1]
+        allocation = arrivals(examples.epsilon(m, SMALL), DYNAMIC)
+        last = allocation.competitive().iloc[-1]
         printed = {
             f"x of the first, m = {m}": _limit(Fraction(m, m + 1)),
             f"x of the last, m = {m}": _limit(Fraction(1, m + 1)),
@@ -213,7 +214,9 @@ def sums(run: Run) -> ItemAnswer:
             f"Σx, m = {m}": _limit(Fraction(m * m + 1, m + 1)),
             f"Σx of DRF, m = {m}": _limit(Fraction(m + 1, 2)),
         }
-        numbers += pairs(printed, [*found.shares.iloc[[0, -1]], *last[["drf", "sum", "drf_sum"]]])
+        numbers += pairs(
+            printed, [*allocation.shares.iloc[[0, -1]], *last[["drf", "sum", "drf_sum"]]]
+        )
     return compare(
         numbers,
         "so the sum of shares is no measure of competitiveness",
@@ -223,7 +226,8 @@ def sums(run: Run) -> ItemAnswer:
 
 def _many_users(rng: np.random.Generator) -> Instance:
     """Return up to 39 users of log-normal demands who arrive."""
-    m, n = rng.integers(2, 6), rng.integers(2, 40)
+    m = rng.integers(2, 6)
+    n = rng.integers(2, 40)
     return Instance.from_arrays(rng.lognormal(0, 1.5, (n, m)), [np.full(m, 100.0 * n)])
 
 
@@ -234,7 +238,7 @@ def _many_users(rng: np.random.Generator) -> Instance:
     few=100,
     many=3000,
 )
-def theorem_2(instance: Instance) -> Told:
+def theorem_2(instance: Instance) -> CheckAnswer:
     """The ratio at every step of random instances."""
     ratio = arrivals(instance, DYNAMIC).competitive()["cr2"].to_numpy()
     k = np.arange(1, len(ratio) + 1)
@@ -252,14 +256,16 @@ def worst_case(run: Run) -> ItemAnswer:
     ours = []
     sizes = range(2, 9)
     for m in sizes:
-        found = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
-        ours.append(found.competitive()["cr2"].iloc[-1])
+        allocation = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
+        ours.append(allocation.competitive()["cr2"].iloc[-1])
         printed = {
             f"ratio, m = {m}": _limit(Fraction(m + 1, m * m + 1)),
             f"x at step m², m = {m}": _limit(Fraction(m, m * m + 1)),
             f"x of the last, m = {m}": _limit(Fraction(1, m * m + 1)),
         }
-        numbers += pairs(printed, [ours[-1], found.levels.iloc[-2], found.levels.iloc[-1]])
+        numbers += pairs(
+            printed, [ours[-1], allocation.levels.iloc[-2], allocation.levels.iloc[-1]]
+        )
     x = tuple(map(float, sizes))
     lines = (
         Line("ours", x, tuple(ours)),
@@ -280,9 +286,11 @@ def any_mechanism(run: Run) -> ItemAnswer:
     """What the last user finds when the first m² have all that their step may give out."""
     numbers: list[Number] = []
     for m in (2, 3, 5):
-        found = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
-        left = 1 - found.utilization_by_step.loc[m * m].min()
-        numbers += pairs({f"left for the last, m = {m}": _limit(Fraction(1, m * m + 1))}, [left])
+        allocation = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
+        smallest_rest = 1 - allocation.utilization_by_step.loc[m * m].min()
+        numbers += pairs(
+            {f"left for the last, m = {m}": _limit(Fraction(1, m * m + 1))}, [smallest_rest]
+        )
     return compare(
         numbers,
         "each resource is needed by m of the first m² users, so all of it that step m² has is "
@@ -296,7 +304,7 @@ def any_mechanism(run: Run) -> ItemAnswer:
     _drawn,
     why="by our reading of it, equal to that of static DRF",
 )
-def cautious_last(instance: Instance) -> Told:
+def cautious_last(instance: Instance) -> CheckAnswer:
     """Its last step beside static DRF (our reading of the cautious LP: docs/arrivals.md)."""
     level = arrivals(instance, CAUTIOUS).levels.iloc[-1]
     return np.isclose(level, allocate(instance, "drf").shares.min(), rtol=AGREEMENT)
@@ -319,15 +327,17 @@ def cautious_late(run: Run) -> ItemAnswer:
     """How much of what is given out in all goes out in the last tenth of the steps."""
     demands = np.where(np.eye(4)[np.arange(40) % 4] > 0, 1.0, 0.01)
     instance = Instance.from_arrays(demands, [[40] * 4])
-    late = {}
+    last_tenth = {}
     for name in (DYNAMIC, CAUTIOUS):
         used = arrivals(instance, name).utilization_by_step.max(axis=1).to_numpy()
-        late[name] = 1 - used[-5] / used[-1]
+        last_tenth[name] = 1 - used[-5] / used[-1]
     ours = (
-        f"the last 4 of 40 steps give out {late[CAUTIOUS]:.0%}, under dynamic DRF "
-        f"{late[DYNAMIC]:.0%}"
+        f"the last 4 of 40 steps give out {last_tenth[CAUTIOUS]:.0%}, under dynamic DRF "
+        f"{last_tenth[DYNAMIC]:.0%}"
     )
-    verdict = Agreement.HOLDS if late[CAUTIOUS] > 2 * late[DYNAMIC] else Agreement.DIFFERS
+    verdict = (
+        Agreement.HOLDS if last_tenth[CAUTIOUS] > 2 * last_tenth[DYNAMIC] else Agreement.DIFFERS
+    )
     return ItemAnswer(
         verdict,
         ours,

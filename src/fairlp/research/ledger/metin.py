@@ -7,17 +7,14 @@ from math import sqrt
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
-from ...auditing import audit
-from ...mechanisms.complaints import check
-from ...mechanisms.whole_tasks import cycles, precomputed
+from ... import Instance, allocate, audit, cycles, examples
+from ... import complaints as check
+from ...mechanisms.whole_tasks import precomputed
 from ...mechanisms.whole_tasks.filling import Pool
 from ...mechanisms.whole_tasks.placement import pick_by_pick
-from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from ..study import Study, generators
-from .registry import Paper, Run, Told, integers
+from .registry import CheckAnswer, Paper, Run, integers
 from .verdicts import (
     CONFIDENCE,
     Agreement,
@@ -46,9 +43,9 @@ PAPER = Paper(
 )
 def ghodsi(run: Run) -> ItemAnswer:
     """Progressive filling, pick by pick."""
-    found = allocate(examples.ghodsi(), "drf-discrete", trace=True)
-    assert found.picks is not None
-    order = "".join(found.picks["user"][found.picks["runs"]])
+    allocation = allocate(examples.ghodsi(), "drf-discrete", trace=True)
+    assert allocation.picks is not None
+    order = "".join(allocation.picks["user"][allocation.picks["runs"]])
     printed = {
         "tasks of A": 3,
         "tasks of B": 2,
@@ -56,9 +53,9 @@ def ghodsi(run: Run) -> ItemAnswer:
         "share of B": "2/3",
         "CPUs left": 0,
     }
-    left = 9 - found.usage["cpu"].iloc[0]
+    cpus_left = 9 - allocation.usage["cpu"].iloc[0]
     printed["in the order B A A B A"] = "yes"
-    ours = [*found.totals, *found.shares, left, order == "BAABA"]
+    ours = [*allocation.totals, *allocation.shares, cpus_left, order == "BAABA"]
     return beside(printed, ours, "the tie at the beginning goes to the larger share per task")
 
 
@@ -77,12 +74,12 @@ def program(run: Run) -> ItemAnswer:
     "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]",
     integers,
 )
-def closed_form(instance: Instance) -> Told:
+def closed_form(instance: Instance) -> CheckAnswer:
     """The formula beside the linear program."""
-    part = instance.demands / instance.pool
-    level = 1 / (part / part.max(axis=1, keepdims=True)).sum(axis=0).max()
-    found = allocate(instance, "edrf", method="lp").shares.to_numpy()
-    return np.allclose(found, level, rtol=AGREEMENT)
+    fractions = instance.demands / instance.pool
+    level = 1 / (fractions / fractions.max(axis=1, keepdims=True)).sum(axis=0).max()
+    shares = allocate(instance, "edrf", method="lp").shares.to_numpy()
+    return np.allclose(shares, level, rtol=AGREEMENT)
 
 
 @PAPER.statement(
@@ -90,12 +87,14 @@ def closed_form(instance: Instance) -> Told:
     "With zero demands, rounds that each use up one resource are Pareto-efficient",
     lambda rng: integers(rng, zeros=0.4),
 )
-def rounds(instance: Instance) -> Told:
+def rounds(instance: Instance) -> CheckAnswer:
     """The rounds, audited, and beside the linear programs."""
-    found = allocate(instance, "edrf", method="rounds")
-    judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
-    same = np.allclose(found.totals, allocate(instance, "edrf", method="lp").totals, rtol=AGREEMENT)
-    return judged and same
+    allocation = allocate(instance, "edrf", method="rounds")
+    judged = audit(instance, allocation, "Pareto-optimal").holds.iloc[0]
+    is_same = np.allclose(
+        allocation.totals, allocate(instance, "edrf", method="lp").totals, rtol=AGREEMENT
+    )
+    return judged and is_same
 
 
 @PAPER.item(
@@ -152,10 +151,10 @@ def subcycles(run: Run) -> ItemAnswer:
     "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation",
     integers,
 )
-def formula(instance: Instance) -> Told:
+def formula(instance: Instance) -> CheckAnswer:
     """Precomputed DRF without its floor beside the linear program of DRF."""
-    found = allocate(instance, "pdrf", divisible=True).totals
-    return np.allclose(found, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
+    totals = allocate(instance, "pdrf", divisible=True).totals
+    return np.allclose(totals, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
 
 
 @PAPER.statement(
@@ -164,34 +163,38 @@ def formula(instance: Instance) -> Told:
     integers,
     why="rounding may cost one task, and never gives one",
 )
-def algorithm_1(instance: Instance) -> Told:
+def algorithm_1(instance: Instance) -> CheckAnswer:
     """Algorithm 1 in floats beside the same formula in rationals."""
     pool = Pool.of(instance)
-    exact, found = precomputed.precomputed(pool), precomputed.algorithm_1(pool)
-    return not (found > exact).any() or (found < exact - 1).any()
+    exact = precomputed.precomputed(pool)
+    printed = precomputed.algorithm_1(pool)
+    return not (printed > exact).any() or (printed < exact - 1).any()
 
 
 @PAPER.item("§3.4, simplification", "Cancelling ds* leads to less accurate results")
 def simplification(run: Run) -> ItemAnswer:
     """How many floors are wrong either way, on instances where many quotients are whole."""
-    rng, count = run.rng, run.of(500, 5000)
-    wrong = np.zeros(2, dtype=int)
+    rng = run.rng
+    count = run.of(500, 5000)
+    wrong_floors = np.zeros(2, dtype=int)
     for _ in range(count):
         demands = rng.integers(1, 10, (rng.integers(2, 8), 1))
         pool = Pool.of(Instance.from_arrays(demands, [demands.sum(axis=0) * rng.integers(1, 8)]))
         exact = precomputed.precomputed(pool)
-        wrong += [
+        wrong_floors += [
             (precomputed.algorithm_1(pool, simplified=s) != exact).sum() for s in (False, True)
         ]
     from scipy.stats import binomtest
 
-    more = (
-        wrong[1] and binomtest(wrong[1], wrong.sum(), alternative="greater").pvalue < 1 - CONFIDENCE
+    is_more = (
+        wrong_floors[1]
+        and binomtest(wrong_floors[1], wrong_floors.sum(), alternative="greater").pvalue
+        < 1 - CONFIDENCE
     )
-    ours = f"wrong floors: {wrong[0]} as printed, {wrong[1]} simplified"
-    why = "" if more else "not more than by chance; the simplified form rounds less often"
+    ours = f"wrong floors: {wrong_floors[0]} as printed, {wrong_floors[1]} simplified"
+    why = "" if is_more else "not more than by chance; the simplified form rounds less often"
     return ItemAnswer(
-        Agreement.HOLDS if more else Agreement.DIFFERS,
+        Agreement.HOLDS if is_more else Agreement.DIFFERS,
         ours,
         why,
         count=count,
@@ -202,7 +205,8 @@ def simplification(run: Run) -> ItemAnswer:
 @PAPER.item("§5, number of picks", "The loop makes about min_r c[r]/mean demand of r allocations")
 def picks(run: Run) -> ItemAnswer:
     """Tasks that filling hands out, over the formula."""
-    rng, count = run.rng, run.of(5, 200)
+    rng = run.rng
+    count = run.of(5, 200)
     ratios = []
     for _ in range(count):
         instance = generators.uniform_integers(
@@ -210,7 +214,8 @@ def picks(run: Run) -> ItemAnswer:
         )
         served = allocate(instance, "drf-discrete").totals.sum()
         ratios.append(served / (instance.pool / instance.demands.mean(axis=0)).min())
-    low, high = min(ratios), max(ratios)
+    low = min(ratios)
+    high = max(ratios)
     ours = f"{low:.3g} to {high:.3g} times as many"
     why = (
         "users of small tasks are served more often, so that the mean task served is smaller than "
@@ -230,15 +235,15 @@ def picks(run: Run) -> ItemAnswer:
     "One task each in ascending share leaves nothing that would fit",
     lambda rng: integers(rng, users=(5, 20)),
 )
-def repair(instance: Instance) -> Told:
+def repair(instance: Instance) -> CheckAnswer:
     """Precomputed DRF repaired, and what still fits."""
     return _nothing_fits(instance, allocate(instance, "pdrf", repair="ascending").totals.to_numpy())
 
 
 def _nothing_fits(instance: Instance, tasks: np.ndarray) -> bool:
     """Whether no task of anybody fits into what these tasks leave."""
-    left = instance.pool - tasks @ instance.demands
-    return not (instance.demands <= left).all(axis=1).any()
+    free = instance.pool - tasks @ instance.demands
+    return not (instance.demands <= free).all(axis=1).any()
 
 
 @PAPER.item(
@@ -249,14 +254,14 @@ def higher_order(run: Run) -> ItemAnswer:
     """The basic subcycle and what is left of it."""
     instance = examples.cycles()
     basic = cycles.summary(instance)["basic_subcycle"].to_numpy(dtype=float)
-    taken = basic @ instance.demands[:, 0]
+    cycle_demand = basic @ instance.demands[:, 0]
     why = (
         "10/2 is 5, not 4: 5·2 + 2·4 + 1·10 = 28, and 7 are left, too few for the secondary cycle "
         "of 8"
     )
     return beside(
         {"a cycle takes": 26, "left": 9},
-        [taken, 35 - taken],
+        [cycle_demand, 35 - cycle_demand],
         otherwise=why,
         witness=in_words(instance),
     )
@@ -271,7 +276,7 @@ def stopping(run: Run) -> ItemAnswer:
     """Stopping where the chosen user's task does not fit, and going on without it."""
     instance = examples.ghodsi_59_19()
     stop, goes_on = (allocate(instance, "drf-discrete", rule=rule) for rule in ("stop", "exclude"))
-    left = instance.pool - stop.totals.to_numpy() @ instance.demands
+    free = instance.pool - stop.totals.to_numpy() @ instance.demands
     printed = {
         "tasks of A": 2,
         "tasks of B": 8,
@@ -279,7 +284,7 @@ def stopping(run: Run) -> ItemAnswer:
         "memory left": 3,
         "more tasks of B": 3,
     }
-    return beside(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]])
+    return beside(printed, [*stop.totals, *free, goes_on.totals["B"] - stop.totals["B"]])
 
 
 @PAPER.statement(
@@ -288,7 +293,7 @@ def stopping(run: Run) -> ItemAnswer:
     integers,
     why="no task of anybody fits any more; with whole tasks another allocation may still be better for all",
 )
-def excluding(instance: Instance) -> Told:
+def excluding(instance: Instance) -> CheckAnswer:
     """What still fits at the end of filling."""
     return _nothing_fits(instance, pick_by_pick(Pool.of(instance)))
 
@@ -305,11 +310,11 @@ def _weighted(rng: np.random.Generator) -> Instance:
     "Scaling demands by weights per resource (columns that sum to 1) gives weighted DRF",
     _weighted,
 )
-def weights(instance: Instance) -> Told:
+def weights(instance: Instance) -> CheckAnswer:
     """Precomputed DRF with weights per resource, without its floor, beside extended DRF."""
-    found = allocate(instance, "pdrf", divisible=True).totals
+    totals = allocate(instance, "pdrf", divisible=True).totals
     expected = allocate(instance, "edrf", method="lp").totals
-    return np.allclose(found, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(found)}"
+    return np.allclose(totals, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(totals)}"
 
 
 @PAPER.item(
@@ -338,7 +343,8 @@ PAPER.uncheckable(
 # study.
 
 #: Runs of a row, here by default and in the paper.
-RUNS, PAPER_RUNS = 120, 1000
+RUNS = 120
+PAPER_RUNS = 1000
 #: What is compared of a row, for the probability of all of it: means, and the largest of either
 #: side.
 COMPARED = 10
@@ -430,16 +436,16 @@ def judged(row: str, run: Run) -> ItemAnswer:
         numbers.append(
             Number(f"largest {side}", f"{printed:g}", values.max(), same_largest(printed, values))
         )
-    wrong = [one.name for one in numbers if one.agrees is False]
+    disagreeing = [number.name for number in numbers if number.agrees is False]
     ours = ", ".join(
-        str(one)
-        for one in numbers
-        if one.ours or one.agrees is False or one.name in ("under", "over")
+        str(number)
+        for number in numbers
+        if number.ours or number.agrees is False or number.name in ("under", "over")
     )
     size = f"{len(frame)} of {PAPER_RUNS} runs"
-    why = CAUSES.get(row, "") if wrong else ""
+    why = CAUSES.get(row, "") if disagreeing else ""
     return ItemAnswer(
-        Agreement.DIFFERS if wrong else Agreement.NOISE, ours, why, tuple(numbers), size=size
+        Agreement.DIFFERS if disagreeing else Agreement.NOISE, ours, why, tuple(numbers), size=size
     )
 
 
@@ -452,7 +458,8 @@ def same_mean(printed: float, values: np.ndarray, deviation: float) -> bool:
     """
     from scipy.stats import t
 
-    n, mean = len(values), values.mean()
+    n = len(values)
+    mean = values.mean()
     sd = max(values.std(ddof=1), deviation, sqrt(max(mean, printed)))
     width = t.ppf(1 - (1 - CONFIDENCE) / (2 * COMPARED), n - 1) * sd * sqrt(1 / n + 1 / PAPER_RUNS)
     return bool(abs(mean - printed) <= width)
@@ -475,16 +482,17 @@ for name, (resources, _, means, spread) in ROWS.items():
 @PAPER.item("§4, who has too many", "Too many tasks go to users of low dominant shares")
 def who(run: Run) -> ItemAnswer:
     """Mean share per task of those who have too many, over that of all."""
-    rng, count = run.rng, run.of(10, 300)
+    rng = run.rng
+    count = run.of(10, 300)
     ratios = []
     for _ in range(count):
         instance = generators.uniform_integers(rng, users=1000, resources=2, demands=(1, 100))
-        more = (
+        has_more = (
             allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
         ).to_numpy() > 0
         share = (instance.demands / instance.pool).max(axis=1)
-        if more.any():
-            ratios.append(share[more].mean() / share.mean())
+        if has_more.any():
+            ratios.append(share[has_more].mean() / share.mean())
     ours = f"their shares per task are {min(ratios):.2g} to {max(ratios):.2g} of the mean"
     return ItemAnswer(
         Agreement.HOLDS if max(ratios) < 1 else Agreement.DIFFERS,

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import allocate
-from ...auditing import audit
-from ...auditing.promises import count_broken, counterexample
-from ...models.instances.instance import Instance
+from ... import Instance, allocate, audit, counterexample
+from ...auditing.promises import count_broken
 from ..runner import run_calls
 from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
 
@@ -230,15 +228,17 @@ class Paper:
 # Checks of general statements: on random instances from a seed, or by audits.
 
 #: Number of instances for a statement, by scale.
-FEW, MANY = 20, 1000
+FEW = 20
+MANY = 1000
 #: The same for the audits that run a mechanism again for every lie.
-FEW_LIES, MANY_LIES = 5, 200
+FEW_LIES = 5
+MANY_LIES = 200
 
 #: The verdict of a check on one instance: true where the statement holds, false or words where the
 #: instance breaks it, None where there is nothing to check.
-Told = object
+CheckAnswer = object
 #: A check of a statement on one random instance.
-Check = Callable[[Any], Told]
+Check = Callable[[Any], CheckAnswer]
 #: A function that draws an instance.
 Draw = Callable[[np.random.Generator], Any]
 

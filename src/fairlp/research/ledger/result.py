@@ -51,14 +51,15 @@ class ItemRow:
     @property
     def judgement(self) -> str:
         """The verdict in a few words: on how many instances, or of how many runs."""
-        answer, said = self.answer, str(self.answer.verdict)
+        answer = self.answer
+        verdict = str(self.answer.verdict)
         if answer.verdict is Agreement.HOLDS and answer.count is not None:
-            said = f"holds on {answer.count} instance{'s' * (answer.count != 1)}"
+            verdict = f"holds on {answer.count} instance{'s' * (answer.count != 1)}"
         elif answer.verdict is Agreement.REFUTED and answer.count == 1:
-            said = "refuted by an instance"
+            verdict = "refuted by an instance"
         elif answer.verdict is Agreement.REFUTED:
-            said = f"refuted over {answer.count} instances"
-        return f"{said} ({answer.size})" if answer.size else said
+            verdict = f"refuted over {answer.count} instances"
+        return f"{verdict} ({answer.size})" if answer.size else verdict
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ class Ledger:
             for row in self.rows
         ]
         papers = [
-            {"number": one.number, "title": one.title, "names": list(one.names)}
-            for one in self.papers
+            {"number": paper.number, "title": paper.title, "names": list(paper.names)}
+            for paper in self.papers
         ]
         return {
             "fairlp_ledger": VERSION,
@@ -190,10 +191,10 @@ class Ledger:
             )
         require_form(dict(document), _FORM, "the ledger")
         try:
-            rows = tuple(_row(dict(one)) for one in document["rows"])
+            rows = tuple(_row(dict(entry)) for entry in document["rows"])
             papers = tuple(
-                Paper(one["number"], one["title"], tuple(one["names"]))
-                for one in document["papers"]
+                Paper(entry["number"], entry["title"], tuple(entry["names"]))
+                for entry in document["papers"]
             )
             return cls(rows, document["scale"], document["seed"], papers)
         except (KeyError, TypeError, ValueError) as error:
@@ -240,10 +241,10 @@ class Ledger:
 
     def __repr__(self) -> str:
         counted = Counter(row.verdict for row in self.rows)
-        said = ", ".join(
+        counts = ", ".join(
             f"{verdict} {counted[verdict]}" for verdict in Agreement if counted[verdict]
         )
-        return f"<Ledger: {len(self)} item{'s' * (len(self) != 1)}, {said}>"
+        return f"<Ledger: {len(self)} item{'s' * (len(self) != 1)}, {counts}>"
 
 
 #: The form of what `Ledger.to_dict` gives.
@@ -259,19 +260,21 @@ _FORM = {
 }
 
 
-def _row(given: dict[str, Any]) -> ItemRow:
+def _row(fields: dict[str, Any]) -> ItemRow:
     """Return a row of plain data."""
-    paper, item, says = given.pop("paper"), given.pop("item"), given.pop("says")
-    chart = given.pop("chart", None)
+    paper = fields.pop("paper")
+    item = fields.pop("item")
+    says = fields.pop("says")
+    chart = fields.pop("chart", None)
     if chart is not None:
         lines = tuple(
             Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])})
             for line in chart["lines"]
         )
         chart = Chart(**{**chart, "lines": lines})
-    numbers = tuple(Number(**one) for one in given.pop("numbers"))
-    verdict = Agreement(given.pop("verdict"))
-    return ItemRow(paper, item, says, ItemAnswer(verdict, **given, numbers=numbers, chart=chart))
+    numbers = tuple(Number(**number) for number in fields.pop("numbers"))
+    verdict = Agreement(fields.pop("verdict"))
+    return ItemRow(paper, item, says, ItemAnswer(verdict, **fields, numbers=numbers, chart=chart))
 
 
 # The ledger as a page of Markdown, and its charts as small SVG figures beside it.
@@ -348,7 +351,8 @@ def drawn(chart: Chart) -> str:
                     line.x, line.y, "x", color="black", markersize=8, label=line.label, zorder=9
                 )
             else:
-                colour, dash = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
+                colour = COLOURS[k % len(COLOURS)]
+                dash = DASHES[k % len(DASHES)]
                 axis.plot(line.x, line.y, color=colour, linestyle=dash, label=line.label)
         axis.set(title=chart.title, xlabel=chart.xlabel, ylabel=chart.ylabel, ylim=(0, None))
         axis.spines[["top", "right"]].set_visible(False)
@@ -366,17 +370,19 @@ _BADGE = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" 
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
 <text x="{first}" y="14">computed again</text><text x="{second}" y="14">{verdicts}</text></g></svg>
 """
-_LETTER, _LEFT = 7, 104
+_LETTER = 7
+_LEFT = 104
 
 
 def badge(ledger: Ledger) -> str:
     """Return a badge as SVG: how many of the items that can be checked are as the paper says; orange where not all."""
-    wrong, checked = len(ledger.errata), sum(row.verdict not in _UNCHECKED for row in ledger)
-    verdicts = f"{checked - wrong} of {checked} as printed"
+    errata = len(ledger.errata)
+    checked = sum(row.verdict not in _UNCHECKED for row in ledger)
+    verdicts = f"{checked - errata} of {checked} as printed"
     right = _LETTER * len(verdicts) + 10
     return _BADGE.format(
         said=f"computed again: {verdicts}", verdicts=verdicts, width=_LEFT + right, left=_LEFT, right=right,
-        first=_LEFT / 2, second=_LEFT + right / 2, colour="#c60" if wrong or not checked else "#282",
+        first=_LEFT / 2, second=_LEFT + right / 2, colour="#c60" if errata or not checked else "#282",
     )  # fmt: skip
 
 
@@ -404,7 +410,7 @@ def _paper(paper: Paper, rows: list[ItemRow]) -> str:
     ]
     for row in rows:
         cells = (row.item, row.says, row.answer.ours, row.judgement, row.answer.why)
-        lines.append(f"| {' | '.join(_cell(one) for one in cells)} |")
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
     lines += [
         f"\n![{row.item}]({FIGURES}/{file_of(row)})" for row in rows if row.answer.chart is not None
     ]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ... import Instance
 from ...tolerances import AUDIT
 
 #: A mean is within noise when it lies in an interval that holds all true means of an item with this
@@ -146,13 +146,13 @@ def agrees(paper: Printed, ours: float) -> bool:
 
 def pairs(printed: Mapping[str, Printed], ours: Iterable[Any]) -> tuple[Number, ...]:
     """Return printed numbers by name beside ours in the same order; ``yes`` and ``no`` beside what is true here."""
-    found = []
+    numbers = []
     for (name, paper), value in zip(printed.items(), ours, strict=True):
         if paper in ("yes", "no"):
-            found.append(Number(name, paper, bool(value), bool(value) == (paper == "yes")))
+            numbers.append(Number(name, paper, bool(value), bool(value) == (paper == "yes")))
         else:
-            found.append(Number(name, str(paper), float(value), agrees(paper, float(value))))
-    return tuple(found)
+            numbers.append(Number(name, str(paper), float(value), agrees(paper, float(value))))
+    return tuple(numbers)
 
 
 def named(prefix: str, values: Sequence[Printed]) -> dict[str, Printed]:
@@ -205,18 +205,20 @@ def in_words(instance: Instance) -> str:
 
 
 def compare(
-    numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **more: Any
+    numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **fields: Any
 ) -> ItemAnswer:
     """Return *equal* where all numbers agree, else *differs*; ``otherwise`` says why they would not."""
-    told = sorted(numbers, key=lambda one: one.agrees is not False)
-    wrong = any(one.agrees is False for one in numbers)
-    ours = ", ".join(map(str, told[:SHOWN])) + (", …" if len(told) > SHOWN else "")
-    verdict = Agreement.DIFFERS if wrong else Agreement.EQUAL
-    return ItemAnswer(verdict, ours, otherwise if wrong else why, tuple(numbers), **more)
+    disagreeing_first = sorted(numbers, key=lambda number: number.agrees is not False)
+    disagrees = any(number.agrees is False for number in numbers)
+    ours = ", ".join(map(str, disagreeing_first[:SHOWN])) + (
+        ", …" if len(disagreeing_first) > SHOWN else ""
+    )
+    verdict = Agreement.DIFFERS if disagrees else Agreement.EQUAL
+    return ItemAnswer(verdict, ours, otherwise if disagrees else why, tuple(numbers), **fields)
 
 
 def beside(
-    printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any
+    printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **fields: Any
 ) -> ItemAnswer:
     """Return *equal* where our numbers are the printed ones, else *differs*.
 
@@ -228,7 +230,7 @@ def beside(
     ours : iterable
         In the same order.
     why : str
-    more
+    **fields
         ``otherwise=``: what is said in place of ``why`` where numbers differ.
 
     Returns
@@ -240,10 +242,10 @@ def beside(
     >>> str(beside({"share": "≈0.67"}, [2 / 3]).verdict)
     'equal'
     """
-    return compare(pairs(printed, ours), why, **more)
+    return compare(pairs(printed, ours), why, **fields)
 
 
-def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) -> ItemAnswer:
+def holds(count: int, broken: Sequence[str] = (), why: str = "", **fields: Any) -> ItemAnswer:
     """Return *holds* where nothing was broken on so many instances, else *refuted* with the first that was.
 
     Parameters
@@ -253,7 +255,7 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) ->
     broken : sequence of str
         Those that break the statement, in words.
     why : str
-    more
+    **fields
         Other attributes of the answer.
 
     Returns
@@ -264,9 +266,9 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) ->
         return not_checkable("no random instance had anything to check")
     if broken:
         ours = f"broken on {len(broken)} of {count} random instances"
-        return ItemAnswer(Agreement.REFUTED, ours, why, count=count, witness=broken[0], **more)
+        return ItemAnswer(Agreement.REFUTED, ours, why, count=count, witness=broken[0], **fields)
     return ItemAnswer(
-        Agreement.HOLDS, f"never broken on {count} instances", why, count=count, **more
+        Agreement.HOLDS, f"never broken on {count} instances", why, count=count, **fields
     )
 
 
@@ -296,7 +298,7 @@ def on_instance(
     return ItemAnswer(verdict, ours, why, count=1, witness=in_words(instance))
 
 
-def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> ItemAnswer:
+def picture(checks: Mapping[str, object], why: str = "", **fields: Any) -> ItemAnswer:
     """Return *picture only*: the paper prints no numbers.
 
     Parameters
@@ -304,7 +306,7 @@ def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> ItemAns
     checks : mapping
         What the picture shows → whether we see it too.
     why : str
-    more
+    **fields
         ``chart=``: the picture drawn again.
 
     Returns
@@ -312,11 +314,11 @@ def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> ItemAns
     ItemAnswer
     """
     ours = []
-    for word, wanted in (("seen", True), ("not", False)):
-        names = [name for name, found in checks.items() if bool(found) is wanted]
+    for word, expected in (("seen", True), ("not", False)):
+        names = [name for name, seen in checks.items() if bool(seen) is expected]
         if names:
             ours.append(f"{word}: {', '.join(names)}")
-    return ItemAnswer(Agreement.PICTURE, "; ".join(ours), why, **more)
+    return ItemAnswer(Agreement.PICTURE, "; ".join(ours), why, **fields)
 
 
 def not_checkable(why: str) -> ItemAnswer:

@@ -9,15 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import examples
-from ...api import allocate
-from ...auditing import audit
-from ...models.instances.instance import Instance
-from ...models.notation.model import Model
+from ... import Instance, Model, allocate, audit, examples
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
 from ..simulation import Workload, experiments
 from ..simulation.generators import google_sample, synthetic
-from .registry import Paper, Run, Scale, Told, breaks, integers, over
+from .registry import CheckAnswer, Paper, Run, Scale, breaks, integers, over
 from .verdicts import (
     CONFIDENCE,
     Agreement,
@@ -105,10 +101,10 @@ def figure_1(run: Run) -> ItemAnswer:
 def figure_2(run: Run) -> ItemAnswer:
     """DRF server by server, and whether somebody could gain."""
     instance = examples.wang_figure_1()
-    found = allocate(instance, "naive-drf")
+    allocation = allocate(instance, "naive-drf")
     printed = named("tasks", [5, 1, 1, 5]) | named("total", [6, 6]) | {"Pareto-optimal": "no"}
-    judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
-    return beside(printed, [*found.tasks_array.flat, *found.totals, judged])
+    judged = audit(instance, allocation, "Pareto-optimal").holds.iloc[0]
+    return beside(printed, [*allocation.tasks_array.flat, *allocation.totals, judged])
 
 
 @PAPER.item("§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
@@ -118,7 +114,8 @@ def low_utilisation(run: Run) -> ItemAnswer:
     for m in (2, 4, 8):
         table = np.where(np.eye(m) > 0, 1 / m**2, 1.0)
         instance = Instance.from_arrays(table, table)
-        naive, best = allocate(instance, "naive-drf"), allocate(instance, DRFH)
+        naive = allocate(instance, "naive-drf")
+        best = allocate(instance, DRFH)
         used.append(naive.totals.sum() / best.totals.sum())
     ours = f"tasks beside DRFH's with m = 2, 4, 8: {shown(used)}"
     verdict = (
@@ -130,9 +127,9 @@ def low_utilisation(run: Run) -> ItemAnswer:
 @PAPER.item("Figure 3", "DRFH: server 1 to user 1, server 2 to user 2, 10 tasks each, g = 5/7")
 def figure_3(run: Run) -> ItemAnswer:
     """DRFH of the example."""
-    found = allocate(examples.wang_figure_1(), DRFH)
+    allocation = allocate(examples.wang_figure_1(), DRFH)
     printed = named("tasks", [10, 0, 0, 10]) | named("g", ["5/7", "5/7"])
-    return beside(printed, [*found.tasks_array.flat, *found.levels])
+    return beside(printed, [*allocation.tasks_array.flat, *allocation.levels])
 
 
 @PAPER.item(
@@ -166,13 +163,13 @@ def _bundles(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     few=200,
     many=5000,
 )
-def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> Told:
+def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> CheckAnswer:
     """Random bundles, in proportion and not: whether less of something would run as many tasks."""
     need, bundle = drawn
     normal = need / need.max()
     tasks = (bundle / need).min()
-    less = bundle * (1 - np.eye(len(need)) * A_LITTLE)
-    wasteless = ((less / need).min(axis=1) < tasks * (1 - AGREEMENT)).all()
+    reduced = bundle * (1 - np.eye(len(need)) * A_LITTLE)
+    wasteless = ((reduced / need).min(axis=1) < tasks * (1 - AGREEMENT)).all()
     proportional = np.ptp(bundle / normal) <= AGREEMENT * (bundle / normal).max()
     share = np.isclose((bundle / normal).min(), tasks * need.max(), rtol=AGREEMENT)
     return (wasteless == proportional and share) or f"D {shown(need)}, bundle {shown(bundle)}"
@@ -195,13 +192,16 @@ def lemma_1_proof(run: Run) -> ItemAnswer:
 
 def _program_7(instance: Instance, counted: list[int]) -> float:
     """Return the optimum of LP (7) where the equal share is summed over the servers that count."""
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     share = instance.demands / instance.pool
     model = Model("LP (7)", indices=(n, i, r))
     d = model.parameter("d_hat", (n, r), share / share.max(axis=1, keepdims=True))
     c = model.parameter("c", (i, r), instance.capacities / instance.pool)
     chi = model.parameter("chi", i, counted)
-    g, t = model.variable("g", n, i), model.variable("t")
+    g = model.variable("g", n, i)
+    t = model.variable("t")
     model.constraint("capacity", (d * g).sum(n) <= c)
     model.constraint("equal", (chi * g).sum(i) == t)
     model.maximize(t)
@@ -214,7 +214,7 @@ def _program_7(instance: Instance, counted: list[int]) -> float:
 def program_7(run: Run) -> ItemAnswer:
     """The program with the sum over servers, beside DRFH on random clusters."""
 
-    def same(instance: Instance) -> Told:
+    def same(instance: Instance) -> CheckAnswer:
         optimum = _program_7(instance, [1] * len(instance.servers))
         return np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=VERIFIED)
 
@@ -227,7 +227,8 @@ def program_7_printed(run: Run) -> ItemAnswer:
     """A third server that the sum over two users leaves out."""
     pair = examples.wang_figure_1()
     instance = Instance.from_arrays(pair.demands, [[2, 12], [12, 2], [6, 6]])
-    printed, right = _program_7(instance, [1, 1, 0]), _program_7(instance, [1, 1, 1])
+    printed = _program_7(instance, [1, 1, 0])
+    right = _program_7(instance, [1, 1, 1])
     ours = f"as printed {printed:.6g}, over servers {right:.6g}"
     return on_instance(
         instance, right > printed * (1 + AUDIT), ours, "the sum runs over servers S, not users U"
@@ -247,7 +248,7 @@ PAPER.audited(
 
 
 @PAPER.statement("Proposition 4", "On one server DRFH is DRF", integers)
-def proposition_4(instance: Instance) -> Told:
+def proposition_4(instance: Instance) -> CheckAnswer:
     """Both on one server."""
     return np.allclose(
         allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT
@@ -267,9 +268,9 @@ PAPER.audited(
 def proposition_7(run: Run) -> ItemAnswer:
     """DRFH without each user in turn, with positive demands as the paper assumes."""
 
-    def monotonic(instance: Instance) -> Told:
-        found = audit(instance, allocate(instance, DRFH), "population-monotonic").iloc[0]
-        return found["witness"] if found["holds"] is False else True
+    def monotonic(instance: Instance) -> CheckAnswer:
+        verdict = audit(instance, allocate(instance, DRFH), "population-monotonic").iloc[0]
+        return verdict["witness"] if verdict["holds"] is False else True
 
     excluded = breaks(DRFH, "population-monotonic")
     why = (
@@ -290,8 +291,10 @@ def equal_divisions(run: Run) -> ItemAnswer:
     instance = examples.wang_figure_1()
     parts = {"(a)": instance.capacities / 2, "(b)": np.array([[1.5, 5.5], [5.5, 1.5]])}
     printed = dict.fromkeys(["CPUs (a)", "memory (a)", "CPUs (b)", "memory (b)"], 7)
-    ours = np.concatenate([part.sum(axis=0) for part in parts.values()])
-    tasks = {name: (part / instance.demands[0]).min(axis=1).sum() for name, part in parts.items()}
+    ours = np.concatenate([division.sum(axis=0) for division in parts.values()])
+    tasks = {
+        name: (division / instance.demands[0]).min(axis=1).sum() for name, division in parts.items()
+    }
     return beside(
         printed, ours, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)"
     )
@@ -320,13 +323,15 @@ def _finite_clusters(rng: np.random.Generator) -> Instance:
     _finite_clusters,
     many=300,
 )
-def finite(instance: Instance) -> Told:
+def finite(instance: Instance) -> CheckAnswer:
     """Envy-freeness, Pareto optimality and population monotonicity with weights and task limits."""
-    asked = ["envy-free", "Pareto-optimal", "population-monotonic"]
-    found = audit(instance, allocate(instance, DRFH), asked)
-    wrong = found[found.holds.eq(False)]
+    properties = ["envy-free", "Pareto-optimal", "population-monotonic"]
+    verdicts = audit(instance, allocate(instance, DRFH), properties)
+    broken = verdicts[verdicts.holds.eq(False)]
     return (
-        f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
+        f"{broken.index[0]}: {broken.witness.iloc[0]}; {in_words(instance)}"
+        if len(broken)
+        else True
     )
 
 
@@ -349,13 +354,15 @@ def best_fit(run: Run) -> ItemAnswer:
 # not available.
 
 #: Draws of servers and jobs by scale, and of servers for Fig. 4.
-DRAWS, DRAWS_4 = 2, 8
+DRAWS = 2
+DRAWS_4 = 8
 HOUR = 3600.0
 #: What all that rests on the trace says.
 NO_TRACE = "the trace is not available; the jobs are synthetic"
 #: Times [s] at which one, two and three users are there, and what Fig. 4's text says of their
 #: shares.
-MOMENTS, SHARES = (150, 450, 850), ("0.62", "0.44", "0.26")
+MOMENTS = (150, 450, 850)
+SHARES = ("0.62", "0.44", "0.26")
 
 
 def _draw(scale: Scale, seed: int) -> tuple[Instance, Workload, float]:
@@ -407,14 +414,15 @@ def figure_4(run: Run) -> ItemAnswer:
 
     draws = []
     for seed in range(run.seed, run.seed + run.of(DRAWS_4, 100)):
-        found = experiments.joining_users(
+        run_result = experiments.joining_users(
             examples.wang_figure_4(seed), every=10, until=900, progress=False
         )
-        there = found.shares.loc[list(MOMENTS)].to_numpy()
-        rows = [row[row > 0].mean() for row in there]
-        draws.append([*rows, *found.utilization.loc[MOMENTS[0]]])
+        shares = run_result.shares.loc[list(MOMENTS)].to_numpy()
+        rows = [row[row > 0].mean() for row in shares]
+        draws.append([*rows, *run_result.utilization.loc[MOMENTS[0]]])
     values = np.array(draws)
-    n, means = len(values), values.mean(axis=0)
+    n = len(values)
+    means = values.mean(axis=0)
     half = (
         t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(axis=0, ddof=1) * sqrt(1 + 1 / n) + 1 / 200
     )
@@ -425,8 +433,8 @@ def figure_4(run: Run) -> ItemAnswer:
             names, (*SHARES, "0.40", "0.62"), means, half, strict=True
         )
     )
-    wrong = [one.name for one in numbers if not one.agrees]
-    last = found.shares.rolling(3, min_periods=1).mean()
+    disagreeing = [number.name for number in numbers if not number.agrees]
+    last = run_result.shares.rolling(3, min_periods=1).mean()
     lines = [
         Line(str(user), tuple(map(float, last.index)), tuple(map(float, last[user])))
         for user in last
@@ -439,8 +447,12 @@ def figure_4(run: Run) -> ItemAnswer:
         tuple(lines),
     )
     ours = ", ".join(map(str, numbers))
-    why = "the paper says neither which servers were drawn nor how long tasks take" if wrong else ""
-    verdict = Agreement.DIFFERS if wrong else Agreement.NOISE
+    why = (
+        "the paper says neither which servers were drawn nor how long tasks take"
+        if disagreeing
+        else ""
+    )
+    verdict = Agreement.DIFFERS if disagreeing else Agreement.NOISE
     return ItemAnswer(verdict, ours, why, numbers, size=f"{n} draws of 100 servers", chart=chart)
 
 
@@ -453,8 +465,10 @@ def precisely(run: Run) -> ItemAnswer:
     level = [allocate(cluster.select_users(np.arange(k)), "drfh").levels.min() for k in (1, 2, 3)]
     ours = f"DRFH has {level[0]:.3g}, {level[1]:.3g} and {level[2]:.3g}"
     why = "whole tasks leave half of a server of 0.5 memory unused when a task needs 0.3"
-    far = any(abs(one - float(paper)) > 1 / 10 for one, paper in zip(level, SHARES, strict=True))
-    verdict = Agreement.REFUTED if far else Agreement.HOLDS
+    is_far = any(
+        abs(share - float(paper)) > 1 / 10 for share, paper in zip(level, SHARES, strict=True)
+    )
+    verdict = Agreement.REFUTED if is_far else Agreement.HOLDS
     return ItemAnswer(
         verdict,
         ours,
@@ -503,15 +517,25 @@ def table_2(run: Run) -> ItemAnswer:
 )
 def figure_5(run: Run) -> ItemAnswer:
     """Mean utilisation of each scheduler."""
-    used = [one.summary().filter(like="used").mean(axis=1) for one in _comparisons(run)]
+    used = [
+        utilisation.summary().filter(like="used").mean(axis=1) for utilisation in _comparisons(run)
+    ]
     checks = {
-        "Best-Fit above Slots": [one["best-fit"] > one["slots"] for one in used],
-        "First-Fit above Slots": [one["first-fit"] > one["slots"] for one in used],
-        "Best-Fit above First-Fit": [one["best-fit"] > one["first-fit"] for one in used],
+        "Best-Fit above Slots": [
+            utilisation["best-fit"] > utilisation["slots"] for utilisation in used
+        ],
+        "First-Fit above Slots": [
+            utilisation["first-fit"] > utilisation["slots"] for utilisation in used
+        ],
+        "Best-Fit above First-Fit": [
+            utilisation["best-fit"] > utilisation["first-fit"] for utilisation in used
+        ],
     }
-    more = np.mean([one["best-fit"] - one["first-fit"] for one in used])
+    difference = np.mean(
+        [utilisation["best-fit"] - utilisation["first-fit"] for utilisation in used]
+    )
     return _picture(
-        checks, run, f"Best-Fit uses {100 * more:.2g} % of the servers more than First-Fit"
+        checks, run, f"Best-Fit uses {100 * difference:.2g} % of the servers more than First-Fit"
     )
 
 
@@ -519,8 +543,8 @@ def figure_5(run: Run) -> ItemAnswer:
 def figure_6a(run: Run) -> ItemAnswer:
     """Mean completion time of the jobs that end under both."""
     sooner = []
-    for one in _comparisons(run):
-        times = one.completion()[["best-fit", "slots"]].dropna()
+    for comparison in _comparisons(run):
+        times = comparison.completion()[["best-fit", "slots"]].dropna()
         sooner.append(times["best-fit"].mean() < times["slots"].mean())
     return _picture({"sooner under Best-Fit": sooner}, run)
 
@@ -528,16 +552,16 @@ def figure_6a(run: Run) -> ItemAnswer:
 @PAPER.item("Figure 6b", "No improvement for small jobs, more the larger a job is")
 def figure_6b(run: Run) -> ItemAnswer:
     """Reductions of the completion time by class of jobs."""
-    tables = [one.reductions()["reduction"] for one in _comparisons(run)]
+    tables = [reductions.reductions()["reduction"] for reductions in _comparisons(run)]
     mean = sum(tables[1:], tables[0]) / len(tables)
     checks = {
         "the largest jobs gain more than the smallest": [
-            one.iloc[-1] > one.iloc[0] for one in tables
+            reductions.iloc[-1] > reductions.iloc[0] for reductions in tables
         ],
-        "the smallest gain nothing": [one.iloc[0] <= 0 for one in tables],
+        "the smallest gain nothing": [reductions.iloc[0] <= 0 for reductions in tables],
     }
-    said = ", ".join(f"{name}: {value:.0%}" for name, value in mean.items())
-    return _picture(checks, run, f"mean reductions by tasks of a job: {said}")
+    means = ", ".join(f"{name}: {value:.0%}" for name, value in mean.items())
+    return _picture(checks, run, f"mean reductions by tasks of a job: {means}")
 
 
 @PAPER.item(
@@ -547,9 +571,9 @@ def figure_6b(run: Run) -> ItemAnswer:
 )
 def figure_7(run: Run) -> ItemAnswer:
     """Completion ratios by user."""
-    ratios = [one.ratios() for one in _comparisons(run)]
-    no_lower = np.mean([(one["best-fit"] >= one["slots"]).mean() for one in ratios])
-    only = np.mean([((one["best-fit"] == 1) & (one["slots"] < 1)).mean() for one in ratios])
+    ratios = [ratio.ratios() for ratio in _comparisons(run)]
+    no_lower = np.mean([(ratio["best-fit"] >= ratio["slots"]).mean() for ratio in ratios])
+    only = np.mean([((ratio["best-fit"] == 1) & (ratio["slots"] < 1)).mean() for ratio in ratios])
     numbers = (
         Number("no lower [%]", "", float(100 * no_lower)),
         Number("all tasks under Best-Fit only [%]", "20", float(100 * only)),
@@ -565,16 +589,16 @@ def figure_7(run: Run) -> ItemAnswer:
 )
 def figure_8(run: Run) -> ItemAnswer:
     """The shared cloud beside dedicated ones."""
-    found = []
+    figures = []
     for seed in _seeds(run):
         servers, load, until = _draw(run.scale, seed)
-        found.append(
+        figures.append(
             experiments.dedicated_clouds(
                 servers, load, until=until, every=600, folder=run.folder, progress=run.progress
             ).figures()
         )
-    fewer = np.mean([one["fewer tasks shared"] for one in found])
-    loss = max(one["largest loss of ratio"] for one in found)
+    fewer = np.mean([figure["fewer tasks shared"] for figure in figures])
+    loss = max(figure["largest loss of ratio"] for figure in figures)
     numbers = (Number("fewer [%]", "2", float(100 * fewer)),)
     ours = f"fewer for {fewer:.1%}, by {loss:.1%} of their tasks at most"
     return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))

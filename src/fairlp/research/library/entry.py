@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._version import __version__
-from ...api import formulate
+from ... import Instance, Model, Program, __version__, formulate
 from ...errors import FileFormatError, InstanceError, SolverError, UnknownNameError, named
 from ...models.files.whole_files import home, write_text
-from ...models.instances.instance import Instance
-from ...models.notation.model import Model
-from ...models.programs.program import Program
 from ...progress import progress_bar
 from . import inventories, markets, numerics, whole  # noqa: F401  (they register entries)
 from .registry import REGISTRY, Benchmark, Optimum, find, ordered

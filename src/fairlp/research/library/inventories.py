@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import examples
+from ... import Instance, examples
 from ...errors import FileFormatError
 from ...models.files.whole_files import home
-from ...models.instances.instance import Instance
 from .registry import Benchmark, generator
 
 _ALIBABA = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
@@ -40,7 +39,7 @@ def google_cluster(rng: np.random.Generator, *, users: int) -> Benchmark:
 )
 def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Benchmark:
     """Alibaba's GPU cluster of 2023, equal servers in one row; so many of its classes of tasks, at random."""
-    from ...models.files.traces import read_alibaba_gpu
+    from ... import read_alibaba_gpu
     from ...models.instances.merging import merge_servers
 
     folder = _folder("alibaba-gpu", data, _ALIBABA)
@@ -59,7 +58,7 @@ def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Benchmark
 )
 def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Benchmark:
     """Alibaba's PAI machines of 2020, equal ones in one row; users with random demands."""
-    from ...models.files.traces import read_pai2020
+    from ... import read_pai2020
 
     machines = read_pai2020(_folder("pai-2020", data, _PAI) / _PAI[0])
     amounts = [column for column in machines.columns if column != "gpu_type"]

@@ -7,10 +7,9 @@ from math import fsum, log
 
 import numpy as np
 
-from ... import examples
+from ... import Instance, examples
 from ...errors import InstanceError
 from ...formulations.alpha_fair import reference
-from ...models.instances.instance import Instance
 from .registry import Benchmark, Optimum, generator
 
 
@@ -35,8 +34,8 @@ def _circle(users: int, width: int) -> Instance:
 def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Benchmark:
     """The circle of Dolev et al., §5.5 (4 users of width 3), at any size; by symmetry each user gets 1/width."""
     granted = (Fraction(1, width),) * users
-    words = "closed form: 1/width of each request, by symmetry (levels: the granted fractions)"
-    return Benchmark(_circle(users, width), Optimum(-log(width), words, granted))
+    method = "closed form: 1/width of each request, by symmetry (levels: the granted fractions)"
+    return Benchmark(_circle(users, width), Optimum(-log(width), method, granted))
 
 
 @generator(

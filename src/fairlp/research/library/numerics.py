@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ... import Instance
 from .registry import Benchmark, Optimum, generator
 
 # Random demands and capacities with the shapes of real clusters.

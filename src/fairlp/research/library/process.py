@@ -21,8 +21,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from ... import Program
 from ...errors import FairlpError, UnsupportedError
-from ...models.programs.program import Program
 from .entry import Entry, load
 
 #: Seconds for imports, reading the program and a first small solve, beyond any time limit.
@@ -114,9 +114,9 @@ def solve_and_certify(program: Program, solver: Any, repeat: int = 1) -> dict[st
     The seconds are the shortest of the repeated solves. The certificate is of the last solve,
     computed from the program here.
     """
+    from ... import Options
     from ...models.programs import backends
     from ...models.programs.certificate import certify
-    from ...models.programs.solution import Options
 
     seconds = []
     try:
@@ -169,8 +169,8 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 def _warm_up(solver: Any) -> None:
     """Solve a small linear program and one with logarithms, so that no import is in a time."""
+    from ... import Options
     from ...models.programs import backends
-    from ...models.programs.solution import Options
 
     for entry in (load("ties", triples=1, doublings=1), load("njc-circle", users=3, width=2)):
         with suppress(Exception):

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import Instance, Model
 from ...errors import InstanceError, named, require_known
-from ...models.instances.instance import Instance
-from ...models.notation.model import Model
 
 #: Sizes that every entry has.
 SIZES = ("small", "medium", "large")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._version import __version__
+from ... import __version__
 from ...errors import FileFormatError, InstanceError, UnknownNameError
 from ...models.files.whole_files import home, write_text
 from ...models.programs import backends

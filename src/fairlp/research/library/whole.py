@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from ... import Instance, Model
 from ...formulations import normalisers, region
-from ...models.instances.instance import Instance
-from ...models.notation.model import Model
 from .registry import Benchmark, Optimum, generator
 
 
@@ -91,7 +90,9 @@ def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: 
 
 def whole_tasks_on_servers(instance: Instance) -> Model:
     """Return DRFH with whole tasks on servers: maximise the smallest weighted global dominant share, x integer."""
-    n, i, r = instance.users, instance.servers, instance.resources
+    n = instance.users
+    i = instance.servers
+    r = instance.resources
     model = Model("whole-task DRFH", "DRFH (Wang, Li and Liang) with whole tasks", (n, i, r))
     d = region.demands(model, instance)
     c = region.capacities(model, instance)

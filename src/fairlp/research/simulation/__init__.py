@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import Instance
 from ...errors import UnknownNameError, named
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import find
 from ...mechanisms.whole_tasks.placement import POLICIES, SLOTS
-from ...models.instances.instance import Instance
 from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine
@@ -28,7 +28,8 @@ from .workload import Workload
 #: Events between two looks at the progress bar.
 BATCH = 1000
 #: Seconds between samples, and how many of them (while jobs arrive), where nothing is said.
-SHORTEST, MOST_SAMPLES = 60.0, 1000
+SHORTEST = 60.0
+MOST_SAMPLES = 1000
 #: Samples that there are at least until the last arrival has run, where nothing is said: one at 0
 #: would show nothing.
 FEWEST_SAMPLES = 10
@@ -103,7 +104,8 @@ def simulate(
     ended = 0
     with progress_bar(f"{policy}: tasks ended", workload.total_tasks, ended, progress) as advance:
         while not simulation.run(float("inf") if until is None else until, BATCH):
-            before, ended = ended, int(simulation.completed().sum())
+            before = ended
+            ended = int(simulation.completed().sum())
             advance(ended - before)
     return SimulationResult.of(simulation, workload, tuple(cluster.resources))
 

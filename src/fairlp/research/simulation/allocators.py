@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Allocation, Instance
 from ...errors import InstanceError, SolverError, require_known
-from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import QUOTAS, RATES, run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
 from ...mechanisms.per_server.market import PerServerMarket
 from ...mechanisms.table import OWN, TABLE, find, find_defined
-from ...models.instances.instance import Instance
 from ...tolerances import VERIFIED
 
 _SUFFIX = "-distributed"
@@ -67,7 +66,7 @@ class Solved:
             find_defined(mechanism, instance).name,
             dict(options),
         )
-        self.kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        self.known_allocations: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         self.solved = 0
 
     def allocate(
@@ -77,22 +76,22 @@ class Solved:
         if not requests.size:
             return np.zeros((0, len(self.instance.servers)))
         key = requests.tobytes()
-        if key in self.kept:
-            before, tasks = self.kept[key]
+        if key in self.known_allocations:
+            before, tasks = self.known_allocations[key]
             reach = tasks.sum(axis=1) * (1 + VERIFIED)
             if ((limits == before) | ((reach < limits) & (reach < before))).all():
                 return tasks
         moment = self.instance.select_users(requests).derived(task_limits=limits, weights=weights)
         tasks = self.share(moment).tasks_array
-        if len(self.kept) >= MOST_KEPT:
-            del self.kept[next(iter(self.kept))]
-        self.kept[key] = (limits, tasks)
+        if len(self.known_allocations) >= MOST_KEPT:
+            del self.known_allocations[next(iter(self.known_allocations))]
+        self.known_allocations[key] = (limits, tasks)
         return tasks
 
     def share(self, moment: Instance, **state: Any) -> Allocation:
         """Return the mechanism's allocation of a moment, which must keep the limits."""
-        found: Allocation = run(find(self.mechanism), moment, **self.options, **state)
-        over = found.tasks_array.sum(axis=1) > moment.task_limits * (1 + VERIFIED)
+        allocation: Allocation = run(find(self.mechanism), moment, **self.options, **state)
+        over = allocation.tasks_array.sum(axis=1) > moment.task_limits * (1 + VERIFIED)
         if over.any():
             request = moment.users[int(over.argmax())]
             raise SolverError(
@@ -101,7 +100,7 @@ class Solved:
                 "keep instance.task_limits"
             )
         self.solved += 1
-        return found
+        return allocation
 
     def next_change(self, now: float) -> float:
         """An optimum stays what it is."""
@@ -123,14 +122,15 @@ class Remembering(Solved):
     """
 
     def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
-        own = dict(options)
-        self.period = own.pop("period", 1.0)
+        mechanism_options = dict(options)
+        self.period = mechanism_options.pop("period", 1.0)
         if not (isinstance(self.period, Real) and 0 < float(self.period) < math.inf):
             raise InstanceError(
                 f"period is {self.period!r}; expected the seconds of a quantum, above 0"
             )
-        super().__init__(instance, mechanism, own)
-        self.last, self.open = -1.0, False
+        super().__init__(instance, mechanism, mechanism_options)
+        self.last = -1.0
+        self.open = False
         self.memory: pd.Series[float] | None = None
         self.tasks = np.zeros(instance.shape)
 
@@ -140,11 +140,14 @@ class Remembering(Solved):
         """Return what the mechanism gave at the beginning of the quantum, as far as it is still asked for."""
         self.open = bool(requests.size)
         if self.open and now > self.last and round(now / self.period) * self.period == now:
-            wanted, weighed = np.zeros(len(self.tasks)), self.instance.weights.copy()
-            wanted[requests], weighed[requests] = limits, weights
-            moment = self.instance.derived(task_limits=wanted, weights=weighed)
-            found = self.share(moment, state=self.memory)
-            self.last, self.memory, self.tasks = now, found.state, found.tasks_array
+            limits_by_user = np.zeros(len(self.tasks))
+            weighed = self.instance.weights.copy()
+            limits_by_user[requests], weighed[requests] = limits, weights
+            moment = self.instance.derived(task_limits=limits_by_user, weights=weighed)
+            allocation = self.share(moment, state=self.memory)
+            self.last = now
+            self.memory = allocation.state
+            self.tasks = allocation.tasks_array
         return at_most(self.tasks[requests], limits)
 
     def next_change(self, now: float) -> float:
@@ -160,9 +163,9 @@ def next_multiple(now: float, period: float) -> float:
 
 def at_most(tasks: np.ndarray, limits: np.ndarray) -> np.ndarray:
     """Return tasks of requests that hold no more than their limits: less everywhere by the same part."""
-    held = tasks.sum(axis=1)
+    totals = tasks.sum(axis=1)
     return np.asarray(
-        tasks * np.divide(limits, held, out=np.ones_like(held), where=held > limits)[:, None]
+        tasks * np.divide(limits, totals, out=np.ones_like(totals), where=totals > limits)[:, None]
     )
 
 
@@ -206,15 +209,15 @@ class Distributed:
         market = self.network.market
         market.weights[requests] = weights
         self._weigh()
-        wanted = np.zeros_like(self.limits)
-        wanted[requests] = limits
-        for request in np.flatnonzero(wanted != self.limits).tolist():
-            if wanted[request] == 0:
+        limits_by_request = np.zeros_like(self.limits)
+        limits_by_request[requests] = limits
+        for request in np.flatnonzero(limits_by_request != self.limits).tolist():
+            if limits_by_request[request] == 0:
                 self.network.leave(request)
             else:
                 self.network.enter(request)
-                market.limits[request] = wanted[request]
-        self.limits = wanted
+                market.limits[request] = limits_by_request[request]
+        self.limits = limits_by_request
         return at_most(self.network.tasks[requests], limits)
 
     def next_change(self, now: float) -> float:
@@ -227,7 +230,8 @@ class Distributed:
         """Let the rates of servers follow from the weights as they are now."""
         market = self.network.market
         market.rate[:] = [
-            market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)
+            market.gamma[requests, i] * market.weights[requests]
+            for i, requests in enumerate(market.users)
         ]
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import InstanceError, require_known
 from ...mechanisms.whole_tasks.placement import Servers
 from ...models.instances.arithmetic import quotients, whole_table
 from ...models.instances.conditions import Columns, evaluate, is_missing
-from ...models.instances.instance import Instance
 from .workload import Workload
 
 
@@ -87,12 +87,13 @@ class Simulation(ABC):
             .reindex(columns=list(cluster.resources), fill_value=0.0)
             .to_numpy()
         )
-        self.policy, self.every = policy, every
+        self.policy = policy
+        self.every = every
         self.kinds, kind = np.unique(
             demands, axis=0, return_inverse=True
         )  # jobs of one demand share its arrays
         self.kind = kind.reshape(-1)
-        self.part = quotients(self.kinds, cluster.pool)
+        self.fractions = quotients(self.kinds, cluster.pool)
         self.table, self.capacities = whole_table(self.kinds, cluster.capacities)
         self.counts = cluster.counts
         self.vacant = Servers.empty(self.table, self.capacities, cluster.counts, slots=slots)
@@ -184,8 +185,9 @@ class Simulation(ABC):
 
     def usage(self, tasks: np.ndarray, jobs: np.ndarray | slice) -> np.ndarray:
         """Return the fraction of the pool that each user takes when so many tasks of these jobs run, shape (N, R)."""
-        parts = self.part[self.kind[jobs]]
-        owner, users = self.user[jobs], len(self.weights)
+        parts = self.fractions[self.kind[jobs]]
+        owner = self.user[jobs]
+        users = len(self.weights)
         columns = [
             np.bincount(owner, tasks * parts[:, r], minlength=users) for r in range(parts.shape[1])
         ]
@@ -199,16 +201,16 @@ class Simulation(ABC):
             self.samples.append(seen)
 
 
-def _weights(given: Mapping[Any, float], workload: Workload) -> np.ndarray:
+def _weights(weight_by_user: Mapping[Any, float], workload: Workload) -> np.ndarray:
     """Return the weight of each user, checked."""
-    for user in given:
+    for user in weight_by_user:
         require_known(user, workload.users, f"a weight is given for {user!r}, who submits no job")
-    weights = np.array([float(given.get(user, 1.0)) for user in workload.users])
+    weights = np.array([float(weight_by_user.get(user, 1.0)) for user in workload.users])
     bad = np.flatnonzero(~(weights > 0) | ~np.isfinite(weights))
     if bad.size:
         user = workload.users[int(bad[0])]
-        what = "of 0 or below" if weights[bad[0]] <= 0 else "that is not a finite number"
-        raise InstanceError(f"user {user!r} has a weight {what}; expected a number above 0")
+        problem = "of 0 or below" if weights[bad[0]] <= 0 else "that is not a finite number"
+        raise InstanceError(f"user {user!r} has a weight {problem}; expected a number above 0")
     return weights
 
 
@@ -217,11 +219,11 @@ def _eligible(workload: Workload, cluster: Instance) -> list[np.ndarray | None] 
     if "eligible" not in workload.jobs.columns:
         return None
     columns = Columns(cluster.server_attributes, cluster.capacities, cluster.resources)
-    known = {}
-    found = []
+    mask_by_condition = {}
+    masks = []
     for job, condition in workload.jobs["eligible"].items():
-        if condition not in known and not is_missing(condition):
+        if condition not in mask_by_condition and not is_missing(condition):
             allowed = evaluate(str(condition), columns, f"job {job!r}")
-            known[condition] = None if allowed.all() else allowed
-        found.append(known.get(condition))
-    return found
+            mask_by_condition[condition] = None if allowed.all() else allowed
+        masks.append(mask_by_condition.get(condition))
+    return masks

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import Instance
 from ...errors import InstanceError
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
 from ...models.instances.arithmetic import integers, quotients, whole
-from ...models.instances.instance import Instance
 from .base import Sample, Simulation
 from .workload import Workload
 
@@ -46,10 +46,13 @@ class Engine(Simulation):
         slots: int = SLOTS,
         **common: Any,
     ) -> None:
-        cut = slots if policy == "slots" else None
-        super().__init__(cluster, workload, policy, slots=cut, **common)
-        jobs, users = len(self.tasks), len(self.weights)
-        self.servers = Servers.empty(self.table, self.capacities, self.counts, slots=cut)
+        slots_per_server = slots if policy == "slots" else None
+        super().__init__(cluster, workload, policy, slots=slots_per_server, **common)
+        jobs = len(self.tasks)
+        users = len(self.weights)
+        self.servers = Servers.empty(
+            self.table, self.capacities, self.counts, slots=slots_per_server
+        )
         self.capacity = self.vacant.free
         self.pool = self.capacity.sum(axis=0).astype(float)
         self.step, self.unit = _shares(self.table, self.capacities, self.counts)
@@ -64,22 +67,22 @@ class Engine(Simulation):
                 )
             self.step, self.unit = [[1] for _ in self.table], int(self.vacant.slots.sum())
         weight = integers(whole(self.weights)).tolist()
-        self.inverse = [math.lcm(*weight) // one for one in weight]
+        self.inverse = [math.lcm(*weight) // user_weight for user_weight in weight]
         self.share: list[int] = [0] * users
-        self.held = [[0] * len(self.step[0]) for _ in range(users)]
+        self.amounts = [[0] * len(self.step[0]) for _ in range(users)]
         self.pending: list[deque[int]] = [deque() for _ in range(users)]
-        self.left = np.zeros(jobs, dtype=np.int64)  # tasks not yet started
+        self.tasks_waiting = np.zeros(jobs, dtype=np.int64)  # tasks not yet started
         self.open = np.zeros(jobs, dtype=np.int64)  # tasks not yet ended
         self.queued = np.zeros(users, dtype=np.int64)
         self.active = np.zeros(users, dtype=np.int64)
-        self.done = np.zeros(users, dtype=np.int64)
+        self.tasks_ended = np.zeros(users, dtype=np.int64)
         self.blocked: set[int] = set()
         self.events: list[tuple[float, int, int, int]] = []
         self.sequence = 0
 
     def completed(self) -> np.ndarray:
         """Return the tasks of each user that have ended."""
-        return self.done
+        return self.tasks_ended
 
     def next_change(self) -> float:
         """Return when the next task ends."""
@@ -93,7 +96,7 @@ class Engine(Simulation):
         freed = self._end_tasks()
         for job in self.arrivals():
             user = int(self.user[job])
-            self.left[job] = self.open[job] = self.tasks[job]
+            self.tasks_waiting[job] = self.open[job] = self.tasks[job]
             self.queued[user] += self.tasks[job]
             self.pending[user].append(job)
             if len(self.pending[user]) == 1:
@@ -106,8 +109,8 @@ class Engine(Simulation):
         arrived = slice(self.next_job)
         return Sample(
             used=quotients(used, self.pool),
-            usage=self.usage(self.open[arrived] - self.left[arrived], arrived),
-            shares=np.array([max(held) / self.unit for held in self.held]),
+            usage=self.usage(self.open[arrived] - self.tasks_waiting[arrived], arrived),
+            shares=np.array([max(amounts) / self.unit for amounts in self.amounts]),
             waiting=self.queued.copy(),
             running=self.active.copy(),
         )
@@ -117,11 +120,12 @@ class Engine(Simulation):
         freed = set()
         while self.events and self.events[0][0] == self.now:
             _, _, server, job = heapq.heappop(self.events)
-            kind, user = int(self.kind[job]), int(self.user[job])
+            kind = int(self.kind[job])
+            user = int(self.user[job])
             self.servers.take(kind, server, -1)
             self._charge(user, kind, -1)
             self.active[user] -= 1
-            self.done[user] += 1
+            self.tasks_ended[user] += 1
             self.open[job] -= 1
             if self.open[job] == 0:
                 self.finish[job] = self.now
@@ -162,10 +166,10 @@ class Engine(Simulation):
         self._charge(user, kind, 1)
         self.active[user] += 1
         self.queued[user] -= 1
-        if self.left[job] == self.tasks[job]:
+        if self.tasks_waiting[job] == self.tasks[job]:
             self.start[job] = self.now
-        self.left[job] -= 1
-        if self.left[job] == 0:
+        self.tasks_waiting[job] -= 1
+        if self.tasks_waiting[job] == 0:
             self.pending[user].popleft()
         self.sequence += 1
         heapq.heappush(
@@ -192,7 +196,7 @@ class Engine(Simulation):
         users = sorted(self.blocked)
         heads = [self.pending[user][0] for user in users]
         needs = self.servers.demands[self.kind[heads]]
-        found = []
+        unblocked = []
         for server in room.tolist():
             if self.servers.slots is not None and self.servers.slots[server] < 1:
                 continue
@@ -200,18 +204,18 @@ class Engine(Simulation):
             for k in np.flatnonzero(fits).tolist():
                 allowed = self.eligible[heads[k]] if self.eligible is not None else None
                 if allowed is None or allowed[self.servers.row[server]]:
-                    found.append(users[k])
-        self.blocked.difference_update(found)
-        return found
+                    unblocked.append(users[k])
+        self.blocked.difference_update(unblocked)
+        return unblocked
 
     def _charge(self, user: int, kind: int, tasks: int) -> None:
         """Add tasks to what the user holds, and update its share."""
-        held = self.held[user]
+        amounts = self.amounts[user]
         for r, amount in enumerate(self.step[kind]):
-            held[r] += tasks * amount
+            amounts[r] += tasks * amount
         # parts of the pool in one unit, times the weights' common multiple over the weight: whole
         # numbers that compare
-        self.share[user] = max(held) * self.inverse[user]
+        self.share[user] = max(amounts) * self.inverse[user]
 
 
 def _shares(

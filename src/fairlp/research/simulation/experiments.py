@@ -32,12 +32,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import require_known
 from ...examples import load
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
 from ...mechanisms.table import OWN
-from ...models.instances.instance import Instance
 from ..runner import run_calls, sources_of_mechanism
 from . import simulate
 from .generators import divide, three_users
@@ -161,7 +161,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Sharing:
+class DedicatedClouds:
     """Users on dedicated clouds, and together on all servers.
 
     Attributes
@@ -365,7 +365,7 @@ def dedicated_clouds(
     folder: str | Path | None = None,
     progress: bool | None = None,
     **options: Any,
-) -> Sharing:
+) -> DedicatedClouds:
     """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
 
     Parameters
@@ -385,7 +385,7 @@ def dedicated_clouds(
 
     Returns
     -------
-    Sharing
+    DedicatedClouds
     """
     users = workload.users
     clouds = divide(cluster, len(users), seed)
@@ -407,7 +407,7 @@ def dedicated_clouds(
             "dedicated time": times["alone"].mean(),
             "shared time": times["shared"].mean(),
         }
-    return Sharing(policy, pd.DataFrame.from_dict(rows, orient="index").rename_axis("user"))
+    return DedicatedClouds(policy, pd.DataFrame.from_dict(rows, orient="index").rename_axis("user"))
 
 
 def leaving_user(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ... import Instance
 from ...tolerances import LEVEL_ROUNDING
 from .allocators import Distributed, Solved, allocator
 from .base import Sample, Simulation
@@ -75,11 +75,11 @@ class Fluid(Simulation):
         """Return the tasks of each user that have ended; half the work of a job counts as half its tasks."""
         jobs = np.arange(self.next_job)
         full = self.tasks[jobs] * self.duration[jobs]
-        left = np.divide(
+        fraction_left = np.divide(
             self.work[jobs], full, out=np.isnan(self.finish[jobs]).astype(float), where=full > 0
         )
         return np.bincount(
-            self.user[jobs], self.tasks[jobs] * (1 - left), minlength=len(self.weights)
+            self.user[jobs], self.tasks[jobs] * (1 - fraction_left), minlength=len(self.weights)
         )
 
     def next_change(self) -> float:
@@ -109,7 +109,9 @@ class Fluid(Simulation):
     def observe(self) -> Sample:
         """Return what runs and what waits."""
         usage = self.usage(self.rates, self.serving)
-        owner, users, tasks = self.user[self.serving], len(self.weights), self.tasks[self.serving]
+        owner = self.user[self.serving]
+        users = len(self.weights)
+        tasks = self.tasks[self.serving]
         running = np.bincount(owner, self.rates, minlength=users)
         waiting = np.bincount(owner, tasks - self.rates, minlength=users)
         return Sample(usage.sum(axis=0), usage, usage.max(axis=1), waiting, running)
@@ -136,8 +138,8 @@ class Fluid(Simulation):
             )
             self.decisions += 1
         self.rates = np.clip(np.repeat(self.placed.sum(axis=1), sizes) - older, 0.0, tasks)
-        begun = self.serving[(self.rates > 0) & np.isnan(self.start[self.serving])]
-        self.start[begun] = self.now
+        started = self.serving[(self.rates > 0) & np.isnan(self.start[self.serving])]
+        self.start[started] = self.now
         seconds = np.full(len(tasks), math.inf)
         np.divide(self.work[self.serving], self.rates, out=seconds, where=self.rates > 0)
         self.ends = self.now + seconds
@@ -145,8 +147,8 @@ class Fluid(Simulation):
     def _requests(self) -> np.ndarray:
         """Return the number of each job's request; −1 for jobs without tasks and those that are going to be refused."""
         numbers: dict[tuple[int, int, bytes], int] = {}
-        found = np.full(len(self.tasks), -1, dtype=np.int64)
-        for job in range(len(found)):
+        requests = np.full(len(self.tasks), -1, dtype=np.int64)
+        for job in range(len(requests)):
             if self.tasks[job] and self.fits(self.vacant, job).any():
                 allowed = None if self.eligible is None else self.eligible[job]
                 key = (
@@ -154,8 +156,8 @@ class Fluid(Simulation):
                     int(self.kind[job]),
                     b"" if allowed is None else allowed.tobytes(),
                 )
-                found[job] = numbers.setdefault(key, len(numbers))
-        return found
+                requests[job] = numbers.setdefault(key, len(numbers))
+        return requests
 
     def _instance(self, cluster: Instance, workload: Workload) -> Instance:
         """Return the cluster with one user for each request, called by its user and first job."""
@@ -169,17 +171,17 @@ class Fluid(Simulation):
             everywhere = np.ones(len(cluster.servers), dtype=bool)
             eligible = np.array(
                 [
-                    everywhere if (own := self.eligible[job]) is None else own
+                    everywhere if (allowed := self.eligible[job]) is None else allowed
                     for job in first.tolist()
                 ]
             )
-        there = np.flatnonzero(cluster.pool > 0)  # what demands the rest is refused
+        has_capacity = np.flatnonzero(cluster.pool > 0)  # what demands the rest is refused
         return Instance.from_arrays(
-            self.kinds[self.kind[first]][:, there],
-            cluster.capacities[:, there],
+            self.kinds[self.kind[first]][:, has_capacity],
+            cluster.capacities[:, has_capacity],
             users=labels,
             servers=list(cluster.servers),
-            resources=list(cluster.resources.labels[there]),
+            resources=list(cluster.resources.labels[has_capacity]),
             weights=self.weights[self.user[first]],
             eligible=eligible,
             counts=cluster.counts,

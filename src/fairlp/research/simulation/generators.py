@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import FileFormatError, InstanceError
 from ...examples import google_servers
 from ...models.files.tables import as_numbers, read_table
 from ...models.files.whole_files import home
-from ...models.instances.instance import EVERYWHERE, Instance
+from ...models.instances.instance import EVERYWHERE
 from .workload import Workload
 
 
@@ -40,14 +41,14 @@ def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
     table = google_servers()
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(servers, table["count"] / table["count"].sum())
-    there = counts > 0
+    is_drawn = counts > 0
     return Instance.from_arrays(
         np.ones((1, 2)),
-        table[["cpu", "memory"]].to_numpy()[there],
+        table[["cpu", "memory"]].to_numpy()[is_drawn],
         users=["nobody"],
-        servers=list(table.index[there]),
+        servers=list(table.index[is_drawn]),
         resources=["cpu", "memory"],
-        counts=counts[there],
+        counts=counts[is_drawn],
         units=dict.fromkeys(("cpu", "memory"), "largest server = 1"),
         name=f"google-sample-{servers}",
     )
@@ -111,7 +112,7 @@ def divide(cluster: Instance, parts: int, seed: int = 0) -> list[Instance]:
             f"cannot deal out {cluster.n_servers} servers to {parts} clusters; expected at least "
             "one server for each"
         )
-    return [_only(cluster, own) for own in np.array_split(_shuffled(cluster, seed), parts)]
+    return [_only(cluster, rows) for rows in np.array_split(_shuffled(cluster, seed), parts)]
 
 
 def _shuffled(cluster: Instance, seed: int) -> np.ndarray:
@@ -124,14 +125,14 @@ def _shuffled(cluster: Instance, seed: int) -> np.ndarray:
 def _only(cluster: Instance, rows: np.ndarray) -> Instance:
     """Return the cluster with these single servers only, given by their rows; they keep their labels."""
     counts = np.bincount(rows, minlength=len(cluster.counts))
-    kept = np.flatnonzero(counts)
+    servers = np.flatnonzero(counts)
     return cluster.derived(
-        servers=type(cluster.servers)("i", cluster.servers.labels[kept], "server"),
-        capacities=cluster.capacities[kept],
-        counts=counts[kept],
-        eligible=cluster.eligible[:, kept] if cluster.has_constraints else EVERYWHERE,
-        rates=None if cluster.rates is None else cluster.rates[:, kept],
-        server_attributes=cluster.server_attributes.iloc[kept],
+        servers=type(cluster.servers)("i", cluster.servers.labels[servers], "server"),
+        capacities=cluster.capacities[servers],
+        counts=counts[servers],
+        eligible=cluster.eligible[:, servers] if cluster.has_constraints else EVERYWHERE,
+        rates=None if cluster.rates is None else cluster.rates[:, servers],
+        server_attributes=cluster.server_attributes.iloc[servers],
     )
 
 
@@ -262,7 +263,7 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         For a missing column.
     """
     table = read_table(home(tasks_csv), {"name": str, "gpu_spec": str})
-    wanted = [
+    columns = [
         "name",
         "cpu_milli",
         "memory_mib",
@@ -271,10 +272,10 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         "creation_time",
         "deletion_time",
     ]
-    missing = [column for column in wanted if column not in table.columns]
+    missing = [column for column in columns if column not in table.columns]
     if missing:
         raise FileFormatError(f"{str(tasks_csv)!r} has no column {missing[0]!r}")
-    for column in wanted[1:]:
+    for column in columns[1:]:
         numbers = as_numbers(table[column])
         if (~np.isfinite(numbers) & table[column].notna()).any():
             raise FileFormatError(
@@ -288,8 +289,10 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         else pd.Series(index=table.index, dtype=object)
     )
     if users is None:
-        asked = table[["cpu_milli", "memory_mib", "num_gpu", "gpu_milli"]].assign(gpu_spec=specs)
-        owner = asked.groupby(list(asked.columns), sort=False, dropna=False).ngroup().to_numpy()
+        requests = table[["cpu_milli", "memory_mib", "num_gpu", "gpu_milli"]].assign(gpu_spec=specs)
+        owner = (
+            requests.groupby(list(requests.columns), sort=False, dropna=False).ngroup().to_numpy()
+        )
     else:
         owner = _owners(np.random.default_rng(seed), users, len(table))
     jobs = pd.DataFrame(
@@ -312,11 +315,11 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
 
 def _require(name: str, value: Any, *, whole: bool = False, least: int = 0) -> None:
     """Raise unless it is a number above 0, and of at least so much."""
-    known = isinstance(value, int) or (isinstance(value, float) and not whole)
-    if not known or not least <= value < np.inf or value == 0:
-        what = "a whole number" if whole else "a number"
+    is_right_type = isinstance(value, int) or (isinstance(value, float) and not whole)
+    if not is_right_type or not least <= value < np.inf or value == 0:
+        expected = "a whole number" if whole else "a number"
         raise InstanceError(
-            f"{name}={value!r}; expected {what} {f'of at least {least}' if least else 'above 0'}"
+            f"{name}={value!r}; expected {expected} {f'of at least {least}' if least else 'above 0'}"
         )
 
 

@@ -15,16 +15,18 @@ from ...plots import style
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .experiments import Comparison, Sharing
+    from .experiments import Comparison, DedicatedClouds
     from .result import SimulationResult
 
 #: Seconds from which an axis of time is in hours.
 _HOURS = 7200.0
 #: Lines up to which all have a look of their own; of more users, those with a colour are so many,
 #: the others are grey.
-_ALL_USERS, _COLOURED_USERS = 13, len(style.COLOURS)
+_ALL_USERS = 13
+_COLOURED_USERS = len(style.COLOURS)
 #: The smallest area of a bubble [points²], and what each factor of ten in tasks adds.
-_AREA, _DECADE = 8.0, 30.0
+_AREA = 8.0
+_DECADE = 30.0
 
 
 def plot_user_shares(
@@ -127,8 +129,9 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
         zip(times.columns, style.places(times.columns), strict=True)
     ):
         ended = np.sort(times[policy].dropna().to_numpy())
-        part, look = np.arange(1, len(ended) + 1) / len(times), style.line(k, colour=colour)
-        axis.step(ended, part, where="post", label=str(policy), **look)
+        fraction = np.arange(1, len(ended) + 1) / len(times)
+        look = style.line(k, colour=colour)
+        axis.step(ended, fraction, where="post", label=str(policy), **look)
     axis.set(
         xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1)
     )
@@ -196,12 +199,12 @@ def plot_completion_ratios(
     )
 
 
-def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
+def plot_dedicated_clouds(found: DedicatedClouds, *, ax: Any = None) -> Any:
     """Draw a bubble for each user: the fraction of its tasks completed alone and shared (Wang et al., Fig. 8).
 
     Parameters
     ----------
-    found : Sharing
+    found : DedicatedClouds
         Of :func:`fairlp.simulation.experiments.dedicated_clouds`.
     ax : Axes, optional
 
@@ -239,7 +242,8 @@ def _over_time(
         else min(1.1 * max(float(table.max().max()) for table in tables.values()), 1.02)
     )
     for (name, table), axis in zip(tables.items(), axes, strict=True):
-        times, shown = table.index.to_numpy() / scale, table.drop(columns=list(others))
+        times = table.index.to_numpy() / scale
+        shown = table.drop(columns=list(others))
         for k, column in enumerate(others):  # one of them is in the legend for all
             label = f"{len(others)} others" if k == 0 else "_"
             axis.plot(
@@ -264,7 +268,8 @@ def _area(tasks: np.ndarray) -> np.ndarray:
 
 def _examples(tasks: np.ndarray) -> list[float]:
     """Return at most three powers of ten from about the smallest number to about the largest: what bubbles mean."""
-    low, high = (round(float(np.log10(tasks).min())), round(float(np.log10(tasks).max())))
+    low = round(float(np.log10(tasks).min()))
+    high = round(float(np.log10(tasks).max()))
     return [10.0**power for power in sorted({low, (low + high) // 2, high})]
 
 

@@ -142,8 +142,9 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         used = ", ".join(f"{r} {u:.1%}" for r, u in self.mean_utilization().items())
-        done, all_tasks = round(self.users["completed"].sum()), int(self.users["submitted"].sum())
+        completed = round(self.users["completed"].sum())
+        all_tasks = int(self.users["submitted"].sum())
         return (
-            f"<SimulationResult by {self.policy}: {done} of {all_tasks} tasks completed; mean "
+            f"<SimulationResult by {self.policy}: {completed} of {all_tasks} tasks completed; mean "
             f"utilization {used}>"
         )

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ... import Instance
 from ...errors import InstanceError
 from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
 from ...models.instances.arithmetic import LARGEST_WHOLE
-from ...models.instances.instance import Instance
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
@@ -81,7 +81,8 @@ class Workload:
             values = as_numbers(table[name]).to_numpy(dtype=float)
             bad = np.flatnonzero(~np.isfinite(values) | (values < 0))
             if bad.size:
-                job, value = table.index[bad[0]], str(table[name].iloc[bad[0]])[:80]
+                job = table.index[bad[0]]
+                value = str(table[name].iloc[bad[0]])[:80]
                 raise InstanceError(
                     f"job {job!r} has {name} {value}; expected a number, not negative"
                 )
@@ -91,17 +92,17 @@ class Workload:
             raise InstanceError(
                 f"job {table.index[unnamed][0]!r} has no user; expected the user's name"
             )
-        wrong = (table["tasks"] % 1 != 0) | (table["tasks"] >= LARGEST_WHOLE)
-        if wrong.any():
-            k = int(wrong.to_numpy().argmax())
+        is_bad = (table["tasks"] % 1 != 0) | (table["tasks"] >= LARGEST_WHOLE)
+        if is_bad.any():
+            k = int(is_bad.to_numpy().argmax())
             raise InstanceError(
                 f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole "
                 "number below 2^53"
             )
-        nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
-        if nothing.any():
+        demands_nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
+        if demands_nothing.any():
             raise InstanceError(
-                f"tasks of job {table.index[int(nothing.argmax())]!r} demand nothing"
+                f"tasks of job {table.index[int(demands_nothing.argmax())]!r} demand nothing"
             )
         table["tasks"] = table["tasks"].astype(np.int64)
         table = table.iloc[np.argsort(table["arrival"].to_numpy(), kind="stable")]
@@ -212,10 +213,10 @@ class Workload:
         """
         return self._part(self.jobs["user"] == user, f"of user {user!r}")
 
-    def _part(self, which: pd.Series[bool], what: str, start: float = 0.0) -> Workload:
+    def _part(self, which: pd.Series[bool], subject: str, start: float = 0.0) -> Workload:
         table = self.jobs[which].copy()
         if table.empty:
-            raise InstanceError(f"there are no jobs {what}; expected at least one")
+            raise InstanceError(f"there are no jobs {subject}; expected at least one")
         table["arrival"] -= start
         return Workload(table, self.resources, tuple(dict.fromkeys(table["user"])))
 

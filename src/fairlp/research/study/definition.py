@@ -22,8 +22,7 @@ from .generators import REGISTRY as GENERATORS
 from .statistics import REGISTRY as STATISTICS
 
 if TYPE_CHECKING:
-    from ...mechanisms.allocation import Allocation
-    from ...models.instances.instance import Instance
+    from ... import Allocation, Instance
     from .result import Result
     from .runs import Work
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ... import examples
+from ... import Instance, examples
 from ...errors import InstanceError
-from ...models.instances.instance import Instance
 from ...registry import make_callable
 from .functions import listing
 

@@ -94,7 +94,8 @@ class Result:
         FileFormatError
             For another ending of the name, and a folder that is not there.
         """
-        pyarrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+        pyarrow = need("pyarrow")
+        parquet = need("pyarrow.parquet")
         target = checked_path(path)
         header = {"definition": self.definition, "fairlp": self.version}
         table = pyarrow.Table.from_pandas(self.frame, preserve_index=False)
@@ -308,7 +309,8 @@ def _statistics_in(columns: list[str]) -> list[str]:
 
 def _frame_and_header(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the rows of a Parquet file, and the study and version in its metadata."""
-    pyarrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    pyarrow = need("pyarrow")
+    parquet = need("pyarrow.parquet")
     if not path.exists():
         raise FileFormatError(not_found(path))
     try:

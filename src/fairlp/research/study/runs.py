@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..._version import __version__
+from ... import Instance, __version__
 from ...errors import FairlpError, StudyError, UnknownNameError, nearest, require_known
-from ...models.instances.instance import Instance
 from ..runner import Failure, run_calls, run_on
 from .functions import Function, Plain, keywords, point_text, short_name, words
 from .result import Result, parameters_of
 
 if TYPE_CHECKING:
-    from ...mechanisms.allocation import Allocation
+    from ... import Allocation
     from .definition import Study
 
 #: Whole numbers beyond this do not fit a column of 64-bit integers.
 LARGEST_WHOLE = 2**63 - 1
 #: The statistics of a run by column, or the error of the run.
-Outcome = dict[str, float] | Failure
+MethodResult = dict[str, float] | Failure
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Work:
 
     def allocations(self, instance: Instance) -> dict[str, Allocation]:
         """Return the allocation of each mechanism, by label."""
-        from ...api import allocate
+        from ... import allocate
 
         return _Allocations(
             {label: allocate(instance, **options) for label, options in self.mechanisms.items()}
@@ -125,7 +124,7 @@ def run_study(
     # Run 0 of every point comes first, so that the progress bar tells of all points.
     runs = [(point, run) for run in range(study.runs) for point in range(len(study.points))]
     calls = [(key, study.points[point], run, study.work) for point, run in runs]
-    outcomes: dict[tuple[int, int], Outcome] = {}
+    outcomes: dict[tuple[int, int], MethodResult] = {}
     with run_on(workers, backend):
         results = run_calls(
             study.name,
@@ -164,7 +163,7 @@ def _error_of_run(study: Study, point: int, run: int, failure: Failure) -> Study
 
 
 def frame_of(
-    points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], Outcome]
+    points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], MethodResult]
 ) -> pd.DataFrame:
     """Return one row a run, by point and run; statistics are in the order of their first appearance."""
     runs = sorted(outcomes)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ...mechanisms.allocation import Allocation
-from ...models.instances.instance import Instance
+from ... import Allocation, Instance
 from ...registry import make_callable
 from ...tolerances import AGREEMENT
 from .functions import listing

@@ -23,20 +23,11 @@ import numpy as np
 from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.backends import needs
 from ...models.programs.certificate import Certificate, certify
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import (
-    Backend,
-    Bounds,
-    Capability,
-    Entries,
-    Options,
-    Point,
-    Solution,
-    Status,
-    Termination,
-    solution_at,
-    start_of,
-)
+from ...models.programs.protocols import Backend, Bounds, Capability, Entries
+from ...models.programs.solution import Solution, solution_at, start_of
+from ...models.programs.status import Point, Status, Termination
 from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate
@@ -63,7 +54,7 @@ class _Work:
         self.aborts_at_exit = aborts_at_exit
         #: Of one that was interrupted: whether the solver was told, and what the process is to end
         #: with.
-        self.told = False
+        self.solver_was_told = False
         self.status = _INTERRUPTED
         self.answer: Any = None
         self.error: BaseException | None = None
@@ -93,11 +84,11 @@ def _worker() -> _Waiting:
 
 
 #: Where threads wait for the next thing to do: solvers have threads of their own by thread.
-_kept: list[_Waiting] = []
+idle_workers: list[_Waiting] = []
 #: What solvers were doing when they were interrupted.
 _interrupted: list[_Work] = []
 if hasattr(os, "register_at_fork"):  # the threads are not there
-    os.register_at_fork(after_in_child=_kept.clear)
+    os.register_at_fork(after_in_child=idle_workers.clear)
     os.register_at_fork(after_in_child=_interrupted.clear)
 
 
@@ -112,7 +103,7 @@ def _leave() -> None:
     works = [work for work in _interrupted if work.aborts_at_exit]
     with contextlib.suppress(KeyboardInterrupt):  # another Ctrl-C: now
         for work in works:
-            if work.told:
+            if work.solver_was_told:
                 work.ended.wait(max(0.0, deadline - monotonic()))
     for work in works:
         if not work.ended.is_set():
@@ -147,7 +138,7 @@ def interruptible(
     if threading.current_thread() is not threading.main_thread():
         return call()  # signals do not come here
     try:
-        worker = _kept.pop()
+        worker = idle_workers.pop()
     except IndexError:
         worker = _worker()
     work = _Work(call, aborts_at_exit)
@@ -167,9 +158,9 @@ def interruptible(
         if stop is not None:
             with contextlib.suppress(Exception):  # what may be told to stop need not be there yet
                 stop()
-                work.told = True
+                work.solver_was_told = True
         raise
-    _kept.append(worker)
+    idle_workers.append(worker)
     if work.error is not None:
         raise work.error
     return work.answer  # type: ignore[no-any-return]
@@ -244,17 +235,19 @@ class ProgramChange:
 
     def of(self, program: Program) -> Program:
         """Return the program with what is new."""
-        parts = {}
+        arrays = {}
         for name, bounds in (("row", self.rows), ("col", self.columns)):
             if bounds is not None:
-                at, *ends = bounds
-                for side, end in zip(("lower", "upper"), ends, strict=True):
-                    parts[f"{name}_{side}"] = _with(getattr(program, f"{name}_{side}"), at, end)
+                positions, *limits = bounds
+                for side, limit in zip(("lower", "upper"), limits, strict=True):
+                    arrays[f"{name}_{side}"] = _with(
+                        getattr(program, f"{name}_{side}"), positions, limit
+                    )
         if self.costs is not None:
-            parts["c"] = self.costs.copy()
+            arrays["c"] = self.costs.copy()
         if self.coefficients is not None:
-            parts["A"] = _with_entries(program, *self.coefficients)
-        return program.replace(**parts)
+            arrays["A"] = _with_entries(program, *self.coefficients)
+        return program.replace(**arrays)
 
 
 class ProgramSession:
@@ -477,7 +470,7 @@ class BaseBackend:
             When the solver itself fails.
         """
         self.refuse_unsupported(program, options)
-        begin = perf_counter()
+        start_time = perf_counter()
         loaded = with_small_coefficients(program)
         scaling, data = equilibrate(loaded)
         scaled = minimisation(loaded, scaling, data)
@@ -505,7 +498,7 @@ class BaseBackend:
         if x is not None and duals is not None:
             duals = sign(program) * scaling.row_duals(duals)
             reduced = reduced_costs(program, x, duals)
-        times = {"pass": perf_counter() - begin - raw.seconds, "solve": raw.seconds}
+        times = {"pass": perf_counter() - start_time - raw.seconds, "solve": raw.seconds}
         return solution_at(
             program,
             raw.termination,
@@ -543,22 +536,24 @@ class BaseBackend:
         needed += [Capability.MILP] if program.is_mip else []
         for capability in needed:
             if capability not in self.capabilities:
-                able = ", ".join(sorted(c.value for c in self.capabilities))
+                capabilities = ", ".join(sorted(c.value for c in self.capabilities))
                 raise UnsupportedError(
-                    f"{program.name!r} needs {capability.value}, and {self.name} can do: {able}"
+                    f"{program.name!r} needs {capability.value}, and {self.name} can do: {capabilities}"
                 )
         default = Options()
         for option in fields(Options):
             if option.name not in self.honours and getattr(options, option.name) != getattr(
                 default, option.name
             ):
-                kept = ", ".join(sorted(self.honours)) or "none"
+                options_honoured = ", ".join(sorted(self.honours)) or "none"
                 raise UnsupportedError(
-                    f"{self.name} cannot honour the option {option.name!r}; it honours: {kept}"
+                    f"{self.name} cannot honour the option {option.name!r}; it honours: {options_honoured}"
                 )
         if options.method != "auto" and options.method not in self.methods:
-            known = ", ".join(("auto", *self.methods))
-            raise UnsupportedError(f"{self.name} has no method {options.method!r}; it has: {known}")
+            methods = ", ".join(("auto", *self.methods))
+            raise UnsupportedError(
+                f"{self.name} has no method {options.method!r}; it has: {methods}"
+            )
 
 
 def values_of(program: Program, scaling: Scaling, x: np.ndarray) -> np.ndarray:
@@ -579,13 +574,13 @@ def bound_of(
 
 
 def pooled(
-    program: Program, solver: str, points: Sequence[np.ndarray], most: int | None
+    program: Program, solver: str, points: Sequence[np.ndarray], limit: int | None
 ) -> tuple[Solution, ...]:
     """Return the points that are feasible, each once, the best first, and so many at most."""
     status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, "of the pool")
-    each = {point.tobytes(): point for point in points if certify(program, point).is_feasible}
-    found = [Solution(program, status, solver, point) for point in each.values()]
-    return tuple(sorted(found, key=lambda one: sign(program) * one.objective)[:most])
+    distinct = {point.tobytes(): point for point in points if certify(program, point).is_feasible}
+    solutions = [Solution(program, status, solver, point) for point in distinct.values()]
+    return tuple(sorted(solutions, key=lambda solution: sign(program) * solution.objective)[:limit])
 
 
 def _trivial(program: Program) -> Raw | None:
@@ -610,20 +605,20 @@ def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
         raise SolverError(
             f"{name} stopped for {raw.termination!r}; expected one of fairlp.Termination"
         )
-    for part, size, of in (
+    for field_name, size, of in (
         ("x", program.n_columns, "columns"),
         ("row_duals", program.n_rows, "rows"),
     ):
-        given = getattr(raw, part)
-        if given is None:
+        values = getattr(raw, field_name)
+        if values is None:
             continue
-        given = np.asarray(given, dtype=float)
-        if given.shape != (size,):
+        values = np.asarray(values, dtype=float)
+        if values.shape != (size,):
             raise SolverError(
-                f"{name} gave {part} of shape {given.shape} for {program.name!r}, which has {size} "
+                f"{name} gave {field_name} of shape {values.shape} for {program.name!r}, which has {size} "
                 f"{of}"
             )
-        setattr(raw, part, given)
+        setattr(raw, field_name, values)
     counts = raw.iterations
     fits = {
         "message": isinstance(raw.message, str),
@@ -634,11 +629,11 @@ def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
         "pool": isinstance(raw.pool, Sequence)
         and all(np.shape(point) == (program.n_columns,) for point in raw.pool),
     }
-    for part, right in fits.items():
-        if not right:
-            value = repr(getattr(raw, part))[:80]
+    for field_name, is_right in fits.items():
+        if not is_right:
+            value = repr(getattr(raw, field_name))[:80]
             raise SolverError(
-                f"{name} gave {part} of {value} for {program.name!r}; see fairlp.Raw for what it "
+                f"{name} gave {field_name} of {value} for {program.name!r}; see fairlp.Raw for what it "
                 "is to be"
             )
     raw.pool = [np.asarray(point, dtype=float) for point in raw.pool]
@@ -712,31 +707,33 @@ def each_row(program: Program) -> Iterator[tuple[list[int], list[float], float, 
     """Yield the columns and coefficients of each row, and its sides."""
     matrix = program.A.tocsr()
     sides = zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
-    for (begin, end), (low, high) in zip(pairwise(matrix.indptr.tolist()), sides, strict=True):
-        yield matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist(), low, high
+    for (start, stop), (low, high) in zip(pairwise(matrix.indptr.tolist()), sides, strict=True):
+        yield matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), low, high
 
 
-def given(options: Options, **names: str) -> dict[str, Any]:
+def given_options(options: Options, **names: str) -> dict[str, Any]:
     """Return the options that were given (not None), under a solver's own names."""
     return {
-        own: getattr(options, ours)
-        for ours, own in names.items()
-        if getattr(options, ours) is not None
+        solver_name: getattr(options, option)
+        for option, solver_name in names.items()
+        if getattr(options, option) is not None
     }
 
 
-def _with(values: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarray:
+def _with(values: np.ndarray, positions: np.ndarray, entries: np.ndarray) -> np.ndarray:
     copy = values.copy()
-    copy[at] = new
+    copy[positions] = entries
     return copy
 
 
 def _with_entries(program: Program, rows: np.ndarray, column: int, values: np.ndarray) -> Any:
     """Return the matrix with other entries in one column, which must be in it."""
     A = program.A
-    begin = int(A.indptr[column])
-    end = int(A.indptr[column + 1])
-    at = begin + np.searchsorted(A.indices[begin:end], rows)
-    if len(rows) and (begin == end or (at >= end).any() or (A.indices[at] != rows).any()):
+    start = int(A.indptr[column])
+    stop = int(A.indptr[column + 1])
+    positions = start + np.searchsorted(A.indices[start:stop], rows)
+    if len(rows) and (
+        start == stop or (positions >= stop).any() or (A.indices[positions] != rows).any()
+    ):
         raise SolverError(f"{program.name!r}: an entry to change is not in the matrix")
-    return type(A)((_with(A.data, at, values), A.indices, A.indptr), shape=A.shape)
+    return type(A)((_with(A.data, positions, values), A.indices, A.indptr), shape=A.shape)

@@ -25,10 +25,21 @@ from ...errors import (
 from ...models.notation.derivatives import Dependence, dependence
 from ...models.notation.model import Model
 from ...models.programs.backends import checked
+from ...models.programs.options import Options
 from ...models.programs.program import Block, LogTerms, Program, free_name
-from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
+from ...models.programs.protocols import Capability
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
-from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, given, installed, reduced_costs, sign
+from .base import (
+    HIGHS_WITH_INTEGERS,
+    BaseBackend,
+    Raw,
+    given_options,
+    installed,
+    reduced_costs,
+    sign,
+)
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
 
@@ -58,12 +69,12 @@ class Built:
     def minimisation_duals(self) -> np.ndarray | None:
         """Return ∂objective/∂rhs of every row, for the minimisation that CVXPY solves."""
         duals = np.zeros(self.n_rows)
-        for constraint, at, side in self.rows:
+        for constraint, rows, side in self.rows:
             value = constraint.dual_value
             if value is None:
                 return None
             # Lagrangian: f + λ·(expression − bound) for ≤ and =, f + λ·(bound − expression) for ≥
-            duals[at] += (1.0 if side > 0 else -1.0) * np.asarray(value, dtype=float).reshape(-1)
+            duals[rows] += (1.0 if side > 0 else -1.0) * np.asarray(value, dtype=float).reshape(-1)
         return duals
 
 
@@ -89,17 +100,17 @@ class Numbers:
         """Return some of the numbers: an array, or an expression in parameters."""
         import cvxpy as cp
 
-        found = self.rest[positions]
+        numbers = self.rest[positions]
         for parameter, slopes in self.parts:
             if slopes[positions].nnz:
-                found = slopes[positions] @ cp.vec(parameter, order="C") + found
-        return found
+                numbers = slopes[positions] @ cp.vec(parameter, order="C") + numbers
+        return numbers
 
     def changing(self, entries: int) -> np.ndarray:
         """Return which of the entries of the matrix depend on a parameter."""
         return np.unique(
             np.concatenate(
-                [np.zeros(0, int), *(part[:entries].nonzero()[0] for _, part in self.parts)]
+                [np.zeros(0, int), *(slopes[:entries].nonzero()[0] for _, slopes in self.parts)]
             )
         )
 
@@ -146,7 +157,8 @@ def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
 def _with_places(A: Any, dependences: list[Dependence]) -> sp.csc_array:
     """Return a matrix that has an entry, 0 where there is none yet, wherever a parameter stands."""
     places = A.tocoo()
-    rows, columns = [places.row], [places.col]
+    rows = [places.row]
+    columns = [places.col]
     for dependence_on in dependences:
         is_entry = (dependence_on.rows >= 0) & (dependence_on.columns >= 0)
         rows.append(dependence_on.rows[is_entry])
@@ -163,8 +175,10 @@ def _slopes_of_numbers(
     program: Program, name: str, dependence_on: Dependence, size: int
 ) -> sp.csr_array:
     """Return how steeply each of a program's :class:`Numbers` grows with each element of a parameter."""
-    n_rows, entries = program.n_rows, program.A.nnz
-    is_cost, is_constant = dependence_on.rows < 0, dependence_on.columns < 0
+    n_rows = program.n_rows
+    entries = program.A.nnz
+    is_cost = dependence_on.rows < 0
+    is_constant = dependence_on.columns < 0
     entry_keys = program.A.tocoo().col * np.int64(n_rows) + program.A.indices
     keys = dependence_on.columns * np.int64(n_rows) + dependence_on.rows
     is_bound = is_constant & ~is_cost
@@ -203,23 +217,25 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
     ]
     built = Built(None, variables, program.n_rows)
     entries = program.A.nnz
-    changing, data = numbers.changing(entries), numbers.rest[:entries].copy()
+    changing = numbers.changing(entries)
+    data = numbers.rest[:entries].copy()
     data[changing] = 0.0
     matrix = sp.csc_array((data, program.A.indices, program.A.indptr), program.A.shape).tocsr()
     columns = program.A.tocoo(copy=False).col
     for block in program.rows:
         activity = _times(matrix[block.slice], program, flat)
-        here = changing[
+        in_block = changing[
             (program.A.indices[changing] >= block.start)
             & (program.A.indices[changing] < block.stop)
         ]
-        if len(here):
-            rows = program.A.indices[here] - block.start
-            into = sp.csr_array(
-                (np.ones(len(here)), (rows, np.arange(len(here)))), (len(block), len(here))
+        if len(in_block):
+            rows = program.A.indices[in_block] - block.start
+            summation = sp.csr_array(
+                (np.ones(len(in_block)), (rows, np.arange(len(in_block)))),
+                (len(block), len(in_block)),
             )
-            activity = activity + into @ cp.multiply(
-                numbers.at(here), cp.hstack(flat)[columns[here]]
+            activity = activity + summation @ cp.multiply(
+                numbers.at(in_block), cp.hstack(flat)[columns[in_block]]
             )
         activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
         built.rows += _rows(program, block, activity, numbers)
@@ -265,10 +281,11 @@ def read_back(model: Model, problem: Any) -> Solution:
         by_name.get(block.name, _variable(cp, block, program)) for block in program.columns
     ]
     built = Built(problem, variables, program.n_rows)
-    places = [(at, side) for block in program.rows for _, at, side in _sides(program, block)]
-    own = problem.constraints[: len(places)]
+    places = [(rows, side) for block in program.rows for _, rows, side in _sides(program, block)]
+    constraints = problem.constraints[: len(places)]
     built.rows = [
-        (constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)
+        (constraint, rows, side)
+        for constraint, (rows, side) in zip(constraints, places, strict=True)
     ]
     x = built.point()
     duals = built.minimisation_duals() if x is not None and not program.is_mip else None
@@ -340,41 +357,44 @@ def _times(matrix: Any, program: Program, flat: list[Any]) -> Any:
 
 def _sides(program: Program, block: Block) -> list[tuple[np.ndarray, np.ndarray, int]]:
     """Return (positions in the block, rows, side) of each constraint: side 0 for =, 1 for ≥, −1 for ≤."""
-    lower, upper = program.row_lower[block.slice], program.row_upper[block.slice]
+    lower = program.row_lower[block.slice]
+    upper = program.row_upper[block.slice]
     equal = lower == upper
     sides = []
-    for there, side in (
+    for mask, side in (
         (equal, 0),
         (np.isfinite(lower) & ~equal, 1),
         (np.isfinite(upper) & ~equal, -1),
     ):
-        at = np.flatnonzero(there)
-        if at.size:
-            sides.append((at, block.start + at, side))
+        positions = np.flatnonzero(mask)
+        if positions.size:
+            sides.append((positions, block.start + positions, side))
     return sides
 
 
 def _rows(
     program: Program, block: Block, activity: Any, numbers: Numbers
 ) -> list[tuple[Any, np.ndarray, int]]:
-    found = []
-    for at, rows, side in _sides(program, block):
-        part = activity if len(at) == len(block) else activity[at]
+    constraints = []
+    for positions, rows, side in _sides(program, block):
+        body = activity if len(positions) == len(block) else activity[positions]
         bound = numbers.at(program.A.nnz + rows + (program.n_rows if side < 0 else 0))
-        constraint = part == bound if side == 0 else part >= bound if side > 0 else part <= bound
-        found.append((constraint, rows, side))
-    return found
+        constraint = body == bound if side == 0 else body >= bound if side > 0 else body <= bound
+        constraints.append((constraint, rows, side))
+    return constraints
 
 
 def _bounds(program: Program, block: Block, variable: Any) -> list[Any]:
-    sides = []
+    constraints = []
     for bounds, lower in ((program.col_lower, True), (program.col_upper, False)):
         bound = bounds[block.slice]
-        at = np.flatnonzero(np.isfinite(bound))
-        if at.size:
-            part = variable if len(at) == len(bound) else variable[at]
-            sides.append(part >= bound[at] if lower else part <= bound[at])
-    return sides
+        positions = np.flatnonzero(np.isfinite(bound))
+        if positions.size:
+            bounded = variable if len(positions) == len(bound) else variable[positions]
+            constraints.append(
+                bounded >= bound[positions] if lower else bounded <= bound[positions]
+            )
+    return constraints
 
 
 # A problem that somebody else wrote.
@@ -395,31 +415,33 @@ def read(problem: Any, levels: Any) -> tuple[Program, tuple[Any, np.ndarray, Blo
     import cvxpy as cp
 
     labels, elements = _named(cp, levels)
-    of_all = cp.Problem(cp.Minimize(0), [*problem.constraints, *(one == 0 for one in elements)])
+    of_all = cp.Problem(
+        cp.Minimize(0), [*problem.constraints, *(expression == 0 for expression in elements)]
+    )
     variables = of_all.variables()
     _refuse_unreadable(of_all, variables)
-    flat = [cp.vec(one, order="C") for one in (*variables, *elements)]
-    read = cp.Variable(sum(one.size for one in flat))
+    flat = [cp.vec(expression, order="C") for expression in (*variables, *elements)]
+    read = cp.Variable(sum(expression.size for expression in flat))
     # the objective tells which column is which: k + 1 is the cost of read[k] there
     find = cp.Minimize(np.arange(1, read.size + 1) @ read)
     data = _canonical(cp, cp.Problem(find, [*problem.constraints, read == cp.hstack(flat)]))
     if data is None:
-        wrong = (
-            one
-            for one in problem.constraints
-            if _canonical(cp, cp.Problem(cp.Minimize(0), [one])) is None
+        unreadable = (
+            expression
+            for expression in problem.constraints
+            if _canonical(cp, cp.Problem(cp.Minimize(0), [expression])) is None
         )
         raise ModelError(
-            f"constraint {next(wrong, 'of the problem')} is not linear (of cones, a leximin here "
+            f"constraint {next(unreadable, 'of the problem')} is not linear (of cones, a leximin here "
             "takes linear ones "
             "only); write it with linear expressions, abs, max or the norms 1 and inf, or bound it "
             "by tangents"
         )
 
     def save(x: np.ndarray) -> None:
-        ends = np.cumsum([one.size for one in variables])
-        for one, value in zip(variables, np.split(x, ends), strict=False):
-            one.save_value(value.reshape(one.shape).copy())
+        ends = np.cumsum([variable.size for variable in variables])
+        for variable, value in zip(variables, np.split(x, ends), strict=False):
+            variable.save_value(value.reshape(variable.shape).copy())
 
     program, slopes, constant = _levels(data, variables, len(labels))
     block = Block("levels", (("level", pd.Index(labels, tupleize_cols=False)),), 0, len(labels))
@@ -437,73 +459,83 @@ def _canonical(cp: Any, problem: Any) -> dict[str, Any] | None:
 def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     """Return the label of every level, and the expressions that hold them in that order (C order within each)."""
     if isinstance(levels, dict):
-        given = levels
+        by_label = levels
     else:
-        given = dict(enumerate(levels if isinstance(levels, list | tuple) else [levels]))
-    for label, one in given.items():
-        if not isinstance(one, cp.Expression):
+        by_label = dict(enumerate(levels if isinstance(levels, list | tuple) else [levels]))
+    for label, expression in by_label.items():
+        if not isinstance(expression, cp.Expression):
             raise ModelError(
-                f"level {label!r} is {type(one).__name__}; levels of a CVXPY problem are its "
+                f"level {label!r} is {type(expression).__name__}; levels of a CVXPY problem are its "
                 "expressions: one, a list "
                 "of them, or a dict by label"
             )
-        if not one.is_affine() or one.is_complex():
+        if not expression.is_affine() or expression.is_complex():
             raise ModelError(
-                f"level {label!r} is not affine: {one}; a concave one can be a variable v of its "
-                f"own with v <= {one} "
+                f"level {label!r} is not affine: {expression}; a concave one can be a variable v of its "
+                f"own with v <= {expression} "
                 "among the constraints (where that is linear), and v as the level"
             )
-    count = sum(one.size for one in given.values())
+    count = sum(expression.size for expression in by_label.values())
     if not count:
         raise ModelError("there are no levels; expected at least one expression")
     if not isinstance(levels, dict):
-        return list(range(count)), list(given.values())
+        return list(range(count)), list(by_label.values())
     labels = []
-    for label, one in given.items():
-        places = [",".join(map(str, place)) for place in np.ndindex(one.shape)]
-        labels += [f"{label}[{place}]" for place in places] if one.ndim else [label]
-    return labels, list(given.values())
+    for label, expression in by_label.items():
+        places = [",".join(map(str, place)) for place in np.ndindex(expression.shape)]
+        labels += [f"{label}[{place}]" for place in places] if expression.ndim else [label]
+    return labels, list(by_label.values())
 
 
 def _refuse_unreadable(problem: Any, variables: Sequence[Any]) -> None:
-    for one in variables:
-        if one.is_complex():
+    for leaf in variables:
+        if leaf.is_complex():
             raise ModelError(
-                f"variable {one.name()!r} is complex; write its parts as two real variables"
+                f"variable {leaf.name()!r} is complex; write its parts as two real variables"
             )
-        if one.attributes["PSD"] or one.attributes["NSD"]:
+        if leaf.attributes["PSD"] or leaf.attributes["NSD"]:
             raise ModelError(
-                f"variable {one.name()!r} is semidefinite; a leximin here takes linear constraints "
+                f"variable {leaf.name()!r} is semidefinite; a leximin here takes linear constraints "
                 "only"
             )
-    for one in problem.parameters():
-        if one.value is None:
-            raise ModelError(f"parameter {one.name()!r} has no value; set its .value first")
+    for leaf in problem.parameters():
+        if leaf.value is None:
+            raise ModelError(f"parameter {leaf.name()!r} has no value; set its .value first")
 
 
 def _levels(
     data: dict[str, Any], variables: Sequence[Any], levels: int
 ) -> tuple[Program, sp.csc_array, np.ndarray]:
     """Return the program of the form A·x = b, G·x ≤ h, and its levels: the last that are read off."""
-    cost, b = data["c"], data["b"]
+    cost = data["c"]
+    b = data["b"]
     others = np.flatnonzero(cost == 0)
     reads = np.argsort(cost, kind="stable")[len(others) :]
     A = sp.csc_array(data["A"])
-    at = A[:, reads].tocoo()
-    own, size = np.empty(len(reads), dtype=np.intp), np.empty(len(reads))
-    own[at.col], size[at.col] = at.row, at.data  # the row that says what each is
+    entries = A[:, reads].tocoo()
+    defining_row = np.empty(len(reads), dtype=np.intp)
+    size = np.empty(len(reads))
+    defining_row[entries.col], size[entries.col] = (
+        entries.row,
+        entries.data,
+    )  # the row that says what each is
     expression = (
-        sp.diags_array(-1.0 / size) @ (A @ sp.diags_array((cost == 0).astype(float))).tocsr()[own]
+        sp.diags_array(-1.0 / size)
+        @ (A @ sp.diags_array((cost == 0).astype(float))).tocsr()[defining_row]
     )
     expression = sp.csr_array(expression)
     expression.eliminate_zeros()
-    constant = b[own] / size
+    constant = b[defining_row] / size
     first = len(reads) - levels
     column = _same_column(expression[:first], constant[:first])
-    same = column >= 0  # not so for an element of a symmetric matrix, say: it stays, with its row
-    place = np.where(same, column, reads[:first])
-    order = np.concatenate([place, np.setdiff1d(others, place)])
-    rows = np.setdiff1d(np.arange(len(b)), np.concatenate([own[:first][same], own[first:]]))
+    is_column = (
+        column >= 0
+    )  # not so for an element of a symmetric matrix, say: it stays, with its row
+    columns = np.where(is_column, column, reads[:first])
+    order = np.concatenate([columns, np.setdiff1d(others, columns)])
+    rows = np.setdiff1d(
+        np.arange(len(b)), np.concatenate([defining_row[:first][is_column], defining_row[first:]])
+    )
     slopes = sp.csc_array(expression[first:].tocsc()[:, order])
     return _program_of(data, order, rows, variables), slopes, constant[first:]
 
@@ -513,7 +545,8 @@ def _same_column(expression: Any, constant: np.ndarray) -> np.ndarray:
     column = np.full(len(constant), -1)
     single = np.flatnonzero((np.diff(expression.indptr) == 1) & (constant == 0))
     start = expression.indptr[single]
-    single, start = single[expression.data[start] == 1], start[expression.data[start] == 1]
+    single = single[expression.data[start] == 1]
+    start = start[expression.data[start] == 1]
     which, first = np.unique(expression.indices[start], return_index=True)
     column[single[first]] = which
     return column
@@ -563,10 +596,12 @@ def _blocks_of(variables: Sequence[Any], size: int) -> tuple[Block, ...]:
     """Return a block for each variable, of its shape; of two with one name, the second has ``_`` behind it."""
     blocks: list[Block] = []
     start = 0
-    for one in variables:
-        axes = tuple((f"axis_{d}", pd.RangeIndex(length)) for d, length in enumerate(one.shape))
-        blocks.append(Block(unused(one.name(), blocks), axes, start, start + one.size))
-        start += one.size
+    for variable in variables:
+        axes = tuple(
+            (f"axis_{d}", pd.RangeIndex(length)) for d, length in enumerate(variable.shape)
+        )
+        blocks.append(Block(unused(variable.name(), blocks), axes, start, start + variable.size))
+        start += variable.size
     if start < size:
         blocks.append(
             Block(
@@ -584,7 +619,9 @@ def unused(name: str, blocks: Sequence[Block]) -> str:
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _MILP = frozenset({Capability.LP, Capability.MILP})
 _BOTH = _LP | _MILP
-_LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
+_LOG = Capability.LOG
+_POWER = Capability.POWER
+_SQUARE = Capability.QUADRATIC
 
 
 @dataclass(frozen=True)
@@ -725,66 +762,71 @@ class Cvxpy(BaseBackend):
             raise UnknownNameError(
                 "CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead"
             )
-        self.known = KNOWN.get(self.solver) or self._ask()
-        self.capabilities = self.known.capabilities
-        self.honours = frozenset({*self.known.options, "verbose", "extra"})
+        self.conic_solver = KNOWN.get(self.solver) or self._ask()
+        self.capabilities = self.conic_solver.capabilities
+        self.honours = frozenset({*self.conic_solver.options, "verbose", "extra"})
         if self.solver in _FIRST_ORDER:
             self.accuracy = CONFORMANCE
-        if self.known.with_integers:
+        if self.conic_solver.with_integers:
             self.integrality_tolerance = FEASIBILITY
         if installed("cvxpy") and not installed(
-            self.known.package
+            self.conic_solver.package
         ):  # what is still to be installed
-            package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
+            package = (
+                f'"fairlp[{self.conic_solver.extra}]"'
+                if self.conic_solver.extra
+                else self.conic_solver.package
+            )
             self.install = f"pip install {package}"
 
     def available(self) -> tuple[bool, str]:
         """Return whether CVXPY and the solver's package are installed, without importing them."""
         if not installed("cvxpy"):
             return False, f"cvxpy is not installed; {self.install}"
-        if not installed(self.known.package):
-            return False, f"{self.known.package} is not installed; {self.install}"
+        if not installed(self.conic_solver.package):
+            return False, f"{self.conic_solver.package} is not installed; {self.install}"
         return True, ""
 
     def version(self) -> str:
         """Return the version of the solver's package, and CVXPY's."""
-        own = importlib.metadata.version(self.known.package)
-        return f"{own} (cvxpy {importlib.metadata.version('cvxpy')})"
+        solver_version = importlib.metadata.version(self.conic_solver.package)
+        return f"{solver_version} (cvxpy {importlib.metadata.version('cvxpy')})"
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise through CVXPY; "optimal but inaccurate" is not called optimal."""
         import cvxpy as cp
 
         built = build(program)
-        names, tolerance = self.known.options, self.known.tolerance
+        names = self.conic_solver.options
+        tolerance = self.conic_solver.tolerance
         tolerances = options.tolerances(tolerance, tolerance)
-        named = dict(zip(("primal_tolerance", "dual_tolerance"), tolerances, strict=True))
-        settings = {names[ours]: value for ours, value in named.items() if ours in names} | dict(
-            self.known.settings
-        )
-        settings |= given(options, **names)
+        by_option = dict(zip(("primal_tolerance", "dual_tolerance"), tolerances, strict=True))
+        settings = {
+            names[option]: value for option, value in by_option.items() if option in names
+        } | dict(self.conic_solver.settings)
+        settings |= given_options(options, **names)
         if self.solver == "CLARABEL":
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
         if self.solver == "ECOS":
             settings["reltol"] = settings["abstol"]
-        if self.known.coarse:
+        if self.conic_solver.coarse:
             settings.setdefault(names["iteration_limit"], _MANY)
         if program.is_mip:  # their default calls an answer optimal that is 1e-4 away
-            settings = {**self.known.with_integers, **settings}
+            settings = {**self.conic_solver.with_integers, **settings}
         settings.update(options.extra)
-        begin = perf_counter()
+        start_time = perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # "may be inaccurate" comes back as a status
                 built.problem.solve(solver=self.solver, verbose=options.verbose, **settings)
         except cp.error.SolverError as error:
-            words = str(error).lower()
-            why = (
+            message = str(error).lower()
+            termination = (
                 Termination.TIME_LIMIT
-                if "time" in words and "limit" in words
+                if "time" in message and "limit" in message
                 else Termination.UNKNOWN
             )
-            return Raw(why, first_line(error), seconds=perf_counter() - begin)
+            return Raw(termination, first_line(error), seconds=perf_counter() - start_time)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             if options.extra:
                 raise UnsupportedError(
@@ -793,18 +835,24 @@ class Cvxpy(BaseBackend):
             raise SolverError(f"{self.name} failed: {error}") from error
         limit = Termination.NODE_LIMIT if program.is_mip else Termination.ITERATION_LIMIT
         limit = limit if options.time_limit is None else Termination.TIME_LIMIT
-        return self._raw(built, perf_counter() - begin, limit, options)
+        return self._raw(built, perf_counter() - start_time, limit, options)
 
     def _raw(self, built: Any, seconds: float, limit: Termination, options: Options) -> Raw:
         limited = options.time_limit is not None or options.iteration_limit is not None
-        status, stats = str(built.problem.status), built.problem.solver_stats
+        status = str(built.problem.status)
+        stats = built.problem.solver_stats
         at_limit = {
             "user_limit": limit,
             "optimal_inaccurate": limit if limited else Termination.UNKNOWN,
         }
         termination = (_TERMINATION | at_limit).get(status, Termination.UNKNOWN)
-        own = getattr(stats, "solve_time", None)
-        raw = Raw(termination, status, seconds=float(own) if own else seconds, method=self.solver)
+        solve_time = getattr(stats, "solve_time", None)
+        raw = Raw(
+            termination,
+            status,
+            seconds=float(solve_time) if solve_time else seconds,
+            method=self.solver,
+        )
         if getattr(stats, "num_iters", None):
             raw.iterations = {self.solver.lower(): int(stats.num_iters)}
         if status in ("optimal", "optimal_inaccurate", "user_limit"):

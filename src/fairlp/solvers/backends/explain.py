@@ -18,24 +18,13 @@ import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import (
-    farkas,
-    finite_size,
-    largest_of,
-    proves_infeasible,
-    proves_unbounded,
-)
-from ...models.programs.program import Block, Program
-from ...models.programs.solution import (
-    HOPELESS,
-    Capability,
-    Options,
-    Point,
-    Solution,
-    Status,
-    Termination,
-    solution_at,
-)
+from ...models.programs.options import Options
+from ...models.programs.program import Block, Program, finite_size
+from ...models.programs.protocols import Capability
+from ...models.programs.rays import farkas, proves_infeasible, proves_unbounded
+from ...models.programs.sizes import largest_of
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import HOPELESS, Point, Status, Termination
 from ...tolerances import VERIFIED
 from .highs import Highs
 
@@ -90,21 +79,25 @@ def explain(
             )
         if name not in {block.name for block in (*program.rows, *program.columns)}:
             program.row_block(name)  # raises, with the nearest names
-    whole = solver if Capability.MILP in find_backend(solver).capabilities else "highs"
+    integer_solver = solver if Capability.MILP in find_backend(solver).capabilities else "highs"
     relaxed = program.relaxed()
-    found = solve(_without_objective(relaxed), solver, Options())
-    if found.status.termination is Termination.INFEASIBLE:
-        conflict = _conflict(relaxed, solver, found)
-        return _infeasible(program, whole if program.is_mip else solver, conflict, weights or {})
-    if not found.status.is_optimal:
-        raise SolverError(
-            f"{solver} cannot tell whether {program.name!r} is feasible: {found.status}"
+    relaxation = solve(_without_objective(relaxed), solver, Options())
+    if relaxation.status.termination is Termination.INFEASIBLE:
+        conflict = _conflict(relaxed, solver, relaxation)
+        return _infeasible(
+            program, integer_solver if program.is_mip else solver, conflict, weights or {}
         )
-    begin = perf_counter()
-    without = _infeasible_by(program, whole) if program.is_mip else None
-    if without is not None:
-        conflict = _conflict(program, whole, without, _TIMES * (perf_counter() - begin))
-        return _infeasible(program, whole, conflict, weights or {})
+    if not relaxation.status.is_optimal:
+        raise SolverError(
+            f"{solver} cannot tell whether {program.name!r} is feasible: {relaxation.status}"
+        )
+    start_time = perf_counter()
+    infeasible = _infeasible_by(program, integer_solver) if program.is_mip else None
+    if infeasible is not None:
+        conflict = _conflict(
+            program, integer_solver, infeasible, _TIMES * (perf_counter() - start_time)
+        )
+        return _infeasible(program, integer_solver, conflict, weights or {})
     if program.logs is not None:  # the table is of linear programs
         solve(program, solver, Options()).require_optimal()
     return _unbounded(relaxed)
@@ -115,10 +108,10 @@ def _infeasible_by(program: Program, solver: str, seconds: float = _PATIENCE) ->
     limited = program.is_mip and "time_limit" in getattr(
         find_backend(solver), "honours", ("time_limit",)
     )
-    found = solve(
+    solution = solve(
         _without_objective(program), solver, Options(time_limit=seconds if limited else None)
     )
-    return found if found.status.termination is Termination.INFEASIBLE else None
+    return solution if solution.status.termination is Termination.INFEASIBLE else None
 
 
 def _without_objective(program: Program) -> Program:
@@ -127,7 +120,7 @@ def _without_objective(program: Program) -> Program:
 
 
 def _conflict(
-    program: Program, solver: str, found: Solution, seconds: float = _PATIENCE
+    program: Program, solver: str, infeasible: Solution, seconds: float = _PATIENCE
 ) -> np.ndarray:
     """Return which rows, bounds of columns and integers are left when nothing can be left out, as one mask.
 
@@ -138,35 +131,35 @@ def _conflict(
     m = program.n_rows
     n = program.n_columns
     plain = _plain(program)
-    gone = np.concatenate([np.zeros(m + n, dtype=bool), program.integrality == 0])
+    left_out = np.concatenate([np.zeros(m + n, dtype=bool), program.integrality == 0])
 
-    def needed(found: Solution, gone: np.ndarray) -> np.ndarray:
-        if found.row_ray is not None:
-            gone = gone.copy()
-            multipliers, prices = farkas(found.program, found.row_ray)
-            gone[np.flatnonzero(~gone[:m])[multipliers == 0]] = True
-            gone[m : m + n] |= ~plain & (prices == 0)
-        return gone
+    def needed(infeasible: Solution, left_out: np.ndarray) -> np.ndarray:
+        if infeasible.row_ray is not None:
+            left_out = left_out.copy()
+            multipliers, prices = farkas(infeasible.program, infeasible.row_ray)
+            left_out[np.flatnonzero(~left_out[:m])[multipliers == 0]] = True
+            left_out[m : m + n] |= ~plain & (prices == 0)
+        return left_out
 
-    gone = needed(found, gone)
+    left_out = needed(infeasible, left_out)
     waiting = [
         m + k * n + np.arange(block.start, block.stop) for k in (0, 1) for block in program.columns
     ]
     waiting += [np.arange(block.start, block.stop) for block in program.rows]
-    asked = ~np.concatenate([np.zeros(m, dtype=bool), plain, np.zeros(n, dtype=bool)])
+    restrictive = ~np.concatenate([np.zeros(m, dtype=bool), plain, np.zeros(n, dtype=bool)])
     while waiting:
-        part = waiting.pop()
-        part = part[~gone[part] & asked[part]]
-        if not part.size:
+        candidates = waiting.pop()
+        candidates = candidates[~left_out[candidates] & restrictive[candidates]]
+        if not candidates.size:
             continue
-        trial = gone.copy()
-        trial[part] = True
-        without = _infeasible_by(_without(program, trial), solver, seconds)
-        if without is not None:
-            gone = needed(without, trial)
-        elif part.size > 1:
-            waiting += np.array_split(part, 2)
-    return np.asarray(~gone & asked)
+        trial = left_out.copy()
+        trial[candidates] = True
+        still_infeasible = _infeasible_by(_without(program, trial), solver, seconds)
+        if still_infeasible is not None:
+            left_out = needed(still_infeasible, trial)
+        elif candidates.size > 1:
+            waiting += np.array_split(candidates, 2)
+    return np.asarray(~left_out & restrictive)
 
 
 def _plain(program: Program) -> np.ndarray:
@@ -174,14 +167,14 @@ def _plain(program: Program) -> np.ndarray:
     return np.asarray((program.col_lower == 0) & np.isposinf(program.col_upper))
 
 
-def _without(program: Program, gone: np.ndarray) -> Program:
+def _without(program: Program, left_out: np.ndarray) -> Program:
     """Return a program without these rows, bounds of columns and integers."""
     m = program.n_rows
     n = program.n_columns
-    rows = ~gone[:m]
-    free = gone[m : m + n]
-    real = gone[m + n :]
-    kept = int(rows.sum())
+    rows = ~left_out[:m]
+    free = left_out[m : m + n]
+    real = left_out[m + n :]
+    count = int(rows.sum())
     return program.replace(
         A=program.A.tocsr()[rows].tocsc(),
         row_lower=program.row_lower[rows],
@@ -189,7 +182,7 @@ def _without(program: Program, gone: np.ndarray) -> Program:
         col_lower=np.where(free, -np.inf, program.col_lower),
         col_upper=np.where(free, np.inf, program.col_upper),
         integrality=np.where(real, 0, program.integrality).astype(np.uint8),
-        rows=(Block("row", (("row", pd.RangeIndex(kept)),), 0, kept),),
+        rows=(Block("row", (("row", pd.RangeIndex(count)),), 0, count),),
         levels="",
         switched=np.zeros(0, dtype=np.int64),
     )
@@ -211,31 +204,40 @@ def settled(solution: Solution, options: Options) -> Solution:
         Of which the time limit is heeded.
     """
     program = solution.program
-    said = solution.status
+    status = solution.status
     if not Highs().available()[0]:
-        words = "nothing proves which, without HiGHS"
-        known = solution.row_ray is not None or said.termination not in HOPELESS
-        return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
+        reason = "nothing proves which, without HiGHS"
+        settled_already = solution.row_ray is not None or status.termination not in HOPELESS
+        return (
+            solution
+            if settled_already
+            else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, reason)
+        )
     if solution.row_ray is not None and proves_infeasible(program, solution.row_ray):
         return _ended(
             solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray
         )
     relaxed = program.relaxed()
-    ask = Options(method="simplex", time_limit=options.time_limit)
-    found = _answer(_without_objective(relaxed), ask)
+    simplex = Options(method="simplex", time_limit=options.time_limit)
+    relaxation = _answer(_without_objective(relaxed), simplex)
     multipliers = next(
-        (ray for ray in _multipliers(relaxed, found, ask) if proves_infeasible(relaxed, ray)), None
+        (
+            ray
+            for ray in _multipliers(relaxed, relaxation, simplex)
+            if proves_infeasible(relaxed, ray)
+        ),
+        None,
     )
     if multipliers is not None:
         return _ended(
             solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers
         )
-    direction = _direction(relaxed, ask)
+    direction = _direction(relaxed, simplex)
     x = solution.x
     if x is None and not program.is_mip:
-        x = found.checked().x
+        x = relaxation.checked().x
     elif x is None and (
-        direction is not None or (said.termination in HOPELESS and not _looked_twice(solution))
+        direction is not None or (status.termination in HOPELESS and not _looked_twice(solution))
     ):
         x = (
             Highs()
@@ -244,15 +246,15 @@ def settled(solution: Solution, options: Options) -> Solution:
             .x
         )
     if direction is not None and x is not None:
-        words = "proved by a point and a direction"
-        return _ended(solution, Termination.UNBOUNDED, words, x=x, column_ray=direction)
-    if said.termination not in HOPELESS:
+        reason = "proved by a point and a direction"
+        return _ended(solution, Termination.UNBOUNDED, reason, x=x, column_ray=direction)
+    if status.termination not in HOPELESS:
         return solution
     if x is not None and direction is None and program.logs is None:
-        words = "refuted: a point is feasible, and no direction without end was found"
-        return _ended(solution, Termination.UNKNOWN, words, x=x)
-    if program.is_mip and said.termination is Termination.INFEASIBLE:
-        return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
+        reason = "refuted: a point is feasible, and no direction without end was found"
+        return _ended(solution, Termination.UNKNOWN, reason, x=x)
+    if program.is_mip and status.termination is Termination.INFEASIBLE:
+        return _ended(solution, status.termination, "no whole numbers fit, by the solver's word")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
 
 
@@ -290,17 +292,17 @@ def _rows_that_cannot_hold(program: Program) -> Iterator[np.ndarray]:
     """Yield row multipliers that are 0 but for one row without entries, whose sides exclude 0."""
     empty = np.bincount(program.A.indices, program.A.data != 0, program.n_rows) == 0
     for side in (program.row_lower > 0, -1.0 * (program.row_upper < 0)):
-        at = np.flatnonzero(empty * side)
-        if at.size:
-            yield side * (np.arange(program.n_rows) == at[0])
+        rows = np.flatnonzero(empty * side)
+        if rows.size:
+            yield side * (np.arange(program.n_rows) == rows[0])
 
 
-def _ended(solution: Solution, termination: Termination, words: str, **parts: Any) -> Solution:
+def _ended(solution: Solution, termination: Termination, reason: str, **fields: Any) -> Solution:
     """Return the answer that a program has no optimum, and why."""
-    there = Point.NONE if parts.get("x") is None else Point.FEASIBLE
-    status = Status(termination, there, Point.NONE, f"{solution.status.message}; {words}")
+    point = Point.NONE if fields.get("x") is None else Point.FEASIBLE
+    status = Status(termination, point, Point.NONE, f"{solution.status.message}; {reason}")
     return replace(
-        solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **parts}
+        solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **fields}
     )
 
 
@@ -315,22 +317,24 @@ def _infeasible(
     whole = conflict[m + n :]
     low, high = program.whole_bounds()
     try:
-        give = _relaxation(program, columns | (low > high), solver, weights)
+        relaxed_by = _relaxation(program, columns | (low > high), solver, weights)
     except NoSolutionError:  # rows that may not give way are in other conflicts, too
-        give = _relaxation(program, ~_plain(program), solver, weights)
+        relaxed_by = _relaxation(program, ~_plain(program), solver, weights)
     entries = []
     sides = (
-        ("constraint", program.rows, program.row_lower, program.row_upper, rows, give[:m]),
-        ("bound", program.columns, program.col_lower, program.col_upper, columns, give[m:]),
+        ("constraint", program.rows, program.row_lower, program.row_upper, rows, relaxed_by[:m]),
+        ("bound", program.columns, program.col_lower, program.col_upper, columns, relaxed_by[m:]),
         ("integer", program.columns, None, None, whole, np.zeros(n)),
     )
     for kind, blocks, lower, upper, taking_part, amount in sides:
         names = [name for block in blocks for name in block.names()]
-        for at in np.flatnonzero(taking_part | (amount > 0)):
+        for place in np.flatnonzero(taking_part | (amount > 0)):
             requires = (
-                "whole" if lower is None or upper is None else _requires(lower[at], upper[at])
+                "whole" if lower is None or upper is None else _requires(lower[place], upper[place])
             )
-            entries.append((names[at], kind, requires, bool(taking_part[at]), float(amount[at])))
+            entries.append(
+                (names[place], kind, requires, bool(taking_part[place]), float(amount[place]))
+            )
     frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
     return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
 
@@ -353,9 +357,9 @@ def _relaxation(
     x = solve(elastic, solver, Options()).require_optimal().require_point()
     amount = x[n : n + total] + x[n + total :]
     amount[amount <= VERIFIED * size] = 0.0
-    give = np.zeros(m + n)
-    give[:m], give[m + np.flatnonzero(bounds)] = amount[:m], amount[m:]
-    return give
+    relaxed_by = np.zeros(m + n)
+    relaxed_by[:m], relaxed_by[m + np.flatnonzero(bounds)] = amount[:m], amount[m:]
+    return relaxed_by
 
 
 def _elastic(
@@ -370,24 +374,26 @@ def _elastic(
 
     n = program.n_columns
     m = program.n_rows
-    at = np.flatnonzero(bounds)
-    pick = csc_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), n))
-    total = m + len(at)
-    low = np.concatenate([program.row_lower, program.col_lower[at]])
-    high = np.concatenate([program.row_upper, program.col_upper[at]])
+    columns = np.flatnonzero(bounds)
+    selection = csc_array(
+        (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), n)
+    )
+    total = m + len(columns)
+    low = np.concatenate([program.row_lower, program.col_lower[columns]])
+    high = np.concatenate([program.row_upper, program.col_upper[columns]])
     largest = largest_of(abs(program.A.data), program.A.indices, m)
-    size = np.maximum(np.concatenate([largest, np.ones(len(at))]), finite_size(low, high))
+    size = np.maximum(np.concatenate([largest, np.ones(len(columns))]), finite_size(low, high))
     size[size == 0] = 1.0
-    each = [
+    by_block = [
         np.full(len(block), weights.get(block.name, 1.0))
         for block in (*program.rows, *program.columns)
     ]
-    weight = np.concatenate([np.zeros(0), *each])[np.concatenate([np.arange(m), m + at])]
+    weight = np.concatenate([np.zeros(0), *by_block])[np.concatenate([np.arange(m), m + columns])]
     rigid = np.isinf(weight)
     cost = np.where(rigid, 0.0, weight) / size
-    most = np.where(rigid, 0.0, np.inf)
+    slack_limit = np.where(rigid, 0.0, np.inf)
     slack = eye_array(total)
-    matrix = block_array([[block_array([[program.A], [pick]]), slack, -slack]]).tocsc()
+    matrix = block_array([[block_array([[program.A], [selection]]), slack, -slack]]).tocsc()
     matrix.sort_indices()
     axis = (("k", pd.RangeIndex(total)),)
     elastic = Program(
@@ -401,7 +407,9 @@ def _elastic(
         col_lower=np.concatenate(
             [np.where(bounds, -np.inf, program.col_lower), np.zeros(2 * total)]
         ),
-        col_upper=np.concatenate([np.where(bounds, np.inf, program.col_upper), most, most]),
+        col_upper=np.concatenate(
+            [np.where(bounds, np.inf, program.col_upper), slack_limit, slack_limit]
+        ),
         integrality=np.append(program.integrality, np.zeros(2 * total, dtype=np.uint8)),
         rows=(Block("row", axis, 0, total),),
         columns=(
@@ -426,8 +434,8 @@ def _direction(program: Program, options: Options) -> np.ndarray | None:
         col_lower=np.maximum(ray(program.col_lower), -1.0),
         col_upper=np.minimum(ray(program.col_upper), 1.0),
     )
-    found = _answer(cone, options).x
-    return found if found is not None and proves_unbounded(program, found) else None
+    direction = _answer(cone, options).x
+    return direction if direction is not None and proves_unbounded(program, direction) else None
 
 
 def _unbounded(program: Program) -> pd.DataFrame:

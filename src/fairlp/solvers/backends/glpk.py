@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError, UnsupportedError
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import FEASIBILITY
 from .base import BaseBackend, Raw
 
@@ -45,7 +47,7 @@ class Glpk(BaseBackend):
         glp.glp_term_out(glp.GLP_ON if options.verbose else glp.GLP_OFF)
         self._stopped = False
         problem = _load(glp, program)
-        begin = perf_counter()
+        start_time = perf_counter()
         try:
             if options.method == "interior":
                 if program.is_mip:
@@ -55,7 +57,7 @@ class Glpk(BaseBackend):
                 raw = _interior(glp, problem, program, options)
             else:
                 raw = self._simplex(glp, problem, program, options)
-            raw.seconds = perf_counter() - begin
+            raw.seconds = perf_counter() - start_time
             return raw
         finally:
             glp.glp_delete_prob(problem)
@@ -66,13 +68,13 @@ class Glpk(BaseBackend):
         settings.tol_bnd, settings.tol_dj = options.tolerances()
         glp.glp_scale_prob(problem, glp.GLP_SF_AUTO)
         glp.glp_adv_basis(problem, 0)
-        left = _milliseconds(options)
+        milliseconds_left = _milliseconds(options)
         code = glp.GLP_ETMLIM
         while (
-            code == glp.GLP_ETMLIM and left > 0 and not self._stopped
+            code == glp.GLP_ETMLIM and milliseconds_left > 0 and not self._stopped
         ):  # it goes on from its last basis
-            settings.tm_lim = min(left, _SLICE)
-            left -= settings.tm_lim
+            settings.tm_lim = min(milliseconds_left, _SLICE)
+            milliseconds_left -= settings.tm_lim
             code = glp.glp_simplex(problem, settings)
         status = glp.glp_get_status(problem)
         termination = {

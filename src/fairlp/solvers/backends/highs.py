@@ -15,20 +15,14 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
 from ...models.programs import backends
-from ...models.programs.certificate import certify, dual_bound, proves_infeasible, reach_of
+from ...models.programs.certificate import certify, dual_bound
+from ...models.programs.options import Options, Progress
 from ...models.programs.program import Program
-from ...models.programs.solution import (
-    LIMITS,
-    Capability,
-    Options,
-    Point,
-    Progress,
-    Solution,
-    Status,
-    Termination,
-    solution_at,
-    start_of,
-)
+from ...models.programs.protocols import Capability
+from ...models.programs.rays import proves_infeasible
+from ...models.programs.sizes import reach_of
+from ...models.programs.solution import Solution, solution_at, start_of
+from ...models.programs.status import LIMITS, Point, Status, Termination
 from ...tolerances import CONFORMANCE, FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .base import (
     HIGHS_WITH_INTEGERS,
@@ -36,7 +30,7 @@ from .base import (
     ProgramSession,
     alone,
     bound_of,
-    given,
+    given_options,
     installed,
     interruptible,
     pooled,
@@ -87,10 +81,10 @@ def read_back(model: Model, highs: Any) -> Solution:
     termination = terminations(highspy).get(raw, Termination.UNKNOWN)
     if termination not in (Termination.OPTIMAL, *LIMITS):
         x = duals = reduced = None
-    words = highs.modelStatusToString(raw)
+    message = highs.modelStatusToString(raw)
     # what the object holds may have been changed: an optimum of it need not be one of the model
     return backends.checked(
-        solution_at(program, termination, words, "highs", x, duals, reduced), Options()
+        solution_at(program, termination, message, "highs", x, duals, reduced), Options()
     )
 
 
@@ -120,9 +114,9 @@ def _statuses(
     import highspy
 
     status = highspy.HighsBasisStatus
-    near = VERIFIED * size
-    at_lower = values - lower <= near
-    at_upper = upper - values <= near
+    tolerance = VERIFIED * size
+    at_lower = values - lower <= tolerance
+    at_upper = upper - values <= tolerance
     return np.where(
         at_lower, int(status.kLower), np.where(at_upper, int(status.kUpper), int(status.kBasic))
     )
@@ -148,19 +142,21 @@ def carried(old: Program, basis: Any, new: Program) -> tuple[np.ndarray, np.ndar
     import highspy
 
     status = highspy.HighsBasisStatus
-    parts = (
+    sides = (
         (old.columns, basis.col_status, new.columns, status.kLower),
         (old.rows, basis.row_status, new.rows, status.kBasic),
     )
-    found = []
-    for before, statuses, after, otherwise in parts:
-        known = {block.name: block for block in before}
-        numbers = np.array([int(one) for one in statuses])
-        found.append(np.full(after[-1].stop if after else 0, int(otherwise)))
-        for block in after:
-            if block.name in known:
-                found[-1][block.slice] = block.taken(known[block.name], numbers, int(otherwise))
-    return found[0], found[1]
+    carried_statuses = []
+    for old_side, statuses, new_side, otherwise in sides:
+        old_blocks = {block.name: block for block in old_side}
+        numbers = np.array([int(status_of_entry) for status_of_entry in statuses])
+        carried_statuses.append(np.full(new_side[-1].stop if new_side else 0, int(otherwise)))
+        for block in new_side:
+            if block.name in old_blocks:
+                carried_statuses[-1][block.slice] = block.taken(
+                    old_blocks[block.name], numbers, int(otherwise)
+                )
+    return carried_statuses[0], carried_statuses[1]
 
 
 def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -171,7 +167,8 @@ def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     basic = highspy.HighsBasisStatus.kBasic
     columns, rows = (
-        [one == basic for one in part] for part in (basis.col_status, basis.row_status)
+        [status == basic for status in statuses]
+        for statuses in (basis.col_status, basis.row_status)
     )
     return np.array(columns), np.array(rows)
 
@@ -204,7 +201,7 @@ _TIMES = 5.0
 #: Programs of any size take some 20 to 100 steps of the one, and up to some 100,000 of the other.
 _MOST_STEPS = {"ipm_iteration_limit": 1_000, "pdlp_iteration_limit": 1_000_000}
 #: Linear programs of so few nonzeros have ended before anybody could interrupt them.
-_QUICK = 1_000
+QUICK_ENTRIES = 1_000
 #: HiGHS's simplex_strategy: the dual simplex method, and the primal one.
 _DUAL = 1
 _PRIMAL = 4
@@ -269,8 +266,8 @@ class Highs:
         by_choice = self.method == options.method == "auto"
         if solution.status.termination is Termination.UNKNOWN and by_choice and not program.is_mip:
             session.restart(other_method=True)
-            again = session.solve()
-            solution = solution if again.status.termination is Termination.UNKNOWN else again
+            second = session.solve()
+            solution = solution if second.status.termination is Termination.UNKNOWN else second
         if (
             program.is_mip
             and options.primal_tolerance is None
@@ -285,14 +282,16 @@ class Highs:
         With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls
         that infeasible.
         """
-        left = options.time_limit
-        if left is not None:
-            left -= solution.times.get("solve", 0.0)
-            if left <= 0:
+        seconds_left = options.time_limit
+        if seconds_left is not None:
+            seconds_left -= solution.times.get("solve", 0.0)
+            if seconds_left <= 0:
                 return solution
-        looser = replace(options, primal_tolerance=MILP_TOLERANCES[-1], time_limit=left)
-        again = HighsSession(self, program, looser, series=False).solve().checked(by_word=True)
-        return solution if again.x is None else again
+        looser = replace(options, primal_tolerance=MILP_TOLERANCES[-1], time_limit=seconds_left)
+        looser_solution = (
+            HighsSession(self, program, looser, series=False).solve().checked(by_word=True)
+        )
+        return solution if looser_solution.x is None else looser_solution
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""
@@ -306,12 +305,14 @@ class Highs:
                 "was asked; "
                 f"use solver='highs' with method={options.method!r}"
             )
-        asked = options.method if options.method != "auto" else self.method
-        if asked != "auto":
-            require_known(asked, METHODS, f"{self.name} has no method {asked!r}", UnsupportedError)
-            if asked == "hipo" and _without_hipo():
+        method = options.method if options.method != "auto" else self.method
+        if method != "auto":
+            require_known(
+                method, METHODS, f"{self.name} has no method {method!r}", UnsupportedError
+            )
+            if method == "hipo" and _without_hipo():
                 raise UnsupportedError(_without_hipo())
-            return asked
+            return method
         if program.is_mip:
             return "choose"
         if options.start is not None:
@@ -349,12 +350,12 @@ class HighsSession(ProgramSession):
                 f"{backend.name} solves linear programs, and {program.name!r} has integers; use "
                 "'highs'"
             )
-        there, reason = backend.available()
-        if not there:
+        is_available, reason = backend.available()
+        if not is_available:
             raise SolverNotAvailableError(f"solver {backend.name!r} is not available: {reason}")
         if program.is_mip:
             refuse_iterations(backend.name, options)
-        begin = perf_counter()
+        start_time = perf_counter()
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
         self._sign = sign(program)
@@ -365,16 +366,16 @@ class HighsSession(ProgramSession):
         self.restart()
         if options.start is not None:
             self._begin(options.start)
-        self._passed = perf_counter() - begin
+        self._passed = perf_counter() - start_time
 
     def _open(self) -> None:
         """Make a Highs object without a program."""
         options = self.options
         self._highs = configured(options, METHODS[self.method])
         self._stopped = threading.Event()
-        for name, most in _MOST_STEPS.items():
+        for name, limit in _MOST_STEPS.items():
             if name not in options.extra and options.iteration_limit is None:
-                _set(self._highs, name, most)
+                _set(self._highs, name, limit)
         if options.progress is not None:
             self._report(options.progress)
         elif self.method != "simplex":
@@ -386,7 +387,7 @@ class HighsSession(ProgramSession):
 
         stopped = self._stopped
 
-        def ask(which: int, words: str, out: Any, into: Any, data: Any) -> None:
+        def ask(which: int, message: str, out: Any, into: Any, data: Any) -> None:
             into.user_interrupt = stopped.is_set()
 
         checked(self._highs.setCallback(ask, None), "setCallback")
@@ -406,9 +407,9 @@ class HighsSession(ProgramSession):
         basis = getattr(start, "basis", None)
         if program.is_mip:
             point = start_of(program, start)
-            at = np.flatnonzero(np.isfinite(point)).astype(np.int32)
-            values = self.scaling.column_bounds(point)[at]
-            checked(self._highs.setSolution(len(at), at, values), "setSolution")
+            positions = np.flatnonzero(np.isfinite(point)).astype(np.int32)
+            values = self.scaling.column_bounds(point)[positions]
+            checked(self._highs.setSolution(len(positions), positions, values), "setSolution")
         elif basis is None:
             raise UnsupportedError(
                 f"{program.name!r} has no integers: it starts from the basis of a Solution by "
@@ -429,21 +430,21 @@ class HighsSession(ProgramSession):
             kind.kCallbackSimplexInterrupt,
             kind.kCallbackIpmInterrupt,
         )
-        told = {int(one) for one in (*logs, *breaks[1:])}
+        reported_events = {int(event) for event in (*logs, *breaks[1:])}
         ended = False
         stopped = self._stopped
 
-        def report(which: int, words: str, out: Any, into: Any, data: Any) -> None:
+        def report(which: int, message: str, out: Any, into: Any, data: Any) -> None:
             nonlocal ended
             try:
-                if int(which) in told and not ended:
+                if int(which) in reported_events and not ended:
                     values = (
                         (out.mip_primal_bound, out.mip_dual_bound)
                         if self.program.is_mip
                         else (None, None)
                     )
-                    found = [bound_of(self.program, value, self.scaling) for value in values]
-                    best, bound = (np.nan if value is None else value for value in found)
+                    bounds = [bound_of(self.program, value, self.scaling) for value in values]
+                    best, bound = (np.nan if value is None else value for value in bounds)
                     steps = max(out.simplex_iteration_count, out.ipm_iteration_count, 0)
                     ended = (
                         progress(
@@ -460,8 +461,8 @@ class HighsSession(ProgramSession):
                 into.user_interrupt = True
 
         checked(self._highs.setCallback(report, None), "setCallback")
-        for one in (*logs, *breaks):
-            checked(self._highs.startCallback(one), "startCallback")
+        for event in (*logs, *breaks):
+            checked(self._highs.startCallback(event), "startCallback")
 
     @alone
     def apply(self, change: ProgramChange) -> None:
@@ -481,23 +482,26 @@ class HighsSession(ProgramSession):
             for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
                 checked(highs.changeCoeff(row, column, value), "changeCoeff")
         if change.columns is not None:
-            at = change.columns[0]
+            positions = change.columns[0]
             low, high = (
-                scaling.column_bounds(ends[at], at) for ends in self.program.whole_bounds()
+                scaling.column_bounds(ends[positions], positions)
+                for ends in self.program.whole_bounds()
             )
             checked(
-                highs.changeColsBounds(len(at), at.astype(np.int32), low, high), "changeColsBounds"
+                highs.changeColsBounds(len(positions), positions.astype(np.int32), low, high),
+                "changeColsBounds",
             )
         if change.rows is not None:
-            at, *bounds = change.rows
-            low, high = (scaling.row_bounds(bound, at) for bound in bounds)
+            positions, *bounds = change.rows
+            low, high = (scaling.row_bounds(bound, positions) for bound in bounds)
             checked(
-                highs.changeRowsBounds(len(at), at.astype(np.int32), low, high), "changeRowsBounds"
+                highs.changeRowsBounds(len(positions), positions.astype(np.int32), low, high),
+                "changeRowsBounds",
             )
         if change.costs is not None:
-            everything = np.arange(len(change.costs), dtype=np.int32)
+            columns = np.arange(len(change.costs), dtype=np.int32)
             costs = scaling.costs(self._sign * change.costs)
-            checked(highs.changeColsCost(len(everything), everything, costs), "changeColsCost")
+            checked(highs.changeColsCost(len(columns), columns, costs), "changeColsCost")
 
     @alone
     def restart(self, other_method: bool = False) -> None:
@@ -540,7 +544,10 @@ class HighsSession(ProgramSession):
 
         _set_basis(
             self._highs,
-            *([highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses),
+            *(
+                [highspy.HighsBasisStatus(status) for status in numbers.tolist()]
+                for numbers in statuses
+            ),
         )
 
     @alone
@@ -560,24 +567,28 @@ class HighsSession(ProgramSession):
             _set(self._highs, "solver", "simplex")
         if "simplex_strategy" not in self.options.extra:
             _set(self._highs, "simplex_strategy", _PRIMAL if self._starts_feasible() else _DUAL)
-        begin = perf_counter()
+        start_time = perf_counter()
         try:
-            self._run()
+            self.run()
         except SolverError:
             if not self._solved:  # what presolve left may break the tolerance that is asked for
                 _set(self._highs, "presolve", "off")
             self.restart()  # or the last basis was no help (values grew beyond bounds): begin afresh
-            self._run()
+            self.run()
         solved = perf_counter()
         if self.options.time_limit is None:
             _set(self._highs, "time_limit", float("inf"))  # what a restart may have set is spent
         solution = _read(self)
         if solution["status"].is_optimal:
-            self._longest = max(self._longest, solved - begin)
+            self._longest = max(self._longest, solved - start_time)
         self._solved = True
         self._repriced = False
         self._point = solution["x"]
-        times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}
+        times = {
+            "pass": self._passed,
+            "solve": solved - start_time,
+            "read": perf_counter() - solved,
+        }
         self._passed = 0.0
         return Solution(**{**solution, "times": times})
 
@@ -586,10 +597,10 @@ class HighsSession(ProgramSession):
         start = self._point if self._solved and self._repriced else None
         return start is not None and certify(self.program, start).is_feasible
 
-    def _run(self) -> None:
+    def run(self) -> None:
         """Run HiGHS so that Ctrl-C ends it; it notices a time limit that is over."""
         highs = self._highs
-        if self.program.A.nnz <= _QUICK and not self.program.is_mip:
+        if self.program.A.nnz <= QUICK_ENTRIES and not self.program.is_mip:
             status = _with_threads(highs)
         else:
             try:
@@ -604,8 +615,8 @@ class HighsSession(ProgramSession):
             self._raised = None
             raise error
         if "kError" in str(status):
-            words = highs.modelStatusToString(highs.getModelStatus())
-            raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
+            message = highs.modelStatusToString(highs.getModelStatus())
+            raise SolverError(f"HiGHS failed ({message}); solve with verbose=True to see its log")
 
 
 @functools.cache
@@ -685,7 +696,7 @@ def configured(options: Options, solver: str) -> Any:
             "output_flag": True,
             "log_to_console": options.verbose,
         }
-    settings |= given(options, **_OPTIONS)
+    settings |= given_options(options, **_OPTIONS)
     if options.iteration_limit is not None:
         settings |= dict.fromkeys(_ITERATIONS, options.iteration_limit)
     for name, value in {
@@ -734,10 +745,10 @@ def pass_model(
         )
 
 
-def checked(status: Any, what: str) -> None:
+def checked(status: Any, call: str) -> None:
     """Raise when HiGHS says that a call failed."""
     if "kError" in str(status):
-        raise SolverError(f"HiGHS refused {what} ({status})")
+        raise SolverError(f"HiGHS refused {call} ({status})")
 
 
 def _set(highs: Any, name: str, value: Any) -> None:
@@ -749,10 +760,10 @@ def _set(highs: Any, name: str, value: Any) -> None:
 
 def _with_threads(highs: Any) -> Any:
     """Run HiGHS; it has one scheduler a thread, which must be reset when the number of its threads changes."""
-    _, wanted = highs.getOptionValue("threads")
-    if getattr(_scheduler, "threads", 0) != wanted:
+    _, threads = highs.getOptionValue("threads")
+    if getattr(_scheduler, "threads", 0) != threads:
         type(highs).resetGlobalScheduler(True)
-        _scheduler.threads = wanted
+        _scheduler.threads = threads
     return highs.run()
 
 
@@ -776,8 +787,8 @@ def _read(session: HighsSession) -> dict[str, Any]:
     dual = Point.NONE
     if feasible:
         # within its tolerance a solver may leave a bound; the rows then show whether that mattered
-        at = np.zeros(session.program.n_columns) if empty else np.array(solution.col_value)
-        x = values_of(session.program, scaling, at)
+        point = np.zeros(session.program.n_columns) if empty else np.array(solution.col_value)
+        x = values_of(session.program, scaling, point)
     if feasible and (solution.dual_valid or empty) and not session.program.is_mip:
         dual = (
             Point.OPTIMAL
@@ -802,7 +813,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "pdlp": info.pdlp_iteration_count,
     }
     primal = Point.OPTIMAL if optimal else Point.FEASIBLE if feasible else Point.NONE
-    found = highs.getBasis()
+    basis = highs.getBasis()
     return {
         "program": session.program,
         "status": Status(termination, primal, dual, highs.modelStatusToString(raw)),
@@ -811,7 +822,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "row_duals": row_duals,
         "column_duals": column_duals,
         "iterations": {name: count for name, count in iterations.items() if count > 0},
-        "basis": found if getattr(found, "valid", False) else None,
+        "basis": basis if getattr(basis, "valid", False) else None,
         "method": session.method,
         "bound": _bound(session, info, solution, termination),
         "pool": _pool(session, highs) if session.options.pool else (),
@@ -838,7 +849,9 @@ def _bound(
 
 def _pool(session: HighsSession, highs: Any) -> tuple[Solution, ...]:
     saved = highs.getSavedMipSolutions()
-    points = [values_of(session.program, session.scaling, np.array(one.col_value)) for one in saved]
+    points = [
+        values_of(session.program, session.scaling, np.array(entry.col_value)) for entry in saved
+    ]
     return pooled(session.program, session.backend.name, points, session.options.pool)
 
 
@@ -849,12 +862,12 @@ def _ray(session: HighsSession, highs: Any) -> np.ndarray | None:
     _set(
         highs, "solver", "simplex"
     )  # a ray is of a basis: asked of an interior point, HiGHS may look for one for ever
-    status, there, ray = highs.getDualRay()
+    status, has_ray, ray = highs.getDualRay()
     _set(highs, "solver", METHODS[session._loaded])
-    if "kOk" not in str(status) or not there:
+    if "kOk" not in str(status) or not has_ray:
         return None
     multipliers: np.ndarray = np.array(ray) * session.scaling.rows
-    for found in (multipliers, -multipliers):
-        if proves_infeasible(session.program, found):
-            return found
+    for candidate in (multipliers, -multipliers):
+        if proves_infeasible(session.program, candidate):
+            return candidate
     return None

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.programs.certificate import implied_reach, units
 from ...models.programs.program import Program
+from ...models.programs.sizes import implied_reach, units
 from ...tolerances import NOISE, ROUNDING, VERIFIED
 
 

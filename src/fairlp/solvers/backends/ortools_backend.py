@@ -17,8 +17,10 @@ from typing import IO
 import numpy as np
 
 from ...errors import SolverError
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONFORMANCE, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 
@@ -49,13 +51,13 @@ class Process:
 
     def ask(self, source: Path, target: Path, limit: float | None) -> str | None:
         """Return what went wrong in solving ``source`` into ``target``, or None; TimeoutError after so many seconds."""
-        asked, answers = self._pipes()
+        requests, answers = self._pipes()
         timer = Timer(limit, self.child.kill) if limit is not None else None
         if timer:
             timer.start()
         try:
-            asked.write(json.dumps([str(source), str(target)]) + "\n")
-            asked.flush()
+            requests.write(json.dumps([str(source), str(target)]) + "\n")
+            requests.flush()
             line = answers.readline()
         except BrokenPipeError:
             line = ""
@@ -65,14 +67,14 @@ class Process:
             self.end()
             raise
         finally:
-            late = timer is not None and timer.finished.is_set()
+            timed_out = timer is not None and timer.finished.is_set()
             if timer:
                 timer.cancel()
         if line:
-            wrong: str | None = json.loads(line)
-            return wrong
+            failure: str | None = json.loads(line)
+            return failure
         self.end()
-        if late:
+        if timed_out:
             raise TimeoutError
         return f"exit {self.child.returncode}"
 
@@ -91,29 +93,29 @@ class Process:
         return self.child.stdin, self.child.stdout
 
 
-_kept: dict[bool, Process] = {}
+idle_processes: dict[bool, Process] = {}
 _lock = Lock()
 
 
 def ask(source: Path, target: Path, verbose: bool, limit: float | None) -> str | None:
     """Ask the process that is kept, or a new one; as :meth:`Process.ask`."""
     with _lock:
-        process = _kept.pop(verbose, None)
+        process = idle_processes.pop(verbose, None)
     if process is not None and not process.usable:
         process.end()
         process = None
     process = process or Process(verbose)
-    wrong = process.ask(source, target, limit)
+    failure = process.ask(source, target, limit)
     with _lock:  # not while it works: two threads have two processes
-        surplus = _kept.setdefault(verbose, process)
+        surplus = idle_processes.setdefault(verbose, process)
     if surplus is not process:
         process.end()
-    return wrong
+    return failure
 
 
 @atexit.register
 def _end() -> None:
-    for process in _kept.values():
+    for process in idle_processes.values():
         process.end()
 
 
@@ -164,23 +166,23 @@ class OrTools(BaseBackend):
                 col_lower=program.col_lower,
                 col_upper=program.col_upper,
             )
-            begin = perf_counter()
+            start_time = perf_counter()
             # a deadline for the process too: a solver that ignores its limit must not hang the
             # caller
             limit = None if options.time_limit is None else 2 * options.time_limit + 60
             try:
-                wrong = ask(source, target, options.verbose, limit)
+                failure = ask(source, target, options.verbose, limit)
             except TimeoutError:
                 return Raw(
                     Termination.TIME_LIMIT,
                     "the process was stopped",
-                    seconds=perf_counter() - begin,
+                    seconds=perf_counter() - start_time,
                 )
-            if wrong is not None:
-                raise SolverError(f"{self.name} failed in its process ({wrong})")
+            if failure is not None:
+                raise SolverError(f"{self.name} failed in its process ({failure})")
             with np.load(target, allow_pickle=False) as answer:
-                found = dict(answer)
-        status = str(found["status"])
+                arrays = dict(answer)
+        status = str(arrays["status"])
         termination = _TERMINATION.get(status, Termination.UNKNOWN)
         if termination is Termination.UNKNOWN and options.time_limit is not None:
             termination = (
@@ -188,10 +190,10 @@ class OrTools(BaseBackend):
             )  # a limit is reported only as "feasible" or "not solved"
         return Raw(
             termination,
-            str(found["message"]),
-            found.get("x"),
-            found.get("row_duals"),
-            seconds=float(found["seconds"]),
+            str(arrays["message"]),
+            arrays.get("x"),
+            arrays.get("row_duals"),
+            seconds=float(arrays["seconds"]),
             method=self.algorithm,
         )
 

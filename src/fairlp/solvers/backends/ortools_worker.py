@@ -24,10 +24,10 @@ def main() -> None:
     for line in sys.stdin:
         try:
             solve(*json.loads(line))
-            wrong = None
+            failure = None
         except Exception as error:
-            wrong = f"{type(error).__name__}: {error}"
-        print(json.dumps(wrong), file=answers, flush=True)
+            failure = f"{type(error).__name__}: {error}"
+        print(json.dumps(failure), file=answers, flush=True)
 
 
 def solve(source: str, target: str) -> None:
@@ -36,26 +36,26 @@ def solve(source: str, target: str) -> None:
     from scipy.sparse import csr_matrix
 
     with np.load(source, allow_pickle=False) as file:
-        given = dict(file)
-    shape = tuple(given["shape"])
-    matrix = csr_matrix((given["data"], given["indices"], given["indptr"]), shape=shape)
+        arrays = dict(file)
+    shape = tuple(arrays["shape"])
+    matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     model = model_builder.Model()
     model.helper.fill_model_from_sparse_data(
-        given["col_lower"],
-        given["col_upper"],
-        given["c"],
-        given["row_lower"],
-        given["row_upper"],
+        arrays["col_lower"],
+        arrays["col_upper"],
+        arrays["c"],
+        arrays["row_lower"],
+        arrays["row_upper"],
         matrix,
     )
-    solver = model_builder.Solver(str(given["algorithm"]))
-    solver.enable_output(bool(given["verbose"]))
-    if given["time_limit"] >= 0:
-        solver.set_time_limit_in_seconds(float(given["time_limit"]))
-    solver.set_solver_specific_parameters(str(given["parameters"]))
-    begin = perf_counter()
+    solver = model_builder.Solver(str(arrays["algorithm"]))
+    solver.enable_output(bool(arrays["verbose"]))
+    if arrays["time_limit"] >= 0:
+        solver.set_time_limit_in_seconds(float(arrays["time_limit"]))
+    solver.set_solver_specific_parameters(str(arrays["parameters"]))
+    start_time = perf_counter()
     status = solver.solve(model)
-    seconds = perf_counter() - begin
+    seconds = perf_counter() - start_time
     out = {
         "status": np.array(status.name),
         "message": np.array(solver.status_string or status.name),

@@ -39,17 +39,21 @@ from ...models.notation.expressions import (
 from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
+from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, free_name
-from ...models.programs.solution import (
-    LIMITS,
-    Capability,
-    Options,
-    Solution,
-    Termination,
-    solution_at,
-)
+from ...models.programs.protocols import Capability
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import LIMITS, Termination
 from ...tolerances import FEASIBILITY
-from .base import HIGHS_WITH_INTEGERS, BaseBackend, Raw, each_row, given, installed, reduced_costs
+from .base import (
+    HIGHS_WITH_INTEGERS,
+    BaseBackend,
+    Raw,
+    each_row,
+    given_options,
+    installed,
+    reduced_costs,
+)
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
 
@@ -89,8 +93,8 @@ def lower(model: Model) -> Any:
     for name, parameter in model.parameters.items():
         add("parameter", name, _parameter(pyo, built, parameter))
     variables = {
-        name: add(_COLUMNS, name, _variable(pyo, built, one))
-        for name, one in model.variables.items()
+        name: add(_COLUMNS, name, _variable(pyo, built, variable))
+        for name, variable in model.variables.items()
     }
     build = _Builder(pyo, variables)
     for name, row in model.constraints.items():
@@ -118,25 +122,26 @@ def read_back(model: Model, built: Any) -> Solution:
                 f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()"
             )
         x[block.slice] = [
-            np.nan if one.value is None else one.value for one in _members(component, block)
+            np.nan if element.value is None else element.value
+            for element in _members(component, block)
         ]
     x = np.where(
         np.isnan(x) & _unused(program), np.clip(0.0, program.col_lower, program.col_upper), x
     )
-    found = None if np.isnan(x).any() else x
+    point = None if np.isnan(x).any() else x
     duals = reduced = None
     suffix = built.component("dual")
-    if found is not None and suffix is not None and not program.is_mip:
+    if point is not None and suffix is not None and not program.is_mip:
         duals = np.zeros(program.n_rows)
         for block in program.rows:
             rows = _members(_component(built, _ROWS, block.name), block)
             duals[block.slice] = [suffix.get(row, 0.0) for row in rows]
         # some interfaces report duals of the minimisation also for a maximum: the objective's
         # growth tells which
-        duals = _oriented(program, found, duals)
-        reduced = reduced_costs(program, found, duals)
+        duals = _oriented(program, point, duals)
+        reduced = reduced_costs(program, point, duals)
     read = solution_at(
-        program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced
+        program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", point, duals, reduced
     )
     return read.checked()
 
@@ -178,43 +183,45 @@ class _Builder:
         self.pyo = pyo
         self.variables = variables
 
-    def __call__(self, node: Expression, at: Binding) -> Any:
+    def __call__(self, node: Expression, binding: Binding) -> Any:
         match node:
             case Constant():
                 return node.value
             case Element():
-                own = self.places(node, at)
+                own = self.places(node, binding)
                 if isinstance(node.base, Parameter):
                     return float(node.base.values[own])
                 return self.element(
                     node.base, dict(zip(symbols_of(node.base.indices), own, strict=True))
                 )
             case Parameter() | Data():
-                return float(node.values[tuple(at[index.symbol] for index in node.indices)])
+                return float(node.values[tuple(binding[index.symbol] for index in node.indices)])
             case Variable():
-                return self.element(node, at)
+                return self.element(node, binding)
             case Add():
-                return self.sum(sign * self(part, at) for sign, part in node.addends())
+                return self.sum(sign * self(addend, binding) for sign, addend in node.addends())
             case Product():
-                left = self(node.left, at)
-                right = self(node.right, at)
+                left = self(node.left, binding)
+                right = self(node.right, binding)
                 return 0.0 if _is_zero(left) or _is_zero(right) else left * right
             case Quotient():
-                return self(node.left, at) / self(node.right, at)
+                return self(node.left, binding) / self(node.right, binding)
             case Abs():
-                return abs(self(node.argument, at))
+                return abs(self(node.argument, binding))
             case Log():
-                return self.pyo.log(self(node.argument, at))
+                return self.pyo.log(self(node.argument, binding))
             case Power():
-                return self(node.argument, at) ** node.exponent
+                return self(node.argument, binding) ** node.exponent
             case Along():
-                start, stop = node.matrix.indptr[at[node.to.symbol] :][:2]
+                start, stop = node.matrix.indptr[binding[node.to.symbol] :][:2]
                 entries = zip(
                     node.matrix.indices[start:stop].tolist(),
                     node.matrix.data[start:stop],
                     strict=True,
                 )
-                rest = {symbol: place for symbol, place in at.items() if symbol != node.to.symbol}
+                rest = {
+                    symbol: place for symbol, place in binding.items() if symbol != node.to.symbol
+                }
                 mapped = (
                     value * self(node.body, {**rest, node.index.symbol: k}) for k, value in entries
                 )
@@ -223,30 +230,32 @@ class _Builder:
                 places = itertools.product(*(range(len(index)) for index in node.over))
                 symbols = symbols_of(node.over)
                 parts = (
-                    self(node.body, {**at, **dict(zip(symbols, place, strict=True))})
+                    self(node.body, {**binding, **dict(zip(symbols, place, strict=True))})
                     for place in places
                 )
                 return self.sum(parts)
         raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
 
-    def element(self, node: Variable, at: Binding) -> Any:
+    def element(self, node: Variable, binding: Binding) -> Any:
         """Return a variable's element; 0 where there is none."""
         component = self.variables[node.base.name]
-        key = _key(node.indices, [at[index.symbol] for index in node.indices])
+        key = _key(node.indices, [binding[index.symbol] for index in node.indices])
         return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
 
-    def sum(self, parts: Iterable[Any]) -> Any:
+    def sum(self, addends: Iterable[Any]) -> Any:
         """Return the sum of expressions, without those that are zero."""
-        return self.pyo.quicksum(part for part in parts if not _is_zero(part))
+        return self.pyo.quicksum(addend for addend in addends if not _is_zero(addend))
 
-    def places(self, node: Element, at: Binding) -> tuple[int, ...]:
+    def places(self, node: Element, binding: Binding) -> tuple[int, ...]:
         """Return the position of an element on every index of what it is of."""
         free = iter(node.indices)
-        return tuple(at[next(free).symbol] if place is None else place for place in node.places)
+        return tuple(
+            binding[next(free).symbol] if place is None else place for place in node.places
+        )
 
 
-def _is_zero(part: Any) -> bool:
-    return isinstance(part, float) and part == 0
+def _is_zero(term: Any) -> bool:
+    return isinstance(term, float) and term == 0
 
 
 def _key(indices: Indices, place: Iterable[int]) -> Any:
@@ -259,7 +268,7 @@ def _flat(label: Any) -> tuple[Any, ...]:
     """Return a label without tuples inside: ``(("a", 1), "s1")`` as ``("a", 1, "s1")``."""
     if not isinstance(label, tuple):
         return (label,)
-    return tuple(inner for part in label for inner in _flat(part))
+    return tuple(inner for element in label for inner in _flat(element))
 
 
 def _set(pyo: Any, keys: list[Any], of: str) -> Any:
@@ -321,20 +330,20 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
 def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     relation = unconditional(row)
 
-    def ranged(at: Binding) -> Any:
+    def ranged(binding: Binding) -> Any:
         assert isinstance(relation, Range)
         ends = zip(relation.ends, (-np.inf, np.inf), strict=True)
-        low, high = (missing if end is None else build(end, at) for end, missing in ends)
-        body = build(relation.left, at)
+        low, high = (missing if end is None else build(end, binding) for end, missing in ends)
+        body = build(relation.left, binding)
         if hasattr(body, "is_expression_type"):
             return (low, body, high)
         return pyo.Constraint.Feasible if low <= body <= high else pyo.Constraint.Infeasible
 
-    def one(at: Binding) -> Any:
+    def rule(binding: Binding) -> Any:
         if isinstance(relation, Range):
-            return ranged(at)
-        left = build(relation.left, at)
-        right = build(relation.right, at)
+            return ranged(binding)
+        left = build(relation.left, binding)
+        right = build(relation.right, binding)
         if hasattr(right, "is_expression_type"):
             # written as left − right with bounds: Pyomo would turn the row round, and with it the
             # sign of its dual
@@ -342,15 +351,15 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
                 relation.comparison
             ]
             return (low, left - right, high)
-        found = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[relation.comparison](
+        holds = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[relation.comparison](
             left, right
         )
         if hasattr(left, "is_expression_type"):
-            return found
-        return pyo.Constraint.Feasible if found else pyo.Constraint.Infeasible
+            return holds
+        return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
 
     if not row.over:
-        return pyo.Constraint(expr=one({}))
+        return pyo.Constraint(expr=rule({}))
     positions = np.arange(row.full_size) if row.positions is None else row.positions
     symbols = symbols_of(row.over)
     places = zip(*np.unravel_index(positions, shape_of(row.over)), strict=True)
@@ -359,8 +368,10 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
         for place in places
     ]
     keys = _set(pyo, [key for key, _ in bindings], f"constraint {row.name!r}")
-    at = dict(bindings)
-    return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
+    bindings_by_key = dict(bindings)
+    return pyo.Constraint(
+        keys, rule=lambda _, *key: rule(bindings_by_key[key[0] if len(key) == 1 else key])
+    )
 
 
 # A model that somebody else wrote.
@@ -377,54 +388,56 @@ def read(model: Any, levels: Any) -> tuple[Program, Any, Any]:
     import pyomo.environ as pyo
 
     _refuse_unreadable(pyo, model)
-    found = _named_component(model, levels)
-    if isinstance(found, list | tuple):
-        found = [_named_component(model, one) for one in found]
+    component = _named_component(model, levels)
+    if isinstance(component, list | tuple):
+        component = [_named_component(model, element) for element in component]
     columns = _Columns(pyo, model)
 
     def save(x: np.ndarray) -> None:
-        for one, value in zip(columns.variables, x.tolist(), strict=False):
-            if not one.fixed:
-                one.set_value(value, skip_validation=True)
+        for variable, value in zip(columns.variables, x.tolist(), strict=False):
+            if not variable.fixed:
+                variable.set_value(value, skip_validation=True)
 
-    if _are_constraints(pyo, [found]) and found.parent_component() is found:
-        return _program(pyo, model, columns, True), found.name, save
-    if isinstance(found, list) and _are_constraints(pyo, found):
-        return _program(pyo, model, columns, True), [one.name for one in found], save
-    labelled = _labelled(found)
-    rows = [columns.linear(one, f"level {label!r}") for label, one in labelled.items()]
+    if _are_constraints(pyo, [component]) and component.parent_component() is component:
+        return _program(pyo, model, columns, True), component.name, save
+    if isinstance(component, list) and _are_constraints(pyo, component):
+        return _program(pyo, model, columns, True), [element.name for element in component], save
+    labelled = _labelled(component)
+    rows = [columns.linear(element, f"level {label!r}") for label, element in labelled.items()]
     expressions = *columns.arrays(rows), _block("levels", list(labelled), len(rows), "level")
     return _program(pyo, model, columns, False), expressions, save
 
 
-def _named_component(model: Any, given: Any) -> Any:
+def _named_component(model: Any, reference: Any) -> Any:
     """Return what a text names in the model; what is no text as it is."""
-    if not isinstance(given, str):
-        return given
-    found = model.find_component(given)
-    if found is None:
+    if not isinstance(reference, str):
+        return reference
+    component = model.find_component(reference)
+    if component is None:
         raise ModelError(
-            f"Pyomo model {model.name!r} has no component {given!r} to be levels; give the name of "
+            f"Pyomo model {model.name!r} has no component {reference!r} to be levels; give the name of "
             "a constraint "
             "… >= w*t where the model maximises t, or linear expressions: an Expression, a list of "
             "them, or a dict"
         )
-    return found
+    return component
 
 
-def _are_constraints(pyo: Any, found: Sequence[Any]) -> bool:
-    return bool(found) and all(getattr(one, "ctype", None) is pyo.Constraint for one in found)
+def _are_constraints(pyo: Any, components: Sequence[Any]) -> bool:
+    return bool(components) and all(
+        getattr(component, "ctype", None) is pyo.Constraint for component in components
+    )
 
 
 def _labelled(levels: Any) -> dict[Any, Any]:
     """Return the expressions by label: by the keys of a dict or of an indexed component, or by position."""
     if isinstance(levels, dict) or (hasattr(levels, "is_indexed") and levels.is_indexed()):
-        given = dict(levels.items())
+        by_label = dict(levels.items())
     else:
-        given = dict(enumerate(levels if isinstance(levels, list) else [levels]))
-    if not given:
+        by_label = dict(enumerate(levels if isinstance(levels, list) else [levels]))
+    if not by_label:
         raise ModelError("there are no levels; expected at least one expression")
-    return given
+    return by_label
 
 
 def _refuse_unreadable(pyo: Any, model: Any) -> None:
@@ -433,13 +446,13 @@ def _refuse_unreadable(pyo: Any, model: Any) -> None:
         raise ModelError(
             f"Pyomo model {model.name!r} has no data yet; give what its create_instance() returns"
         )
-    known = {
+    readable = {
         pyo.Var, pyo.Param, pyo.Set, pyo.RangeSet, pyo.Expression, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Suffix,
         pyo.BuildAction, pyo.BuildCheck,
     }  # fmt: skip
     for block in model.block_data_objects(active=True):
         for component in block.component_objects(active=True, descend_into=False):
-            if component.ctype not in known:
+            if component.ctype not in readable:
                 raise ModelError(
                     f"{component.name!r} of Pyomo model {model.name!r} is a "
                     f"{component.ctype.__name__}, which is no "
@@ -458,9 +471,9 @@ class _Columns:
             self.variables += component.values()
             blocks.append(_block(component.name, list(component), len(self.variables)))
         self.blocks = tuple(blocks)
-        self.place = {id(one): column for column, one in enumerate(self.variables)}
+        self.place = {id(variable): column for column, variable in enumerate(self.variables)}
 
-    def linear(self, expression: Any, what: str) -> tuple[dict[int, float], float]:
+    def linear(self, expression: Any, subject: str) -> tuple[dict[int, float], float]:
         """Return the coefficients by column, and the constant; variables that are fixed are constants."""
         from pyomo.repn import generate_standard_repn
 
@@ -468,26 +481,28 @@ class _Columns:
             form = generate_standard_repn(expression, quadratic=False)
         except (ValueError, TypeError, AttributeError) as error:
             raise ModelError(
-                f"{what} cannot be read ({error}); expected a linear expression of Pyomo's"
+                f"{subject} cannot be read ({error}); expected a linear expression of Pyomo's"
             ) from None
         if not form.is_linear():
             raise ModelError(
-                f"{what} is not linear: {expression}; a leximin needs linear levels and constraints"
+                f"{subject} is not linear: {expression}; a leximin needs linear levels and constraints"
             )
-        if any(id(one) not in self.place for one in form.linear_vars):
-            raise ModelError(f"{what} has a variable of another model: {expression}")
+        if any(id(variable) not in self.place for variable in form.linear_vars):
+            raise ModelError(f"{subject} has a variable of another model: {expression}")
         terms = zip(form.linear_vars, form.linear_coefs, strict=True)
-        return {self.place[id(one)]: float(value) for one, value in terms}, float(form.constant)
+        return {self.place[id(variable)]: float(value) for variable, value in terms}, float(
+            form.constant
+        )
 
     def arrays(self, rows: Sequence[tuple[dict[int, float], float]]) -> tuple[Any, np.ndarray]:
         """Return the coefficients and the constants of all rows."""
         lengths = [len(terms) for terms, _ in rows]
         values = np.array([value for terms, _ in rows for value in terms.values()], dtype=float)
         columns = np.array([column for terms, _ in rows for column in terms], dtype=np.intp)
-        at = (np.repeat(np.arange(len(rows)), lengths), columns)
-        found = sp.csc_array((values, at), shape=(len(rows), len(self.variables)))
-        found.eliminate_zeros()
-        return found, np.array([value for _, value in rows], dtype=float)
+        places = (np.repeat(np.arange(len(rows)), lengths), columns)
+        matrix = sp.csc_array((values, places), shape=(len(rows), len(self.variables)))
+        matrix.eliminate_zeros()
+        return matrix, np.array([value for _, value in rows], dtype=float)
 
     def cost(self, pyo: Any, model: Any) -> tuple[np.ndarray, Literal["min", "max"]]:
         """Return the objective, which names t where rows are levels."""
@@ -510,23 +525,23 @@ def _program(pyo: Any, model: Any, columns: _Columns, with_objective: bool) -> P
     blocks = []
     ends = []
     for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
-        active = {key: one for key, one in component.items() if one.active}
-        for one in active.values():
-            rows.append(columns.linear(one.body, f"constraint {one.name!r}"))
-            ends.append((one.lb, one.ub))
+        active = {key: element for key, element in component.items() if element.active}
+        for element in active.values():
+            rows.append(columns.linear(element.body, f"constraint {element.name!r}"))
+            ends.append((element.lb, element.ub))
         blocks.append(_block(component.name, list(active), len(rows)))
     matrix, constant = columns.arrays(rows)
     row_lower, row_upper = _column_bounds(ends)
-    fixed = [one.fixed and one.value is not None for one in columns.variables]
+    fixed = [element.fixed and element.value is not None for element in columns.variables]
     col_lower, col_upper = _column_bounds(
         [
-            (one.value, one.value) if still else one.bounds
-            for one, still in zip(columns.variables, fixed, strict=True)
+            (element.value, element.value) if is_fixed else element.bounds
+            for element, is_fixed in zip(columns.variables, fixed, strict=True)
         ]
     )
     whole = [
-        not still and not one.is_continuous()
-        for one, still in zip(columns.variables, fixed, strict=True)
+        not is_fixed and not element.is_continuous()
+        for element, is_fixed in zip(columns.variables, fixed, strict=True)
     ]
     sense: Literal["min", "max"]
     cost, sense = columns.cost(pyo, model) if with_objective else (np.zeros(len(fixed)), "max")
@@ -558,10 +573,17 @@ def _block(name: str, keys: Sequence[Any], stop: int, symbol: str = "index") -> 
     if list(keys) == [None]:
         return Block(name, (), start, stop)
     if keys and all(isinstance(key, tuple) and len(key) == len(keys[0]) for key in keys):
-        parts = [pd.Index(part, tupleize_cols=False) for part in zip(*keys, strict=True)]
-        axes = tuple((f"{symbol}_{d}", part.unique()) for d, part in enumerate(parts, 1))
-        places = [one.get_indexer(part) for (_, one), part in zip(axes, parts, strict=True)]
-        positions = np.ravel_multi_index(places, [len(one) for _, one in axes])
+        parts = [
+            pd.Index(keys_of_axis, tupleize_cols=False) for keys_of_axis in zip(*keys, strict=True)
+        ]
+        axes = tuple(
+            (f"{symbol}_{d}", keys_of_axis.unique()) for d, keys_of_axis in enumerate(parts, 1)
+        )
+        places = [
+            index.get_indexer(keys_of_axis)
+            for (_, index), keys_of_axis in zip(axes, parts, strict=True)
+        ]
+        positions = np.ravel_multi_index(places, [len(index) for _, index in axes])
         return Block(name, axes, start, stop, np.asarray(positions))
     return Block(name, ((symbol, pd.Index(list(keys), tupleize_cols=False)),), start, stop)
 
@@ -631,38 +653,40 @@ class Pyomo(BaseBackend):
     def __init__(self, name: str) -> None:
         self.name, self.solver = name, name.partition(":")[2].lower()
         require_known(self.solver, KNOWN, f"fairlp knows no Pyomo solver {self.solver!r}")
-        self.known = KNOWN[self.solver]
-        self.capabilities = self.known.capabilities
-        self.waits = bool(self.known.executable)
-        if self.known.with_integers:
+        self.pyomo_solver = KNOWN[self.solver]
+        self.capabilities = self.pyomo_solver.capabilities
+        self.waits = bool(self.pyomo_solver.executable)
+        if self.pyomo_solver.with_integers:
             self.integrality_tolerance = FEASIBILITY
         self.aborts_at_exit = self.solver == "highs"
         self._highs: Any = None
         self.honours = frozenset(
-            {"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)}
+            {"time_limit", "verbose", "extra", *(option for option, _ in self.pyomo_solver.options)}
         )
         if (
             installed("pyomo") and not self._is_there()
         ):  # what is still to be installed; an executable is by no pip
-            self.install = f"pip install {self.known.package}" if self.known.package else ""
+            self.install = (
+                f"pip install {self.pyomo_solver.package}" if self.pyomo_solver.package else ""
+            )
 
     def _is_there(self) -> bool:
         """Whether the solver has its executable or package."""
-        known = self.known
+        solver = self.pyomo_solver
         return bool(
-            (known.executable and shutil.which(known.executable))
-            or (known.package and installed(known.package))
+            (solver.executable and shutil.which(solver.executable))
+            or (solver.package and installed(solver.package))
         )
 
     def available(self) -> tuple[bool, str]:
         """Return whether Pyomo and the solver (its executable or package) are there."""
         if not installed("pyomo"):
             return False, f"pyomo is not installed; {self.install}"
-        known = self.known
+        solver = self.pyomo_solver
         if self._is_there():
             return True, ""
-        executable = f"an executable {known.executable!r} on the PATH" if known.executable else ""
-        package = f"the package {known.package!r}" if known.package else ""
+        executable = f"an executable {solver.executable!r} on the PATH" if solver.executable else ""
+        package = f"the package {solver.package!r}" if solver.package else ""
         missing = " or ".join(filter(None, [executable, package]))
         return (
             False,
@@ -679,14 +703,14 @@ class Pyomo(BaseBackend):
         import pyomo.environ as pyo
 
         model, variables, rows = _build(pyo, program)
-        integers = self.known.with_integers if program.is_mip else {}
+        integers = self.pyomo_solver.with_integers if program.is_mip else {}
         settings = {
-            **self.known.settings,
+            **self.pyomo_solver.settings,
             **integers,
-            **given(options, **dict(self.known.options)),
+            **given_options(options, **dict(self.pyomo_solver.options)),
             **options.extra,
         }
-        begin = perf_counter()
+        start_time = perf_counter()
         logger = logging.getLogger("pyomo")
         level = logger.level
         logger.setLevel(logging.ERROR)  # warnings about statuses come back as statuses
@@ -695,8 +719,10 @@ class Pyomo(BaseBackend):
                 from pyomo.contrib.solver.common.factory import SolverFactory
 
                 self._highs = SolverFactory("highs")
-                return _with_highs(self._highs, model, variables, rows, program, options, settings)
-            solver = pyo.SolverFactory(self.known.factory)
+                return solve_with_highs(
+                    self._highs, model, variables, rows, program, options, settings
+                )
+            solver = pyo.SolverFactory(self.pyomo_solver.factory)
             solver.options.update(settings)
             limit: dict[str, float] = (
                 {} if options.time_limit is None else {"timelimit": options.time_limit}
@@ -708,7 +734,7 @@ class Pyomo(BaseBackend):
             raise SolverError(f"{self.name} failed: {first_line(error)}") from error
         finally:
             logger.setLevel(level)
-        return self._read(model, results, variables, rows, program, perf_counter() - begin)
+        return self._read(model, results, variables, rows, program, perf_counter() - start_time)
 
     def stop(self) -> None:
         """Tell HiGHS that its time is over; Pyomo gives back what is printed only when it has ended."""
@@ -766,9 +792,11 @@ _TERMINATION = {
 
 def _termination(condition: str, program: Program) -> Termination:
     """Return why a solver stopped; Pyomo takes a limit of nodes for one of iterations."""
-    found = _TERMINATION.get(condition, Termination.UNKNOWN)
+    termination = _TERMINATION.get(condition, Termination.UNKNOWN)
     return (
-        Termination.NODE_LIMIT if found is Termination.ITERATION_LIMIT and program.is_mip else found
+        Termination.NODE_LIMIT
+        if termination is Termination.ITERATION_LIMIT and program.is_mip
+        else termination
     )
 
 
@@ -791,19 +819,19 @@ def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
     model.rows = pyo.ConstraintList()
     rows: list[Any] = []
     for places, values, *sides in each_row(program):
-        least, most = (None if math.isinf(side) else side for side in sides)
-        if least is None and most is None:
+        lower, upper = (None if math.isinf(side) else side for side in sides)
+        if lower is None and upper is None:
             rows.append(None)
         elif not places:
             rows.append(None)
-            if (least or 0.0) > 0 or (most or 0.0) < 0:  # an empty row that cannot hold
+            if (lower or 0.0) > 0 or (upper or 0.0) < 0:  # an empty row that cannot hold
                 model.never = pyo.Var(bounds=(0, 0))
                 model.rows.add(model.never == 1)
         else:
             body = LinearExpression(
                 constant=0, linear_coefs=values, linear_vars=[variables[j] for j in places]
             )
-            rows.append(model.rows.add((least, body, most) if least != most else (body == least)))
+            rows.append(model.rows.add((lower, body, upper) if lower != upper else (body == lower)))
     costs = [(value, variables[j]) for j, value in enumerate(program.c.tolist()) if value]
     body = LinearExpression(
         constant=0, linear_coefs=[c for c, _ in costs], linear_vars=[v for _, v in costs]
@@ -818,7 +846,7 @@ def _bounds(array: np.ndarray) -> list[float | None]:
     return [None if math.isinf(value) else value for value in array.tolist()]
 
 
-def _with_highs(
+def solve_with_highs(
     solver: Any,
     model: Any,
     variables: list[Any],
@@ -829,7 +857,7 @@ def _with_highs(
 ) -> Raw:
     """Solve by Pyomo's own interface to HiGHS, in process."""
     threads = settings.pop("threads", None)
-    begin = perf_counter()
+    start_time = perf_counter()
     results = solver.solve(
         model,
         tee=options.verbose,
@@ -841,11 +869,11 @@ def _with_highs(
     )
     name = results.termination_condition.name
     termination = _termination(name, program)
-    raw = Raw(termination, name, seconds=perf_counter() - begin, method="highs")
-    there = results.solution_status.name in ("optimal", "feasible")
+    raw = Raw(termination, name, seconds=perf_counter() - start_time, method="highs")
+    has_point = results.solution_status.name in ("optimal", "feasible")
     if program.is_mip:
         raw.bound = results.objective_bound
-    if there and termination in (Termination.OPTIMAL, *LIMITS):
+    if has_point and termination in (Termination.OPTIMAL, *LIMITS):
         results.solution_loader.load_vars()
         raw.x = _values(program, variables)
         if termination is Termination.OPTIMAL and not program.is_mip:

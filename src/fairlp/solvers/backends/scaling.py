@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...models.programs.certificate import finite_size, largest_of, smallest_of, units
-from ...models.programs.program import Program
+from ...models.programs.program import Program, finite_size
+from ...models.programs.sizes import largest_of, smallest_of, units
 from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
 _PASSES = 4
@@ -157,16 +157,16 @@ def _refuse_extremes(
             f"floating-point solvers (first: {column} in {row}, {program.A.data[tiny[0]]:.3g}); "
             "set demands that do not matter to 0, or choose units nearer to each other"
         )
-    for what, scaled, bounds in (
+    for axis, scaled, bounds in (
         ("row", scaling.row_bounds, (program.row_lower, program.row_upper)),
         ("column", scaling.column_bounds, (program.col_lower, program.col_upper)),
     ):
         for bound in map(scaled, bounds):
             huge = np.flatnonzero(np.isfinite(bound) & (abs(bound) >= LARGEST_BOUND))
             if huge.size:
-                name = _name(getattr(program, f"{what}_names"), huge[0])
+                name = _name(getattr(program, f"{axis}_names"), huge[0])
                 raise UnsupportedError(
-                    f"the bound of {what} {name} of {program.name!r} is too large beside the "
+                    f"the bound of {axis} {name} of {program.name!r} is too large beside the "
                     "others; use infinity for "
                     "'no bound', or other units"
                 )

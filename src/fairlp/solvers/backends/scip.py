@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED
-from .base import BaseBackend, Raw, each_row, given
+from .base import BaseBackend, Raw, each_row, given_options
 
 _TERMINATION = {
     "optimal": Termination.OPTIMAL,
@@ -68,16 +70,16 @@ class Scip(BaseBackend):
         primal, dual = options.tolerances(ACCEPTED, ACCEPTED)
         model.setParam("numerics/feastol", primal)
         model.setParam("numerics/dualfeastol", dual)
-        for name, value in {**given(options, **_PARAMETERS), **options.extra}.items():
+        for name, value in {**given_options(options, **_PARAMETERS), **options.extra}.items():
             model.setParam(name, value)
         if options.log_file is not None:
             model.setLogfile(str(options.log_file))
         variables = _load(model, program)
         if options.start is not None:
             _begin(model, variables, options.start)
-        begin = perf_counter()
+        start_time = perf_counter()
         model.optimizeNogil()
-        seconds = perf_counter() - begin
+        seconds = perf_counter() - start_time
         status = model.getStatus()
         raw = Raw(
             _TERMINATION.get(status, Termination.UNKNOWN),
@@ -89,9 +91,10 @@ class Scip(BaseBackend):
             Termination.UNBOUNDED,
             Termination.INFEASIBLE,
         ):
-            some = model.getSols()[: max(options.pool or 1, 1)]
+            solutions = model.getSols()[: max(options.pool or 1, 1)]
             points = [
-                np.array([model.getSolVal(one, variable) for variable in variables]) for one in some
+                np.array([model.getSolVal(solution, variable) for variable in variables])
+                for solution in solutions
             ]
             raw.x = points[0]
             raw.pool = points if options.pool else ()
@@ -109,9 +112,9 @@ class Scip(BaseBackend):
 
 def _begin(model: Any, variables: list[Any], start: Any) -> None:
     """Give SCIP a point, or part of one, to begin from."""
-    at = np.flatnonzero(np.isfinite(start))
-    point = model.createSol() if len(at) == len(variables) else model.createPartialSol()
-    for place in at.tolist():
+    positions = np.flatnonzero(np.isfinite(start))
+    point = model.createSol() if len(positions) == len(variables) else model.createPartialSol()
+    for place in positions.tolist():
         model.setSolVal(point, variables[place], float(start[place]))
     model.addSol(point)
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
+from ...models.programs.protocols import Capability
+from ...models.programs.status import Termination
 from ...tolerances import SOLVER_TIGHTEST
-from .base import BaseBackend, Raw, given, refuse_iterations
+from .base import BaseBackend, Raw, given_options, refuse_iterations
 
 _TERMINATION = {
     0: Termination.OPTIMAL,
@@ -39,12 +41,12 @@ class Scipy(BaseBackend):
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise with ``linprog``, or with ``milp`` where variables are integer."""
         if program.is_mip:
-            limits = given(
+            limits = given_options(
                 options, time_limit="time_limit", mip_gap="mip_rel_gap", node_limit="node_limit"
             )
             refuse_iterations(self.name, options)
         else:
-            limits = given(options, time_limit="time_limit", iteration_limit="maxiter")
+            limits = given_options(options, time_limit="time_limit", iteration_limit="maxiter")
         settings = {"disp": options.verbose, **limits, **options.extra}
         return _milp(program, settings) if program.is_mip else _linprog(program, options, settings)
 
@@ -60,13 +62,13 @@ def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Ra
     equal = np.flatnonzero(low == high)
     above = np.flatnonzero(np.isfinite(high) & (low != high))
     below = np.flatnonzero(np.isfinite(low) & (low != high))
-    some = len(above) + len(below) > 0
+    has_inequalities = len(above) + len(below) > 0
     method = "highs" if options.method == "auto" else options.method
-    begin = perf_counter()
+    start_time = perf_counter()
     answer = linprog(
         program.c,
-        A_ub=vstack([rows[above], -rows[below]]).tocsr() if some else None,
-        b_ub=np.concatenate([high[above], -low[below]]) if some else None,
+        A_ub=vstack([rows[above], -rows[below]]).tocsr() if has_inequalities else None,
+        b_ub=np.concatenate([high[above], -low[below]]) if has_inequalities else None,
         A_eq=rows[equal] if len(equal) else None,
         b_eq=low[equal] if len(equal) else None,
         bounds=np.column_stack([program.col_lower, program.col_upper]),
@@ -77,11 +79,13 @@ def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Ra
             **settings,
         },
     )
-    raw = Raw(_termination(answer), answer.message, seconds=perf_counter() - begin, method=method)
+    raw = Raw(
+        _termination(answer), answer.message, seconds=perf_counter() - start_time, method=method
+    )
     if answer.status == 0:
         raw.x = np.asarray(answer.x, dtype=float)
         raw.row_duals = np.zeros(program.n_rows)
-        if some:
+        if has_inequalities:
             marginals = np.asarray(answer.ineqlin.marginals)
             np.add.at(raw.row_duals, above, marginals[: len(above)])
             np.add.at(raw.row_duals, below, -marginals[len(above) :])
@@ -93,7 +97,7 @@ def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Ra
 def _milp(program: Program, settings: dict[str, Any]) -> Raw:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    begin = perf_counter()
+    start_time = perf_counter()
     answer = milp(
         program.c,
         integrality=program.integrality,
@@ -104,17 +108,17 @@ def _milp(program: Program, settings: dict[str, Any]) -> Raw:
         options={"mip_rel_gap": 0.0, **settings},
     )
     x = None if answer.x is None else np.asarray(answer.x, dtype=float)
-    seconds = perf_counter() - begin
+    seconds = perf_counter() - start_time
     bound = answer.mip_dual_bound
     return Raw(_termination(answer), answer.message, x, seconds=seconds, method="milp", bound=bound)
 
 
 def _termination(answer: Any) -> Termination:
-    words = str(answer.message).lower()
-    if answer.status == 1 and "time" in words:
+    message = str(answer.message).lower()
+    if answer.status == 1 and "time" in message:
         return Termination.TIME_LIMIT
-    if "solution limit" in words:
+    if "solution limit" in message:
         return Termination.NODE_LIMIT
-    if answer.status == 4 and "infeasible" in words and "unbounded" in words:
+    if answer.status == 4 and "infeasible" in message and "unbounded" in message:
         return Termination.INFEASIBLE_OR_UNBOUNDED
     return _TERMINATION.get(answer.status, Termination.UNKNOWN)

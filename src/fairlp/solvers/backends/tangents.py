@@ -18,8 +18,11 @@ import pandas as pd
 
 from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
+from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, Sense
-from ...models.programs.solution import Backend, Options, Solution, Termination, solution_at
+from ...models.programs.protocols import Backend
+from ...models.programs.solution import Solution, solution_at
+from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONVEX_POINT, FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .base import reduced_costs, sign
 
@@ -48,7 +51,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         raise UnsupportedError(
             f"{program.name!r}: tangents of logarithms are for continuous variables"
         )
-    begin = perf_counter()
+    start_time = perf_counter()
     first = _positive_point(backend, program, options)
     if isinstance(first, Solution):
         return first
@@ -60,26 +63,28 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
     best = -np.inf
     bound = np.inf
     scale = 1.0
-    found: list[
+    candidates: list[
         tuple[float, float, Solution]
     ] = []  # error of the optimality conditions, value, answer
     for step in range(1, _MOST + 1):
-        if options.time_limit is not None and perf_counter() - begin >= options.time_limit:
-            return _stopped(program, backend, _best(found), Termination.TIME_LIMIT, spent, step)
+        if options.time_limit is not None and perf_counter() - start_time >= options.time_limit:
+            return _stopped(
+                program, backend, _best(candidates), Termination.TIME_LIMIT, spent, step
+            )
         grid = np.exp(center[:, None] + width[:, None] * np.linspace(-1, 1, _POINTS))
         kinks, segmented = _segmented(program, grid)
         try:
             solution = backend.solve(segmented, options)
         except SolverError:
-            if not found:  # what the back end does not support it says at the first
+            if not candidates:  # what the back end does not support it says at the first
                 raise
             break  # segments finer than the solver can bear: what was found before may do
         spent += solution.times.get("solve", 0.0)
         if not solution.status.is_optimal or solution.x is None:
-            if found and bound - best <= VERIFIED * scale:
+            if candidates and bound - best <= VERIFIED * scale:
                 break  # the last digits are beyond the solver
             return _stopped(
-                program, backend, _best(found), solution.status.termination, spent, step
+                program, backend, _best(candidates), solution.status.termination, spent, step
             )
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
@@ -87,7 +92,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         finer = np.maximum(4 * width / (_POINTS - 1), _FINEST)
         center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
         if not (z > 0).all():
-            if found:
+            if candidates:
                 break  # so short are the segments now that the solver takes them for nothing
             # below the grid, or worth too little beside the others for the solver to see
             width = np.where(z <= kinks[:, 1], widest, finer)
@@ -99,20 +104,20 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         best = max(best, value)
         proof = certify(program, x, duals)
         error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
-        found.append((error, value, _final(program, backend, x, duals, spent, step)))
+        candidates.append((error, value, _final(program, backend, x, duals, spent, step)))
         if bound - value <= ACCEPTED * scale and error <= FEASIBILITY:
-            return found[-1][2]
+            return candidates[-1][2]
         if (width <= _FINEST).all():
             break
         edge = (z <= kinks[:, 1]) | (z >= kinks[:, -2])
         width = np.where(edge & (width > _FINEST), np.minimum(4 * width, widest), finer)
-    return _last_digits(program, backend, found, bound, best, scale, step)
+    return _last_digits(program, backend, candidates, bound, best, scale, step)
 
 
 def _last_digits(
     program: Program,
     backend: Backend,
-    found: list[tuple[float, float, Solution]],
+    candidates: list[tuple[float, float, Solution]],
     bound: float,
     best: float,
     scale: float,
@@ -121,28 +126,28 @@ def _last_digits(
     """Return the answer of the least error where the gap did not quite close; raise when none is good enough."""
     good = [
         entry
-        for entry in found
+        for entry in candidates
         if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONVEX_POINT
     ]
     if good:
         return min(good, key=lambda entry: entry[0])[2]
-    words = "what some terms are worth is below the tolerance of the solver"
-    if found:
-        error = min(error for error, _, _ in found)
-        words = (
+    reason = "what some terms are worth is below the tolerance of the solver"
+    if candidates:
+        error = min(error for error, _, _ in candidates)
+        reason = (
             f"a relative gap of {(bound - best) / scale:.1e} and optimality conditions off by "
             f"{error:.1e}"
         )
     raise NotConvergedError(
-        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs: {words}; "
+        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs: {reason}; "
         "use a back end with "
         "logarithms and powers (solver='interior-point' or 'cvxpy:CLARABEL')"
     )
 
 
-def _best(found: list[tuple[float, float, Solution]]) -> Solution | None:
+def _best(candidates: list[tuple[float, float, Solution]]) -> Solution | None:
     """Return the answer of the largest value."""
-    return max(found, key=lambda entry: entry[1])[2] if found else None
+    return max(candidates, key=lambda entry: entry[1])[2] if candidates else None
 
 
 def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]:
@@ -215,7 +220,7 @@ def _positive_point(backend: Backend, program: Program, options: Options) -> np.
 def _extended(
     program: Program,
     rows: Any,
-    more: Any,
+    new_columns: Any,
     bound: np.ndarray,
     costs: np.ndarray,
     upper: np.ndarray,
@@ -225,7 +230,7 @@ def _extended(
     """Return the program with new columns in [0, upper] and new rows ``rows·x + more·new`` = (or ≥) bound."""
     from scipy.sparse import block_array
 
-    matrix = block_array([[program.A, None], [rows, more]]).tocsc()
+    matrix = block_array([[program.A, None], [rows, new_columns]]).tocsc()
     matrix.sort_indices()
     n_rows = program.n_rows
     n_columns = program.n_columns
@@ -279,7 +284,7 @@ def _stopped(
     program: Program,
     backend: Backend,
     last: Solution | None,
-    why: Termination,
+    termination: Termination,
     seconds: float,
     programs: int,
 ) -> Solution:
@@ -287,12 +292,12 @@ def _stopped(
     x = None if last is None else last.x
     logs = program.logs
     bounded = logs is not None and bool((logs.alpha > 1).all()) and not program.c.any()
-    if why is Termination.OPTIMAL or (bounded and why is Termination.UNBOUNDED):
-        why = Termination.UNKNOWN
-    message = f"stopped after {programs} linear programs with tangents: {why.value}"
+    if termination is Termination.OPTIMAL or (bounded and termination is Termination.UNBOUNDED):
+        termination = Termination.UNKNOWN
+    message = f"stopped after {programs} linear programs with tangents: {termination.value}"
     return solution_at(
         program,
-        why,
+        termination,
         message,
         backend.name,
         x,

@@ -1,9 +1,9 @@
 """The rounds of a leximin after the first: each is solved on the optimal face of the round before.
 
-A pair is a user on a server where it may run; its reduced cost z is what a task costs there at the
-prices, less what it is worth. The row of a user says that its tasks X are at least a·t + b; its
-room u is how much they are above that, its value v the dual. A row grows while a > 0: its user
-still rises with the level t.
+A pair is a user on a server where it may run; its reduced cost z is the cost of a task there at the
+prices, less its worth. The row of a user says that its tasks X are at least a·t + b; its room u is
+how much they are above that, its value v the dual. A row grows while a > 0: its user still rises
+with the level t.
 
 **What a round decides.** At an interior optimum exactly one of two numbers whose product is 0 there
 (x·z, s·p, u·v) is positive (Goldman and Tucker). So in every optimum a pair of positive reduced
@@ -11,7 +11,8 @@ cost is not used, a resource with a price is used up, and a user with a value ha
 The next round leaves such pairs out, and holds such capacities and rows with equality; the last
 point lies inside. Which of the two numbers is 0 is clear by many orders of magnitude as a rule;
 where it is not, nothing is decided. The next round is tried before a round counts as decided
-(``InteriorPointSession.leaves_open``), and what the trial finds is the answer of that next round.
+(``InteriorPointSession.leaves_open``), and the result of the trial is the answer of that next
+round.
 
 **Sharpening.** The method ends at a gap of ``SETTLED``, and prices of later rounds multiply that,
 by millions where many levels hang on each other. So the optimum is first moved onto its face
@@ -33,76 +34,80 @@ import numpy as np
 from ...errors import NotConvergedError
 from ...models.programs.program import Program
 from ...tolerances import AGREEMENT, NOISE
-from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
+from .iterate import Iterate, ProductChanges
+from .problem import ABSENT, Face, Problem, UserRows, Variables
+from .region import Region
 from .structure import Structure
 
 #: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
 #: of pairs and capacities (a wrong one shows in the next round's certificate), and of users (who
 #: stop for good).
-_CLEAR_PLACE, _CLEAR_USER = 10.0, 1e3
+_CLEAR_PLACE = 10.0
+_CLEAR_USER = 1e3
 #: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks
 #: do.
-_STILL, _MOVES = 2.0**-60, 2.0**-30
+_STILL = 2.0**-60
+_MOVES = 2.0**-30
 #: Duals of earlier rounds are added in this multiple of what is needed.
 _AMPLE = 1.01
 
 
 @dataclass(frozen=True)
-class Layer:
-    """What one round decided, and duals that prove it, positive wherever it decided something.
+class RoundDecision:
+    """Decisions of one round, and duals that prove them, positive wherever something is decided.
 
     K servers, R resources, J rows of users.
 
     Attributes
     ----------
-    dear : ndarray of bool, shape of the region's pairs
+    unused_pairs : ndarray of bool, shape of the region's pairs
         Pairs of positive reduced cost, which are not used from here on.
-    full : ndarray of bool, shape (K, R)
+    tight_capacities : ndarray of bool, shape (K, R)
         Capacities that are used up.
-    priced : ndarray of bool, shape (J,)
+    tight_rows : ndarray of bool, shape (J,)
         Rows that hold with equality.
     prices, values : ndarray, shapes (K, R) and (J,)
         Duals of the capacities and of the rows.
     """
 
-    dear: np.ndarray
-    full: np.ndarray
-    priced: np.ndarray
+    unused_pairs: np.ndarray
+    tight_capacities: np.ndarray
+    tight_rows: np.ndarray
     prices: np.ndarray
     values: np.ndarray
 
 
 @dataclass(frozen=True)
-class Decided:
-    """What the rounds so far have decided, in the structure's units.
+class Decisions:
+    """Decisions of all rounds so far, in the structure's units.
 
     Attributes
     ----------
-    kept : ndarray of bool, shape of the region's pairs
+    usable_pairs : ndarray of bool, shape of the region's pairs
         Pairs that may be used.
-    full : ndarray of bool, shape (K, R)
+    tight_capacities : ndarray of bool, shape (K, R)
         Capacities that are used up.
-    priced : ndarray of bool, shape (J,)
+    tight_rows : ndarray of bool, shape (J,)
         Rows that hold with equality.
     blocked : ndarray of bool, shape (J,)
         Growing rows of the last round whose users keep its level.
     x, s : ndarray
         The last point.
-    layers : tuple of Layer
+    rounds : tuple of RoundDecision
         Round by round.
     """
 
-    kept: np.ndarray
-    full: np.ndarray
-    priced: np.ndarray
+    usable_pairs: np.ndarray
+    tight_capacities: np.ndarray
+    tight_rows: np.ndarray
     blocked: np.ndarray
     x: np.ndarray
     s: np.ndarray
-    layers: tuple[Layer, ...]
+    rounds: tuple[RoundDecision, ...]
 
 
-def sharpened(problem: Problem, at: Step) -> Step | None:
-    """Return an interior optimum moved onto its optimal face, where rows and reduced costs hold to the last digit.
+def sharpened(problem: Problem, point: Variables) -> Variables | None:
+    """Return an interior optimum moved onto its optimal face, to the last digit of rows and costs.
 
     Of two numbers whose product is to be 0, the smaller, relative to its size, becomes 0. The gap
     falls to the rounding of sums. None where the equations cannot be factored, or users have
@@ -110,174 +115,252 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
     """
     from threadpoolctl import threadpool_limits
 
-    region, rows, before = problem.region, problem.rows, problem.face
-    total = region.totals(np.where(region.there, at.x, 0.0))
+    region = problem.region
+    rows = problem.rows
+    face = problem.face
+    total = _totals(region, point)
     if not _one_floor_each(rows, len(total)):
         return None
     with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        full = region.used & (abs(at.p) / abs(at.p).max() > at.s / region.capacities)
-        price, room = _price_and_room(rows, at, total)
-        equal = price > room
-        if before is not None:
-            full, equal = full | before.full, equal | before.equal
-        p, values = np.where(full, at.p, 0.0), problem.by_user(at.v)
-        worth = np.maximum(region.dearest(abs(p)), abs(values))
-        part = at.x / region.at_pairs(total)
-        kept = region.there & (
-            region.priced(p, values) <= _CLEAR_PLACE * part * region.at_pairs(worth)
+        part_of_price = abs(point.p) / abs(point.p).max()
+        tight_capacities = region.is_demanded & (part_of_price > point.s / region.capacities)
+        price, room = _price_and_room(rows, point, total)
+        tight_rows = price > room
+        if face is not None:
+            tight_capacities = tight_capacities | face.tight_capacities
+            tight_rows = tight_rows | face.tight_rows
+
+        p = np.where(tight_capacities, point.p, 0.0)
+        values = problem.sum_by_user(point.v)
+        worth = np.maximum(region.highest_costs(abs(p)), abs(values))
+        part_of_user = point.x / region.to_pairs(total)
+        in_use = region.reduced_costs(p, values) <= (
+            _CLEAR_PLACE * part_of_user * region.to_pairs(worth)
         )
+        usable_pairs = region.exists & in_use
         try:
-            return _projected(problem, replace(at, p=p), kept, full, equal)
+            return _projected(
+                problem, replace(point, p=p), usable_pairs, tight_capacities, tight_rows
+            )
         except NotConvergedError:
             return None
 
 
 def _projected(
-    problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, equal: np.ndarray
-) -> Step:
-    """Return the point of a face nearest to an optimum: on these pairs, with what is full and equal so exactly.
+    problem: Problem,
+    point: Variables,
+    usable_pairs: np.ndarray,
+    tight_capacities: np.ndarray,
+    tight_rows: np.ndarray,
+) -> Variables:
+    """Return the point of a face nearest to an optimum, tight where the face is.
 
     Two projections with one Cholesky factor: of tasks, which move in proportion to their size, so
     that positive ones stay positive; and of prices, so that reduced costs of pairs in use are 0.
     """
-    region, rows, before = problem.region, problem.rows, problem.face
-    x, each = np.where(kept, at.x, 0.0), np.ones_like(equal)
-    nothing = Products(np.zeros_like(x), np.zeros_like(at.s), np.zeros_like(at.u))
-    iterate = Iterate(
-        Problem(replace(region, allowed=kept), rows, Face(full, each, at.x, at.s)), at
+    region = problem.region
+    rows = problem.rows
+    face = problem.face
+    all_rows = np.ones_like(tight_rows)
+    no_changes = ProductChanges(
+        np.zeros_like(point.x), np.zeros_like(point.s), np.zeros_like(point.u)
     )
-    still, left = _STILL + nothing.sp, np.where(full, 0.0, 1.0)
-    iterate.at = Step(
-        np.where(kept, at.x, ABSENT), left, nothing.uv, _MOVES + nothing.xz, still, each + 0.0
+    on_face = Problem(
+        replace(region, allowed=usable_pairs),
+        rows,
+        Face(tight_capacities, all_rows, point.x, point.s),
+    )
+    iterate = Iterate(
+        on_face,
+        Variables(
+            x=np.where(usable_pairs, point.x, ABSENT),
+            s=np.where(tight_capacities, 0.0, 1.0),
+            u=no_changes.uv,
+            z=_MOVES + no_changes.xz,
+            p=_STILL + no_changes.sp,
+            v=all_rows + 0.0,
+        ),
     )
     iterate.factor()
-    room = np.where(equal, 0.0, at.u)
-    iterate.short, iterate.norm = np.where(full, region.capacities - region.given(x), 0.0), 0.0
-    iterate.off = region.totals(x)[rows.user] - rows.bound - rows.slope * at.t - room
-    step = iterate.direction(nothing, 0.0, residuals=True)
-    x, t = np.maximum(x + np.where(kept, step.x, 0.0), 0.0), at.t + step.t
-    costs = np.where(kept, region.priced(at.p, problem.by_user(at.v)), 0.0)
-    iterate.short, iterate.off, iterate.norm = (
-        nothing.sp,
-        nothing.uv,
-        1.0 - float(rows.slope @ at.v),
-    )
-    step = iterate.direction(replace(nothing, xz=-costs * iterate.at.x), 0.0, residuals=True)
-    p, v = at.p + np.where(full, step.p, 0.0), at.v + step.v
+
+    # Tasks and the level, so that tight capacities and tight rows are so.
+    x = np.where(usable_pairs, point.x, 0.0)
+    room = np.where(tight_rows, 0.0, point.u)
+    remaining_capacity = region.capacities - region.usage(x)
+    iterate.capacity_residual = np.where(tight_capacities, remaining_capacity, 0.0)
+    iterate.row_residual = region.totals(x)[rows.user] - rows.bound - rows.slope * point.t - room
+    iterate.level_residual = 0.0
+    direction = iterate.direction(no_changes, 0.0, with_residuals=True)
+    x = np.maximum(x + np.where(usable_pairs, direction.x, 0.0), 0.0)
+    t = point.t + direction.t
+
+    # Prices and values, so that reduced costs of usable pairs are 0.
+    costs = region.reduced_costs(point.p, problem.sum_by_user(point.v))
+    costs = np.where(usable_pairs, costs, 0.0)
+    iterate.capacity_residual = no_changes.sp
+    iterate.row_residual = no_changes.uv
+    iterate.level_residual = 1.0 - float(rows.slope @ point.v)
+    changes = replace(no_changes, xz=-costs * iterate.point.x)
+    direction = iterate.direction(changes, 0.0, with_residuals=True)
+    p = point.p + np.where(tight_capacities, direction.p, 0.0)
+    v = point.v + direction.v
     # a user with a price pays for every pair that it uses: its value is of the size of its costs,
     # or it is rounding
-    dearest = region.dearest(abs(p))[rows.user]
-    v = np.where((dearest > 0) & (abs(v) > NOISE * dearest), v, 0.0)
-    free = (False, False) if before is None else (before.full, before.equal)
-    p, v = np.where(free[0], p, np.maximum(p, 0.0)), np.where(free[1], v, np.maximum(v, 0.0))
-    s = np.where(full, 0.0, region.capacities - region.given(x))
-    u = np.where(equal, 0.0, region.totals(x)[rows.user] - rows.bound - rows.slope * t)
-    z = np.where(kept, 0.0, np.maximum(region.priced(p, problem.by_user(v)), 0.0))
-    return Step(x, s, u, z, p, v, t)
+    highest_cost = region.highest_costs(abs(p))[rows.user]
+    v = np.where((highest_cost > 0) & (abs(v) > NOISE * highest_cost), v, 0.0)
+    is_free_price = False if face is None else face.tight_capacities
+    is_free_value = False if face is None else face.tight_rows
+    p = np.where(is_free_price, p, np.maximum(p, 0.0))
+    v = np.where(is_free_value, v, np.maximum(v, 0.0))
+
+    # What follows from these.
+    s = np.where(tight_capacities, 0.0, region.capacities - region.usage(x))
+    u = region.totals(x)[rows.user] - rows.bound - rows.slope * t
+    u = np.where(tight_rows, 0.0, u)
+    z = np.maximum(region.reduced_costs(p, problem.sum_by_user(v)), 0.0)
+    z = np.where(usable_pairs, 0.0, z)
+    return Variables(x, s, u, z, p, v, t)
 
 
-def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -> Decided | None:
-    """Return what earlier rounds and this optimum decide; None where it stops nobody, or its duals prove nothing."""
-    region, rows = structure.problem.region, structure.problem.rows
+def decisions_of(
+    structure: Structure, point: Variables, sharp: Variables, earlier: Decisions | None
+) -> Decisions | None:
+    """Return the decisions of this optimum and of earlier rounds; None where it decides nothing.
+
+    It decides nothing where it stops no user, or where its duals prove nothing.
+    ``sharp`` is the optimum moved onto its face, or the point itself where it could not be.
+    """
+    region = structure.problem.region
+    rows = structure.problem.rows
     blocked = (rows.slope > 0) & (sharp.v > 0)
-    if sharp is at or not blocked.any():
+    if sharp is point or not blocked.any():
         return None
-    kept, full = region.there & (sharp.z == 0), region.used & (sharp.s == 0)
-    price, room = _price_and_room(rows, at, region.totals(np.where(region.there, at.x, 0.0)))
-    priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT) & (blocked | (rows.slope == 0))
-    duals = _whole(structure, sharp, before)
+    duals = _whole_duals(structure, sharp, earlier)
     if duals is None:
         return None
-    new, layers = (full, ()) if before is None else (full & ~before.full, before.layers)
-    layer = Layer(region.there & ~kept, new, priced, *duals)
-    priced = priced if before is None else priced | before.priced
-    return Decided(kept, full, priced, blocked, at.x, at.s, (*layers, layer))
+    usable_pairs = region.exists & (sharp.z == 0)
+    tight_capacities = region.is_demanded & (sharp.s == 0)
+    price, room = _price_and_room(rows, point, _totals(region, point))
+    is_clear = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
+    tight_rows = is_clear & (blocked | (rows.slope == 0))
+
+    new_capacities = tight_capacities
+    rounds: tuple[RoundDecision, ...] = ()
+    if earlier is not None:
+        new_capacities = tight_capacities & ~earlier.tight_capacities
+        rounds = earlier.rounds
+    decision = RoundDecision(region.exists & ~usable_pairs, new_capacities, tight_rows, *duals)
+    if earlier is not None:
+        tight_rows = tight_rows | earlier.tight_rows
+    return Decisions(
+        usable_pairs, tight_capacities, tight_rows, blocked, point.x, point.s, (*rounds, decision)
+    )
 
 
-def _price_and_room(rows: UserRows, at: Step, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each row is worth at the optimum, and its room as a part of its user's tasks; shapes (J,)."""
-    own = total[rows.user]
-    return np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
+def _totals(region: Region, point: Variables) -> np.ndarray:
+    """Return each user's tasks at a point, on the pairs that exist; shape (N,)."""
+    return region.totals(np.where(region.exists, point.x, 0.0))
+
+
+def _price_and_room(
+    rows: UserRows, point: Variables, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the worth of each row, and its room as a part of its user's tasks; shapes (J,)."""
+    total_of_row = total[rows.user]
+    price = np.where(rows.slope > 0, rows.slope, total_of_row) * point.v
+    return price, point.u / total_of_row
 
 
 def _one_floor_each(rows: UserRows, users: int) -> bool:
-    """Whether everybody has one row, a lower bound."""
+    """Whether every user has one row, a lower bound."""
     return len(np.unique(rows.user)) == len(rows.user) == users and not (rows.sign > 0).any()
 
 
-def _whole(
-    structure: Structure, at: Step, before: Decided | None
+def _whole_duals(
+    structure: Structure, point: Variables, earlier: Decisions | None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return duals of capacities and rows for the round's whole program; None where no multiple of others is enough.
+    """Return duals of capacities and rows for the round's whole program; None where there are none.
 
     Those of the face may be negative where it holds with equality. From the last round to the
     first, the duals of the round are added in the smallest multiple that makes the signs right
     where it decided something.
     """
-    problem, region = structure.problem, structure.problem.region
-    prices, values = at.p, at.v
-    for layer in reversed(before.layers if before is not None else ()):
-        costs, theirs = (
-            region.priced(p, problem.by_user(v))
-            for p, v in ((prices, values), (layer.prices, layer.values))
-        )
-        needed = 0.0
-        for own, earlier, where in (
-            (prices, layer.prices, layer.full),
-            (values, layer.values, layer.priced),
-            (costs, theirs, layer.dear),
+    problem = structure.problem
+    region = structure.problem.region
+    prices = point.p
+    values = point.v
+    for decision in reversed(earlier.rounds if earlier is not None else ()):
+        costs = region.reduced_costs(prices, problem.sum_by_user(values))
+        earlier_costs = region.reduced_costs(decision.prices, problem.sum_by_user(decision.values))
+        multiple = 0.0
+        for dual, earlier_dual, decided in (
+            (prices, decision.prices, decision.tight_capacities),
+            (values, decision.values, decision.tight_rows),
+            (costs, earlier_costs, decision.unused_pairs),
         ):
-            low = where & (own < 0)
-            if low.any():
-                if (earlier[low] <= 0).any():
+            is_wrong = decided & (dual < 0)
+            if is_wrong.any():
+                if (earlier_dual[is_wrong] <= 0).any():
                     return None
-                needed = max(needed, float((-own[low] / earlier[low]).max()))
-        prices, values = (
-            prices + _AMPLE * needed * layer.prices,
-            values + _AMPLE * needed * layer.values,
-        )
-    # earlier prices of those who still grow were small, but not nothing
-    worth = float(problem.rows.slope @ values)
-    return (np.maximum(prices, 0.0) / worth, values / worth) if worth > 0 else None
-
-
-def expected(structure: Structure, at: Step, decided: Decided) -> Program | None:
-    """Return the next round's program, in which blocked users keep this level; None where all users are blocked."""
-    program, places = structure.program, structure.places
-    growing = structure.problem.rows.slope > 0
-    now = growing & decided.blocked
-    if (now == growing).all():
+                needed = float((-dual[is_wrong] / earlier_dual[is_wrong]).max())
+                multiple = max(multiple, needed)
+        prices = prices + _AMPLE * multiple * decision.prices
+        values = values + _AMPLE * multiple * decision.values
+    # earlier prices of users who still grow were small, but not nothing
+    price_of_level = float(problem.rows.slope @ values)
+    if not price_of_level > 0:
         return None
-    stopped = places.row[now]
-    A, floors = program.A.tocsc(copy=True), program.row_lower.copy()
-    begin, end = A.indptr[places.level], A.indptr[places.level + 1]
-    due = np.zeros(program.n_rows)
-    due[A.indices[begin:end]] = A.data[begin:end]
-    floors[stopped] -= due[stopped] * (at.t / structure.level_unit)
-    A.data[begin:end][np.isin(A.indices[begin:end], stopped)] = 0.0
+    return np.maximum(prices, 0.0) / price_of_level, values / price_of_level
+
+
+def next_program(structure: Structure, point: Variables, decisions: Decisions) -> Program | None:
+    """Return the next round's program; None where all users are blocked."""
+    program = structure.program
+    places = structure.places
+    is_growing = structure.problem.rows.slope > 0
+    stops = is_growing & decisions.blocked
+    if (stops == is_growing).all():
+        return None
+    stopped_rows = places.row[stops]
+    A = program.A.tocsc(copy=True)
+    floors = program.row_lower.copy()
+    begin = A.indptr[places.level]
+    end = A.indptr[places.level + 1]
+    level_coefficients = np.zeros(program.n_rows)
+    level_coefficients[A.indices[begin:end]] = A.data[begin:end]
+    floors[stopped_rows] -= level_coefficients[stopped_rows] * (point.t / structure.level_unit)
+    A.data[begin:end][np.isin(A.indices[begin:end], stopped_rows)] = 0.0
     return program.replace(A=A, row_lower=floors)
 
 
-def on_face(program: Program, decided: Decided) -> Structure | None:
-    """Return the structure of the next round's program on the face, or None where it is another one."""
+def structure_on_face(program: Program, decisions: Decisions) -> Structure | None:
+    """Return the structure of the next round's program on the face; None where it has another."""
     structure = Structure.of(program)
-    if structure is None or structure.problem.region.there.shape != decided.kept.shape:
+    if structure is None:
         return None
-    problem, region = structure.problem, structure.problem.region
-    rows = problem.rows
-    if len(rows.user) != len(decided.priced) or not _one_floor_each(rows, region.shape[1]):
+    problem = structure.problem
+    region = structure.problem.region
+    rows = structure.problem.rows
+    if region.exists.shape != decisions.usable_pairs.shape:
         return None
-    # those at a task limit have a floor that is lower than what they have: it stays a bound
-    equal = (rows.slope == 0) & decided.priced
-    face = Face(decided.full, equal, decided.x, np.where(decided.full, 0.0, decided.s))
-    return replace(structure, problem=Problem(replace(region, allowed=decided.kept), rows, face))
+    if len(rows.user) != len(decisions.tight_rows) or not _one_floor_each(rows, region.shape[1]):
+        return None
+    # users at a task limit have a floor that is lower than what they have: it stays a bound
+    tight_rows = (rows.slope == 0) & decisions.tight_rows
+    s = np.where(decisions.tight_capacities, 0.0, decisions.s)
+    face = Face(decisions.tight_capacities, tight_rows, decisions.x, s)
+    region = replace(region, allowed=decisions.usable_pairs)
+    return replace(structure, problem=replace(problem, region=region, face=face))
 
 
-def lifted(structure: Structure, at: Step, decided: Decided) -> Step | None:
-    """Return the point with prices for the whole program."""
-    duals = _whole(structure, at, decided)
+def with_whole_duals(
+    structure: Structure, point: Variables, decisions: Decisions
+) -> Variables | None:
+    """Return the point with prices for the whole program; None where there are none."""
+    duals = _whole_duals(structure, point, decisions)
     if duals is None:
         return None
-    problem, (prices, values) = structure.problem, duals
-    costs = problem.region.priced(prices, problem.by_user(values))
-    return replace(at, p=prices, v=values, z=np.maximum(costs, 0.0))
+    problem = structure.problem
+    prices, values = duals
+    costs = problem.region.reduced_costs(prices, problem.sum_by_user(values))
+    return replace(point, p=prices, v=values, z=np.maximum(costs, 0.0))

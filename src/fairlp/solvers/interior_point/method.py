@@ -1,75 +1,100 @@
-"""Mehrotra's predictor–corrector with Gondzio's centrality correctors, each weighted (Colombo and Gondzio, 2008).
+"""Mehrotra's predictor–corrector with Gondzio's centrality correctors, each weighted.
 
-What makes it stable:
+:func:`solve` is the loop, :func:`next_point` is one step of it. Weights of correctors are those of
+Colombo and Gondzio (2008). Five things make the method stable:
 
-* A feasible start. Everyone gets an equal part of every server, prices are uniform: all rows but lower bounds hold.
-  In a series of programs of terms (``fairlp.frontier``) it is a point of the last one, with prices
-  raised to what tasks are worth now: a half of the iterations (efficiency-and-fairness.md).
-* Rows stay exact. s and u follow from x, and z from p and q, whatever the equations left over; only where that would
-  put a tiny slack off is it taken from its product instead, and a projection brings the row right
-  again.
-* Refinement with the unformed equations. S loses digits to cancellation near the optimum. It only begins the answer;
-  errors are computed from the two rows above and solved for again, until they do not matter for any
-  slack.
+* A feasible start. Every user gets an equal part of every server, prices are uniform: all rows but
+  lower bounds hold. In a series of programs of terms (``fairlp.frontier``) it is a point of the
+  last one, with prices raised to the worth of tasks now: a half of the iterations
+  (efficiency-and-fairness.md).
+* Rows stay exact. s and u follow from x, and z from p and q, whatever error the equations have.
+  Only where that would put a tiny slack off is it taken from its product instead, and a
+  projection brings the row right again.
+* Refinement with the unformed equations. The Schur complement loses digits to cancellation near the
+  optimum. It only begins the answer; errors are computed from the rows themselves and solved for
+  again, until they do not matter for any slack.
 * Units make every resource's total, every user's largest demand and the largest possible level 1.
-* Correctors. Mehrotra's second-order term and two of Gondzio's centrality correctors, each weighted (Colombo and
-  Gondzio) for the longest step; a short step stays away from the boundary: 14–22 iterations up to
+* Correctors. Mehrotra's second-order term and Gondzio's centrality correctors are each weighted for
+  the longest step; a short step stays away from the boundary. 14–22 iterations are enough up to
   500 × 500, 23–25 at 1000 × 1000, some 44 at 900 × 12,583.
 
-It ends at a relative gap and residuals of ``SETTLED``, or within a hundred times that where
-rounding is in the way. What complementarity says is 0 becomes 0, overuse by rounding is taken off,
-and residuals and gap are computed afresh from the Program. Only a proved answer is returned;
-otherwise HiGHS solves the program, and ``Solution.method`` and the status say so.
+The method ends at a relative gap and residuals of ``SETTLED``, or within a hundred times that where
+rounding is in the way. Then numbers that complementarity sets to 0 become 0, overuse by rounding is
+taken off, and residuals and gap are computed afresh from the Program. Only a proved answer is
+returned; otherwise HiGHS solves the program, and ``Solution.method`` and the status say so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import NotConvergedError
 from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
-from .iterate import Iterate, Problem, Products, Step
-from .region import Array
+from .iterate import Iterate, ProductChanges
+from .problem import Problem, Variables
+from .starts import start_of
 
-#: Iterations at most. The part of the way to the boundary that a long step goes, and that a short
-#: step goes (its end is far from the centre). Near the optimum a long step goes further, and leaves
-#: at least the last part.
-MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS, _LEFT = 150, 0.995, 0.9, 2.0**-13
-#: Weights of a corrector that are tried, the largest first; one must bring so much longer a step
-#: than the one before.
-_WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
-#: Centrality correctors of a step: at most so many, while a step is shorter than that; how much
-#: longer a step they aim at, and what part of that they must bring; products are to be within these
-#: factors of the aim.
-_CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
+#: Iterations at most.
+MOST_ITERATIONS = 150
+#: The part of the way to the boundary that a long step goes, and that a short step goes (its end is
+#: far from the centre). Near the optimum a long step goes further, and leaves at least the last
+#: part.
+_BOUNDARY = 0.995
+_CAUTIOUS = 0.9
+_LEFT = 2.0**-13
+#: Weights of a corrector that are tried, the largest first; a weight must bring so much longer a
+#: step than the one before.
+_WEIGHTS = np.linspace(1.0, 0.1, 6).tolist()
+_BETTER = 0.001
+#: Centrality correctors of a step: at most so many, while a step is shorter than the second number;
+#: how much longer a step they aim at, and the part of that which they must bring; products are to
+#: be within the last two factors of the target.
+_CORRECTORS = 4
+_SHORT = 0.9
+_LONGER = 0.5
+_GAIN = 0.05
+_LOW = 0.1
+_HIGH = 10.0
 #: The error at which a point on the way to an optimum is kept, from which that of other terms may
 #: be begun.
 _EARLY = 0.01
 #: The method ends after so many iterations that did not bring the products (once the error is
 #: accepted: the error) down by this factor, or after more that did not bring the error down.
-_PATIENCE, _PROGRESS, _LONGEST = 8, 0.9, 24
-#: This near to its aim, as a multiple of it, the method goes on only while every other iteration
-#: helps.
+_PATIENCE = 8
+_PROGRESS = 0.9
+_LONGEST = 24
+#: This near to its end, as a multiple of ``SETTLED``, the method goes on only while every other
+#: iteration helps.
 NEARLY = 100.0
 
 
 @dataclass
 class FinalPoint:
-    """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative).
+    """The point at which the method ended, in the problem's units.
 
-    ``early``: of terms, a point on the way, from which the optimum of other terms is not far.
-    ``sharp``: the point moved onto the face that it tells. ``gap``: what the whole program's
-    certificate says.
+    Attributes
+    ----------
+    point : Variables
+    error : float
+        The largest of gap and residuals there (relative).
+    iterations : int
+    on_the_way : Variables or None
+        Of terms: a point before the end, from which the optimum of other terms is not far.
+    sharpened : Variables or None
+        The point moved onto the face that it tells.
+    gap : float
+        That of the whole program's certificate.
     """
 
-    at: Step
+    point: Variables
     error: float
     iterations: int
-    early: Step | None = None
-    sharp: Step | None = None
+    on_the_way: Variables | None = None
+    sharpened: Variables | None = None
     gap: float = 0.0
 
 
@@ -77,8 +102,8 @@ def solve(
     problem: Problem,
     deadline: float = np.inf,
     threads: int = 1,
-    start: Step | None = None,
-    within: float = 0.0,
+    start: Variables | None = None,
+    accepted_error: float = 0.0,
 ) -> FinalPoint | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
 
@@ -87,10 +112,10 @@ def solve(
     problem : Problem
     deadline : float
     threads : int
-    start : Step, optional
+    start : Variables, optional
         A point inside, well centred, of the problem with other rows on its users.
-    within : float
-        End at the first point whose gap is no more than this.
+    accepted_error : float
+        End at the first point whose error is no more than this.
 
     Raises
     ------
@@ -99,163 +124,232 @@ def solve(
     """
     from threadpoolctl import threadpool_limits
 
-    # NumPy's and SciPy's threads would wait for each other, spinning
-    # where powers are beyond floats, the error is, too: the method says that it does not converge
+    # NumPy's and SciPy's threads would wait for each other, spinning. Where powers are beyond
+    # floats, the error is, too: the method says that it does not converge.
     with threadpool_limits(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        return _solve(problem, deadline, start, within)
+        return _solve(problem, deadline, start, accepted_error)
 
 
 def _solve(
-    problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0
+    problem: Problem, deadline: float, start: Variables | None, accepted_error: float
 ) -> FinalPoint | None:
-    iterate = Iterate(problem, start)
+    iterate = Iterate(problem, start_of(problem, start))
     # from a rough optimum of terms Newton's method goes on
-    accepted = ACCEPTED if problem.has_level else INTERIOR_ROUGH
-    best, early = FinalPoint(iterate.at, np.inf, 0), None
-    since, reference, lowest, lowered = 0, np.inf, np.inf, 0
+    acceptable = ACCEPTED if problem.has_level else INTERIOR_ROUGH
+    progress = _Progress(iterate.point)
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
-        if iteration and SETTLED < max(iterate.primal, iterate.dual) < NOISE:
-            _restore(iterate)
-        error = max(iterate.gap, iterate.primal, iterate.dual)
-        if error <= within:
-            return FinalPoint(iterate.at, error, iteration)
-        progress = iterate.mean if best.error > ACCEPTED else error
-        since = 0 if progress < _PROGRESS * reference else since + 1
-        reference = progress if since == 0 else reference
-        if early is None and error <= _EARLY and not problem.has_level:
-            early = iterate.at
-        if error < best.error:
-            best = FinalPoint(iterate.at, error, iteration, early=early)
-        if error < _PROGRESS * lowest:
-            lowest, lowered = error, iteration
-        patience = _PATIENCE if best.error > NEARLY * SETTLED else 1
-        stuck = since > patience or iteration - lowered > _LONGEST
-        if best.error <= SETTLED or stuck or not np.isfinite(error):
+        if iteration and SETTLED < max(iterate.primal_error, iterate.dual_error) < NOISE:
+            restore_rows(iterate)
+        if iterate.error <= accepted_error:
+            return FinalPoint(iterate.point, iterate.error, iteration)
+
+        progress.record(iterate, iteration)
+        if progress.ends(iterate.error, iteration):
             break
         if perf_counter() > deadline:
             return None
+
         try:
             iterate.factor()
         except NotConvergedError:
-            if best.error > accepted:
+            if progress.best.error > acceptable:
                 raise
             break
-        iterate.at = _step(iterate)
-    if best.error > accepted:
+        iterate.point = next_point(iterate)
+    if progress.best.error > acceptable:
         raise NotConvergedError(
-            f"the interior-point method stopped {best.error:.1e} from the optimum after "
+            f"the interior-point method stopped {progress.best.error:.1e} from the optimum after "
             f"{iteration} iterations"
         )
-    return best
+    return progress.best
 
 
-def _restore(iterate: Iterate) -> None:
-    """Bring the rows right that rounding put off: a projection, small enough to be right to its own last digits."""
-    at = iterate.at
-    nothing = Products(*(np.zeros_like(values) for values in (at.x, at.s, at.u)))
-    step = iterate.direction(nothing, iterate.mean, residuals=True)
-    before = max(iterate.primal, iterate.dual)
-    lengths = (_BOUNDARY * _length(iterate, at, step, names) for names in ("xsu", "zpv"))
-    iterate.at = at.add(step, *lengths)
+class _Progress:
+    """The best point so far, and for how long nothing got better."""
+
+    def __init__(self, point: Variables) -> None:
+        self.best = FinalPoint(point, np.inf, 0)
+        self.on_the_way: Variables | None = None
+        #: the measure that must fall, and for how many iterations it has not
+        self.reference = np.inf
+        self.waiting = 0
+        #: the lowest error, and the iteration that brought it
+        self.lowest_error = np.inf
+        self.lowest_at = 0
+
+    def record(self, iterate: Iterate, iteration: int) -> None:
+        """Take note of the errors of an iterate."""
+        error = iterate.error
+        measure = iterate.mean_product if self.best.error > ACCEPTED else error
+        if measure < _PROGRESS * self.reference:
+            self.reference = measure
+            self.waiting = 0
+        else:
+            self.waiting += 1
+        if self.on_the_way is None and error <= _EARLY and not iterate.problem.has_level:
+            self.on_the_way = iterate.point
+        if error < self.best.error:
+            self.best = FinalPoint(iterate.point, error, iteration, on_the_way=self.on_the_way)
+        if error < _PROGRESS * self.lowest_error:
+            self.lowest_error = error
+            self.lowest_at = iteration
+
+    def ends(self, error: float, iteration: int) -> bool:
+        """Whether the optimum is found, or no further iteration will bring it nearer."""
+        patience = _PATIENCE if self.best.error > NEARLY * SETTLED else 1
+        is_stuck = self.waiting > patience or iteration - self.lowest_at > _LONGEST
+        return self.best.error <= SETTLED or is_stuck or not np.isfinite(error)
+
+
+def restore_rows(iterate: Iterate) -> None:
+    """Bring rows right that rounding put off, by a projection that is right to its last digits."""
+    point = iterate.point
+    unchanged = ProductChanges(
+        np.zeros_like(point.x), np.zeros_like(point.s), np.zeros_like(point.u)
+    )
+    direction = iterate.direction(unchanged, iterate.mean_product, with_residuals=True)
+    residual = max(iterate.primal_error, iterate.dual_error)
+    primal_length = _BOUNDARY * _step_length(iterate, direction, "xsu")
+    dual_length = _BOUNDARY * _step_length(iterate, direction, "zpv")
+    iterate.point = point.moved(direction, primal_length, dual_length)
     iterate.measure()
-    if max(iterate.primal, iterate.dual) > before:
-        iterate.at = at
+    if max(iterate.primal_error, iterate.dual_error) > residual:
+        iterate.point = point
         iterate.measure()
 
 
-def _step(iterate: Iterate) -> Step:
-    """Return the next point."""
-    at, mean = iterate.at, iterate.mean
-    # what takes all products to where they are at the optimum
-    optimal = Products(-at.x * at.z, -at.s * at.p, iterate.missing(at))
-    step = iterate.direction(optimal, mean, residuals=True)
-    primal, dual = _length(iterate, at, step, "xsu"), _length(iterate, at, step, "zpv")
-    ratio = iterate.products(at.add(step, primal, dual)) / iterate.terms / mean
-    aim = mean * min(max(ratio, 0.0) ** 3, 1.0)
-    aim = max(aim, NOISE * mean)
-    wanted = aim * iterate.vanishing
-    correction = Products(aim - step.x * step.z, aim - step.s * step.p, wanted - step.u * step.v)
-    more = iterate.direction(correction, aim)
-    step, primal, dual = _weighted(iterate, at, step, more)
+class Step(NamedTuple):
+    """A direction, and how far the primal and the dual variables can go along it, at most 1."""
+
+    direction: Variables
+    primal_length: float
+    dual_length: float
+
+
+def next_point(iterate: Iterate) -> Variables:
+    """Return the next point: one step of the method."""
+    point = iterate.point
+    mean_product = iterate.mean_product
+
+    # Predictor: the direction that takes all products to their size at the optimum, mostly 0.
+    to_optimum = ProductChanges(
+        -point.x * point.z, -point.s * point.p, iterate.product_changes_of_rows(point)
+    )
+    predictor = iterate.direction(to_optimum, mean_product, with_residuals=True)
+
+    # Centring: the less the predictor brings the products down, the larger the target of all.
+    primal_length = _step_length(iterate, predictor, "xsu")
+    dual_length = _step_length(iterate, predictor, "zpv")
+    predicted = point.moved(predictor, primal_length, dual_length)
+    ratio = iterate.total_product(predicted) / iterate.n_products / mean_product
+    target = mean_product * min(max(ratio, 0.0) ** 3, 1.0)
+    target = max(target, NOISE * mean_product)
+
+    # Corrector: to the target, less the second-order term that the predictor left out.
+    second_order = ProductChanges(
+        target - predictor.x * predictor.z,
+        target - predictor.s * predictor.p,
+        target * iterate.bound_rows - predictor.u * predictor.v,
+    )
+    step = _with_corrector(iterate, predictor, iterate.direction(second_order, target))
+
+    # Centrality correctors, while the step is short and they make it longer.
     for _ in range(_CORRECTORS):
-        if min(primal, dual) > _SHORT:
+        if min(step.primal_length, step.dual_length) > _SHORT:
             break
-        further = min(1.0, primal + _LONGER), min(1.0, dual + _LONGER)
-        more = iterate.direction(_recentred(iterate, at.add(step, *further), aim), aim)
-        tried, longer, higher = _weighted(iterate, at, step, more)
-        if longer + higher < primal + dual + _GAIN * _LONGER:
+        trial = point.moved(
+            step.direction,
+            min(1.0, step.primal_length + _LONGER),
+            min(1.0, step.dual_length + _LONGER),
+        )
+        corrector = iterate.direction(_towards_target(iterate, trial, target), target)
+        corrected = _with_corrector(iterate, step.direction, corrector)
+        length = corrected.primal_length + corrected.dual_length
+        if length < step.primal_length + step.dual_length + _GAIN * _LONGER:
             break
-        step, primal, dual = tried, longer, higher
-    # with terms, a start near another optimum converges less often after longer steps
-    longest = (
-        max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT)) if iterate.problem.has_level else _BOUNDARY
+        step = corrected
+
+    # Length: not quite to the boundary. With terms, a start near another optimum converges less
+    # often after longer steps.
+    longest = _BOUNDARY
+    if iterate.problem.has_level:
+        longest = max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT))
+    primal_length, dual_length = (
+        length * (longest if length > _SHORT else _CAUTIOUS)
+        for length in (step.primal_length, step.dual_length)
     )
-    primal, dual = (
-        length * (longest if length > _SHORT else _CAUTIOUS) for length in (primal, dual)
-    )
-    return at.add(step, primal, dual)
+    return point.moved(step.direction, primal_length, dual_length)
 
 
-def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:
-    """Return corrections that bring the products at a trial point near the aim (Gondzio, 1996)."""
+def _towards_target(iterate: Iterate, trial: Variables, target: float) -> ProductChanges:
+    """Return changes that bring the products at a trial point near the target (Gondzio, 1996)."""
 
-    def towards(one: Array, other: Array) -> Array:
-        product = one * other
-        change = np.clip(product, _LOW * aim, _HIGH * aim)
+    def change_of(primal: np.ndarray, dual: np.ndarray) -> np.ndarray:
+        product = primal * dual
+        change = np.clip(product, _LOW * target, _HIGH * target)
         change -= product
-        return np.maximum(change, -_HIGH * aim)
+        return np.asarray(np.maximum(change, -_HIGH * target))
 
-    uv = np.where(iterate.barrier, towards(trial.u, trial.v), 0.0)
-    return Products(towards(trial.x, trial.z), towards(trial.s, trial.p), uv)
+    of_rows = np.where(iterate.is_bound, change_of(trial.u, trial.v), 0.0)
+    return ProductChanges(change_of(trial.x, trial.z), change_of(trial.s, trial.p), of_rows)
 
 
-def _bounded(iterate: Iterate, point: Step, name: str) -> Array:
-    """Return the values of a kind of variable, those out that are free or 0 on a face."""
-    values: Array = getattr(point, name)
+def _bounded(iterate: Iterate, variables: Variables, name: str) -> np.ndarray:
+    """Return the values of a kind of variable, without those that are free or 0 on a face."""
+    values: np.ndarray = getattr(variables, name)
     face = iterate.problem.face
     if face is not None and name in "sp":
-        values = values[~face.full]
+        values = values[~face.tight_capacities]
     if face is not None and name in "uv":
-        values = values[~face.equal]
-    return np.reshape(values, (-1,))
+        values = values[~face.tight_rows]
+    return values.reshape(-1)
 
 
-def _length(iterate: Iterate, at: Step, step: Step, names: str) -> float:
-    """Return how far the variables can go along a step, at most 1."""
-    steepest = min(
-        float((_bounded(iterate, step, name) / _bounded(iterate, at, name)).min(initial=0.0))
-        for name in names
-    )
+def _step_length(iterate: Iterate, direction: Variables, names: str) -> float:
+    """Return how far the variables can go along a direction, at most 1."""
+    steepest_slopes = []
+    for name in names:
+        slopes = _bounded(iterate, direction, name) / _bounded(iterate, iterate.point, name)
+        steepest_slopes.append(float(slopes.min(initial=0.0)))
+    steepest = min(steepest_slopes)
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
 
-def _weighted(iterate: Iterate, at: Step, step: Step, more: Step) -> tuple[Step, float, float]:
-    """Return step + weight·more with the weights (primal and dual) that allow the longest steps, and their lengths."""
-    primal, longest = _best_weight(iterate, at, step, more, "xsu")
-    dual, highest = _best_weight(iterate, at, step, more, "zpv")
-    return step.add(more, primal, dual), longest, highest
+def _with_corrector(iterate: Iterate, direction: Variables, corrector: Variables) -> Step:
+    """Return direction + weight · corrector, with the weights that allow the longest steps."""
+    primal_weight, primal_length = _best_weight(iterate, direction, corrector, "xsu")
+    dual_weight, dual_length = _best_weight(iterate, direction, corrector, "zpv")
+    corrected = direction.moved(corrector, primal_weight, dual_weight)
+    return Step(corrected, primal_length, dual_length)
 
 
 def _best_weight(
-    iterate: Iterate, at: Step, step: Step, more: Step, names: str
+    iterate: Iterate, direction: Variables, corrector: Variables, names: str
 ) -> tuple[float, float]:
-    """Return the weight and the length of the longest step; the slopes are linear in the weight."""
-    slopes, changes = [], []
+    """Return the weight of a corrector that allows the longest step, and the length of that."""
+    slopes = []
+    changes = []
     for name in names:
-        value, slope, change = (_bounded(iterate, one, name) for one in (at, step, more))
+        value, slope, change = (
+            _bounded(iterate, variables, name)
+            for variables in (iterate.point, direction, corrector)
+        )
         lowest = np.minimum(change, 0.0)
         lowest += slope
         lowest += value
         (blocking,) = np.nonzero(lowest < 0)
-        value, slope, change = (np.take(one, blocking, axis=0) for one in (value, slope, change))
-        slopes.append(slope / value)
-        changes.append(change / value)
-    slope, change = np.concat(slopes), np.concat(changes)
-    best, longest = 1.0, -1.0
+        slopes.append(slope[blocking] / value[blocking])
+        changes.append(change[blocking] / value[blocking])
+    slope = np.concatenate(slopes)
+    change = np.concatenate(changes)
+
+    best_weight = 1.0
+    longest = -1.0
     for weight in _WEIGHTS:
         steepest = float((slope + weight * change).min(initial=-1.0))
         length = -1.0 / steepest
         if length > longest + _BETTER:
-            best, longest = weight, length
-    return best, longest
+            best_weight = weight
+            longest = length
+    return best_weight, longest

@@ -1,17 +1,16 @@
-"""Linear programs of many columns and few that matter: HiGHS on those, the others priced and added as they are wanted.
+"""Linear programs of which few columns matter: HiGHS solves on those, and others are priced.
 
 An interior optimum tells which columns can be positive at an optimum and which rows are slack, so
 it gives the first columns and a basis that is nearly right. The answer is a vertex of the whole
 program: no column is left whose reduced cost is wrong.
 
-Elsewhere (a partition that leads to no proof) the same program is ended at a vertex, whose prices
-are exact, and all later rounds go on from its basis: floors of users who are blocked leave no
-interior.
+Where a partition into zeros and positive numbers leads to no proof, the same program is ended at a
+vertex, whose prices are exact, and all later rounds go on from its basis: floors of users who are
+blocked leave no interior.
 
-Vertices come from a linear program in HiGHS on the columns that matter: x before its reduced cost,
-the largest first, four for each row, with a basis guessed from the interior point. Others are
-priced and added until none helps. At 500 × 500 this takes 0.7 s (log-normal) to 2.3 s (uniform)
-after the 0.6 s of the interior point.
+The first columns are those of the largest x before their reduced cost, four for each row. At
+500 × 500 a vertex takes 0.7 s (log-normal) to 2.3 s (uniform) after the 0.6 s of the interior
+point.
 """
 
 from __future__ import annotations
@@ -21,15 +20,26 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.instances.arithmetic import quotients, relative
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Options, Solution
+from ...models.programs.solution import Solution
 from ...tolerances import SOLVER_TIGHTEST
 from ..backends.base import ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs, HighsSession
 
 #: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which
 #: all are tried at once.
-_FIRST, _ADDED, _ROUNDS = 4, 1, 10
+_FIRST = 4
+_ADDED = 1
+_ROUNDS = 10
+
+
+def on_columns(program: Program, options: Options, warm_start: Solution) -> PricingSession:
+    """Return a session that begins at an interior optimum and ends at vertices."""
+    highs = Highs()
+    return PricingSession(
+        highs, program, replace(options, threads=None).tightened(highs), warm_start
+    )
 
 
 class PricingSession(ProgramSession):
@@ -41,7 +51,7 @@ class PricingSession(ProgramSession):
     program : Program
     options : Options
     start : Solution
-        An optimum (or near one) with row duals.
+        An optimum (or a point near it) with row duals.
     """
 
     backend: Highs
@@ -54,31 +64,34 @@ class PricingSession(ProgramSession):
         """Take the columns that matter at an optimum, and the basis that it suggests."""
         program = self.program
         assert start.x is not None and start.row_duals is not None
-        self._see(_likely(program, start))
+        self._show(_likely_columns(program, start))
         activity = program.A @ start.x
         room = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
         size = abs(program.A) @ abs(start.x)
-        slack = room > _relative(abs(start.row_duals)) * size
-        self.master.start_from(start.x[self.columns] > 0, slack)
+        is_slack = room > _as_part_of_largest(abs(start.row_duals)) * size
+        self.master.start_from(start.x[self.columns] > 0, is_slack)
 
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and the part of it that HiGHS sees."""
         super().apply(change)
-        self.master.apply(self._seen(change))
+        self.master.apply(self._change_of_master(change))
 
-    def _seen(self, change: ProgramChange) -> ProgramChange:
+    def _change_of_master(self, change: ProgramChange) -> ProgramChange:
         """Return the change of the columns that HiGHS sees, by their positions there."""
-        columns, costs, coefficients = change.columns, change.costs, change.coefficients
+        columns = change.columns
+        costs = change.costs
+        coefficients = change.coefficients
         if columns is not None:
-            at, lower, upper = columns
-            here = self.active[at]
-            columns = np.searchsorted(self.columns, at[here]), lower[here], upper[here]
+            changed, lower, upper = columns
+            is_seen = self.active[changed]
+            positions = np.searchsorted(self.columns, changed[is_seen])
+            columns = positions, lower[is_seen], upper[is_seen]
         if costs is not None:
             costs = costs[self.columns]
         if coefficients is not None:
             rows, column, values = coefficients
-            there = int(np.searchsorted(self.columns, column))
-            coefficients = (rows, there, values) if self.active[column] else None
+            position = int(np.searchsorted(self.columns, column))
+            coefficients = (rows, position, values) if self.active[column] else None
         return ProgramChange(change.rows, columns, costs, coefficients)
 
     def restart(self, other_method: bool = False) -> None:
@@ -86,67 +99,71 @@ class PricingSession(ProgramSession):
         self.master.restart(other_method)
 
     def solve(self) -> Solution:
-        """Solve what is loaded: no column that is left out would help."""
-        seconds, rounds = 0.0, 0
+        """Solve the program as it is now: no column that is left out would help."""
+        seconds = 0.0
+        rounds = 0
         while True:
-            part = self.master.solve()
-            seconds += part.times.get("solve", 0.0)
-            if part.status.is_optimal and part.row_duals is not None:
-                wanted = self._wanted(part.row_duals)
+            solution = self.master.solve()
+            seconds += solution.times.get("solve", 0.0)
+            if solution.status.is_optimal and solution.row_duals is not None:
+                helpful = self._helpful(solution.row_duals)
             else:
-                wanted = self._relieving(part.row_ray)
-            if not wanted.size:
-                return self._whole(part, seconds)
+                helpful = self._relieving(solution.row_ray)
+            if not helpful.size:
+                return self._of_whole_program(solution, seconds)
+
             rounds += 1
-            if rounds == _ROUNDS:  # so many columns cost much the same that each round finds others
-                whole = self.backend.solve(
-                    self.program, Options(time_limit=self.options.time_limit)
-                )
-                if whole.status.is_optimal and whole.row_duals is not None:
-                    self._begin(whole)
+            if rounds == _ROUNDS:  # many columns cost much the same: each round brings others
+                options = Options(time_limit=self.options.time_limit)
+                optimum = self.backend.solve(self.program, options)
+                if optimum.status.is_optimal and optimum.row_duals is not None:
+                    self._begin(optimum)
                     continue
-            basis, before = self.master.basic(), self.columns
-            self._add(wanted)
+            basis = self.master.basic()
+            columns_before = self.columns
+            self._add(helpful)
             if basis is not None:
-                columns = np.zeros(len(self.columns), dtype=bool)
-                columns[np.searchsorted(self.columns, before)] = basis[0]
-                self.master.start_from(columns, basis[1])
+                is_basic = np.zeros(len(self.columns), dtype=bool)
+                is_basic[np.searchsorted(self.columns, columns_before)] = basis[0]
+                self.master.start_from(is_basic, basis[1])
 
     def _add(self, columns: np.ndarray) -> None:
         """Let HiGHS see these columns too."""
         active = self.active.copy()
         active[columns] = True
-        self._see(active)
+        self._show(active)
 
-    def _wanted(self, duals: np.ndarray) -> np.ndarray:
+    def _helpful(self, duals: np.ndarray) -> np.ndarray:
         """Return columns left out that would help at these duals."""
         sign = 1.0 if self.program.sense == "max" else -1.0
         return self._best(sign * _gain(self.program, self.program.c, duals))
 
     def _relieving(self, ray: np.ndarray | None) -> np.ndarray:
-        """Return columns left out that the proof of infeasibility has not reckoned with; without a proof, all."""
+        """Return columns left out that a proof of infeasibility lacks; without a proof, all."""
         if ray is None:
             return np.flatnonzero(~self.active)
         return self._best(_gain(self.program, np.zeros(self.program.n_columns), -ray))
 
     def _best(self, gain: np.ndarray) -> np.ndarray:
         """Return the columns left out of the largest gain, as many as may be added at once."""
-        gain[self.active | (self.program.col_upper <= self.program.col_lower)] = 0.0
-        wanted = np.flatnonzero(gain > SOLVER_TIGHTEST)
+        is_fixed = self.program.col_upper <= self.program.col_lower
+        gain[self.active | is_fixed] = 0.0
+        helpful = np.flatnonzero(gain > SOLVER_TIGHTEST)
         most = _ADDED * self.program.n_rows
-        return (
-            wanted if len(wanted) <= most else wanted[np.argpartition(-gain[wanted], most)[:most]]
-        )
+        if len(helpful) <= most:
+            return helpful
+        return helpful[np.argpartition(-gain[helpful], most)[:most]]
 
-    def _see(self, active: np.ndarray) -> None:
+    def _show(self, active: np.ndarray) -> None:
         """Let HiGHS see these columns, or leave all as it is where it cannot take them."""
         columns = np.flatnonzero(active)
         self.master = self._load(columns)
-        self.active, self.columns = active, columns
+        self.active = active
+        self.columns = columns
 
     def _load(self, columns: np.ndarray) -> HighsSession:
         program = self.program
-        part = program.replace(
+        restricted = program.replace(
             c=program.c[columns],
             A=program.A[:, columns].tocsc(),
             col_lower=program.col_lower[columns],
@@ -154,34 +171,33 @@ class PricingSession(ProgramSession):
             integrality=program.integrality[columns],
             columns=(),
         )
-        return HighsSession(self.backend, part, replace(self.options, method="simplex"))
+        return HighsSession(self.backend, restricted, replace(self.options, method="simplex"))
 
-    def _whole(self, part: Solution, seconds: float) -> Solution:
-        """Return the answer for the whole program."""
-        x = reduced = None
-        if part.x is not None:
+    def _of_whole_program(self, solution: Solution, seconds: float) -> Solution:
+        """Return the answer on the columns that HiGHS sees as that of the whole program."""
+        x = column_duals = None
+        if solution.x is not None:
             x = np.zeros(self.program.n_columns)
-            x[self.columns] = part.x
-            if part.row_duals is not None:
-                reduced = reduced_costs(self.program, x, part.row_duals)
+            x[self.columns] = solution.x
+            if solution.row_duals is not None:
+                column_duals = reduced_costs(self.program, x, solution.row_duals)
         return replace(
-            part,
+            solution,
             program=self.program,
             x=x,
-            column_duals=reduced,
+            column_duals=column_duals,
             basis=None,
-            times={**part.times, "solve": seconds},
+            times={**solution.times, "solve": seconds},
         )
 
 
-def _likely(program: Program, start: Solution) -> np.ndarray:
-    """Return the largest columns whose value outweighs their reduced cost, and those with a cost."""
+def _likely_columns(program: Program, start: Solution) -> np.ndarray:
+    """Return the largest columns that outweigh their reduced cost, and all columns with a cost."""
     assert start.x is not None and start.row_duals is not None
-    cost = abs(_gain(program, program.c, start.row_duals))
-    size = abs(program.A) @ abs(start.x)
-    reach = abs(program.A).T @ quotients(1.0, size)
-    part = abs(start.x) * reach  # how much of its rows a column is
-    likely = np.where(part >= cost, part, 0.0)
+    reduced_cost = abs(_gain(program, program.c, start.row_duals))
+    row_size = abs(program.A) @ abs(start.x)
+    part_of_rows = abs(start.x) * (abs(program.A).T @ quotients(1.0, row_size))
+    likely = np.where(part_of_rows >= reduced_cost, part_of_rows, 0.0)
     most = _FIRST * program.n_rows
     if np.count_nonzero(likely) > most:
         likely[likely < np.partition(likely, -most)[-most]] = 0.0
@@ -194,6 +210,6 @@ def _gain(program: Program, costs: np.ndarray, duals: np.ndarray) -> np.ndarray:
     return relative(costs - program.A.T @ duals, terms)
 
 
-def _relative(values: np.ndarray) -> np.ndarray:
-    most = values.max(initial=0.0)
-    return values / most if most > 0 else values
+def _as_part_of_largest(values: np.ndarray) -> np.ndarray:
+    largest = values.max(initial=0.0)
+    return values / largest if largest > 0 else values

@@ -1,4 +1,4 @@
-"""Finds users who share servers in a Program, and puts the interior-point method's answer back into its places."""
+"""Users who share servers, recognised in a Program, and the method's answer back in its places."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from ...models.instances.arithmetic import quotients
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Block, LogTerms, Program
 from ...tolerances import MARKET, NOISE, ROUNDING
-from .iterate import Problem, Step, UserRows
-from .region import Region
-from .region import places as places_of
+from .problem import Problem, UserRows, Variables
+from .region import Region, users_of_places
 
-#: A Program and what was found in it must agree at a random point, to this many roundings of a
-#: row's terms.
-_PROBE_SEED, _ROUNDINGS = 20261120, 1000
-_COLUMNS = tuple(column.name for column in fields(UserRows))
+#: A Program and the users and servers that were recognised in it must agree at a random point, to
+#: this many roundings of a row's terms.
+_PROBE_SEED = 20261120
+_ROUNDINGS = 1000
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Places:
     row : ndarray of int, shape (J,)
         Row of each row on a user, −1 where it is a variable's bound or a logarithm.
     coefficient : ndarray, shape (J,)
-        What the row, or the term of the objective, has before the user's total.
+        The factor of the user's total in the row, or in the term of the objective.
     level : int
         Column of t, −1 where there is none.
     """
@@ -75,81 +74,95 @@ class Structure:
         blocks = _blocks(program)
         if blocks is None:
             return None
-        variable, capacity, level = blocks
-        pair = _pairs(program, variable)
+        pair = _pairs(program, blocks.variable)
+
+        # Every user that has a pair; its columns are alike, so that its first tells its rows.
         present = np.flatnonzero((pair >= 0).any(axis=1))
-        first = pair[present].max(axis=1)
-        columns = program.A[:, first].tocoo()
-        in_capacity = (columns.row >= capacity.start) & (columns.row < capacity.stop)
-        found = _user_rows(program, variable, level, first, columns, ~in_capacity)
-        if found is None:
+        first_column = pair[present].max(axis=1)
+        entries = program.A[:, first_column].tocoo()
+        capacity = blocks.capacity
+        in_capacity = (entries.row >= capacity.start) & (entries.row < capacity.stop)
+        placed = _user_rows(program, blocks, first_column, entries, ~in_capacity)
+        if placed is None:
             return None
-        rows, row, coefficient = found
-        kept = np.unique(rows.user[rows.sign < 0])
-        above = rows.sign > 0
-        if not len(kept) or (above & (rows.bound <= 0) & np.isin(rows.user, kept)).any():
+
+        # Users with a lower bound or a term; the others have nothing at the optimum.
+        is_lower = placed.rows.sign < 0
+        counted = np.unique(placed.rows.user[is_lower])
+        no_room = ~is_lower & (placed.rows.bound <= 0) & np.isin(placed.rows.user, counted)
+        if not len(counted) or no_room.any():
             return None
-        wanted = np.isin(rows.user, kept)
-        rows = UserRows(*(getattr(rows, name)[wanted] for name in _COLUMNS))
-        row, coefficient = row[wanted], coefficient[wanted]
-        servers = variable.shape[1] if len(variable.shape) == 2 else 1
-        demands = np.zeros((len(first), len(capacity) // servers))
-        resource = (columns.row[in_capacity] - capacity.start) % demands.shape[1]
-        demands[columns.col[in_capacity], resource] = columns.data[in_capacity]
-        if (demands < 0).any() or not demands[kept].any(axis=1).all():
+        placed = placed.of_users(counted)
+
+        servers = blocks.servers
+        demands = np.zeros((len(first_column), len(capacity) // servers))
+        resource = (entries.row[in_capacity] - capacity.start) % demands.shape[1]
+        demands[entries.col[in_capacity], resource] = entries.data[in_capacity]
+        if (demands < 0).any() or not demands[counted].any(axis=1).all():
             return None
-        upper = program.row_upper[capacity.slice].reshape(servers, -1)
-        pair = pair[present[kept]].T
-        user = places_of(pair >= 0)
-        if user is not None:
-            pair = np.take_along_axis(pair, user, axis=1)
-        allowed = pair >= 0
-        region = Region(demands[kept], upper, None if allowed.all() else allowed, user=user)
-        rows = replace(rows, user=np.searchsorted(kept, rows.user))
-        places = Places(pair, capacity, row, coefficient, level)
-        # the region has an interior where everything that somebody may use is there
-        if (region.capacities[region.used] <= 0).any() or not _agrees(
-            program, region, rows, places
-        ):
+
+        pair = pair[present[counted]].T
+        place_users = users_of_places(pair >= 0)
+        if place_users is not None:
+            pair = np.take_along_axis(pair, place_users, axis=1)
+        exists = pair >= 0
+        region = Region(
+            demands[counted],
+            program.row_upper[capacity.slice].reshape(servers, -1),
+            None if exists.all() else exists,
+            place_users=place_users,
+        )
+        places = Places(pair, capacity, placed.row, placed.coefficient, blocks.level)
+        # the region has an interior where there is some of everything that a user may use
+        if (region.capacities[region.is_demanded] <= 0).any():
             return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            structure = cls._scaled(program, region, rows, places)
-        weight = structure.problem.rows.weight[rows.weight > 0]
-        return structure if (np.isfinite(weight) & (weight > 0)).all() else None  # else no floats
+        if not _agrees(program, region, placed.rows, places):
+            return None
+        return cls._scaled(program, region, placed.rows, places)
 
     @classmethod
-    def _scaled(cls, program: Program, region: Region, rows: UserRows, places: Places) -> Structure:
-        """Return the structure in units of its own."""
-        region, unit, pool = region.scaled()
-        slope, bound = rows.slope * unit[rows.user], rows.bound * unit[rows.user]
-        # e·u(k·X) has the slope e·k^(1−α)·X^(−α); they are worth 1 together where all have an equal
-        # part
-        power = 1.0 - rows.alpha
-        weight = (
-            rows.weight
-            * np.where(rows.weight > 0, places.coefficient / unit[rows.user], 1.0) ** power
-        )
-        level_unit, worth = 1.0, float(weight @ (1.0 / len(unit)) ** power)
+    def _scaled(
+        cls, program: Program, region: Region, rows: UserRows, places: Places
+    ) -> Structure | None:
+        """Return the structure in units of its own; None where weights of terms are no floats."""
+        region, user_unit, resource_unit = region.scaled()
+        unit_of_row = user_unit[rows.user]
+        slope = rows.slope * unit_of_row
+        bound = rows.bound * unit_of_row
+        is_term = rows.weight > 0
+        weight = rows.weight
+        level_unit = 1.0
         if places.level >= 0:
-            level_unit = float(
-                (np.bincount(rows.user, slope, minlength=len(unit)) @ region.demands).max()
-            )
-            worth = 1.0 / level_unit
+            slopes_by_user = np.bincount(rows.user, slope, minlength=len(user_unit))
+            level_unit = float((slopes_by_user @ region.demands).max())
+            objective_unit = 1.0 / level_unit
         else:
-            weight = weight / worth
+            # e·u(k·X) has the slope e·k^(1−α)·X^(−α); terms are worth 1 together where all users
+            # have an equal part
+            power = 1.0 - rows.alpha
+            factor = np.where(is_term, places.coefficient / unit_of_row, 1.0)
+            with np.errstate(over="ignore", invalid="ignore"):
+                weight = rows.weight * factor**power
+                objective_unit = float(weight @ (1.0 / len(user_unit)) ** power)
+                weight = weight / objective_unit
+            if not (np.isfinite(weight[is_term]) & (weight[is_term] > 0)).all():
+                return None
         problem = Problem(
             region, UserRows(rows.user, rows.sign, slope / level_unit, bound, weight, rows.alpha)
         )
-        row_unit = rows.sign * unit[rows.user] / places.coefficient * worth
-        return cls(program, places, problem, row_unit, unit, pool / worth, level_unit)
+        row_unit = rows.sign * unit_of_row / places.coefficient * objective_unit
+        resource_unit = resource_unit / objective_unit
+        return cls(program, places, problem, row_unit, user_unit, resource_unit, level_unit)
 
-    def vectors(self, at: Step) -> tuple[np.ndarray, np.ndarray]:
-        """Return columns and row duals of the Program: within all rows, and without rounding noise."""
-        x, level, prices, values = self._cleaned(at)
+    def vectors(self, point: Variables) -> tuple[np.ndarray, np.ndarray]:
+        """Return columns and row duals of the Program, within rows and without rounding noise."""
+        x, level, prices, values = self._cleaned(point)
         places = self.places
-        columns, duals = np.zeros(self.program.n_columns), np.zeros(self.program.n_rows)
-        there = places.pair >= 0
-        columns[places.pair[there]] = (x / self.problem.region.at_pairs(self.user_unit))[there]
+        columns = np.zeros(self.program.n_columns)
+        duals = np.zeros(self.program.n_rows)
+        exists = places.pair >= 0
+        tasks = x / self.problem.region.to_pairs(self.user_unit)
+        columns[places.pair[exists]] = tasks[exists]
         if places.level >= 0:
             columns[places.level] = level / self.level_unit
         duals[places.capacity.slice] = (prices / self.resource_unit).ravel()
@@ -157,73 +170,99 @@ class Structure:
         duals[places.row[in_program]] = (self.row_unit * values)[in_program]
         return columns, duals
 
-    def _cleaned(self, at: Step) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
-        """Return tasks, level, prices and rows' values with nothing over capacity or above its cost."""
-        problem, region, rows = self.problem, self.problem.region, self.problem.rows
-        slack = at.s / region.capacities
-        prices = np.where(region.used & (at.p >= NOISE * slack * at.p.max(axis=0)), at.p, 0.0)
-        cost = region.costs(prices)
-        part = at.x / region.at_pairs(region.totals(at.x))
-        x = np.where((part > MARKET) | (part * abs(cost) >= NOISE * at.z), at.x, 0.0)
+    def _cleaned(self, point: Variables) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+        """Return tasks within capacities, the level, prices, and values that no cost is below."""
+        problem = self.problem
+        region = self.problem.region
+        rows = self.problem.rows
+
+        # Prices and tasks that complementarity says are 0.
+        slack = point.s / region.capacities
+        is_price = region.is_demanded & (point.p >= NOISE * slack * point.p.max(axis=0))
+        prices = np.where(is_price, point.p, 0.0)
+        costs = region.costs(prices)
+        fraction = point.x / region.to_pairs(region.totals(point.x))
+        is_used = (fraction > MARKET) | (fraction * abs(costs) >= NOISE * point.z)
+        x = np.where(is_used, point.x, 0.0)
         if region.allowed is not None:
             x[~region.allowed] = 0.0
-        over = (region.given(x) / region.capacities).max(axis=1)
-        x /= np.maximum(over, 1.0)[:, None]
+
+        # Overuse by rounding, of capacities and of limits.
+        overuse = (region.usage(x) / region.capacities).max(axis=1)
+        x /= np.maximum(overuse, 1.0)[:, None]
         total = region.totals(x)
-        above = rows.sign > 0
-        most = total.copy()
-        np.minimum.at(most, rows.user[above], rows.bound[above])
-        x *= region.at_pairs(np.divide(most, total, out=np.ones_like(total), where=total > most))
+        is_limit = rows.sign > 0
+        limited_total = total.copy()
+        np.minimum.at(limited_total, rows.user[is_limit], rows.bound[is_limit])
+        is_over = total > limited_total
+        remaining = np.divide(limited_total, total, out=np.ones_like(total), where=is_over)
+        x *= region.to_pairs(remaining)
         if not problem.has_level:
-            return x, 0.0, prices, at.v
-        growing = rows.slope > 0
-        level = float(((most[rows.user] - rows.bound)[growing] / rows.slope[growing]).min())
-        # what a user is worth beyond its lowest cost is taken off its lower bounds; its upper ones
-        # stay
-        worth, below = (
-            problem.by_user(-rows.sign * at.v),
-            problem.by_user(np.where(above, 0.0, at.v)),
-        )
-        down = 1.0 - quotients(np.maximum(worth - region.lowest(cost), 0.0), below)
-        values = np.where(above, at.v, at.v * down[rows.user])
-        norm = float(rows.slope @ values)
-        return x, level, prices / norm, values / norm
+            return x, 0.0, prices, point.v
+
+        is_growing = rows.slope > 0
+        levels = (limited_total[rows.user] - rows.bound)[is_growing] / rows.slope[is_growing]
+        level = float(levels.min())
+        # worth beyond a user's lowest cost is taken off its lower bounds; its limits stay
+        worth = problem.user_values(point.v)
+        worth_of_bounds = problem.sum_by_user(np.where(is_limit, 0.0, point.v))
+        excess = np.maximum(worth - region.min_by_user(costs), 0.0)
+        lowered = 1.0 - quotients(excess, worth_of_bounds)
+        values = np.where(is_limit, point.v, point.v * lowered[rows.user])
+        price_of_level = float(rows.slope @ values)
+        return x, level, prices / price_of_level, values / price_of_level
 
 
-def _blocks(program: Program) -> tuple[Block, Block, int] | None:
-    """Return the block of pairs, that of the capacities, and the column of t (−1: none)."""
+@dataclass(frozen=True)
+class _Blocks:
+    """The block of pairs, that of the capacities, and the column of t (−1: none)."""
+
+    variable: Block
+    capacity: Block
+    level: int
+
+    @property
+    def servers(self) -> int:
+        """How many servers there are."""
+        return self.variable.shape[1] if len(self.variable.shape) == 2 else 1
+
+
+def _blocks(program: Program) -> _Blocks | None:
+    """Return the blocks of a program of users who share servers; None for other programs."""
     if program.sense != "max" or program.is_mip:
         return None
     priced = np.flatnonzero(program.c)
-    logs = program.logs is not None
-    if len(priced) != (0 if logs else 1):
+    has_terms = program.logs is not None
+    if len(priced) != (0 if has_terms else 1):
         return None
-    level = -1 if logs else int(priced[0])
-    if level >= 0 and (
-        program.c[level] != 1 or program.col_lower[level] > 0 or program.col_upper[level] < np.inf
-    ):
-        return None
+    level = -1
+    if not has_terms:
+        level = int(priced[0])
+        is_free = program.col_lower[level] <= 0 and program.col_upper[level] == np.inf
+        if program.c[level] != 1 or not is_free:
+            return None
+
     variables = [block for block in program.columns if block.start != level and len(block)]
     if len(variables) != 1 or not 1 <= len(variables[0].axes) <= 2:
         return None
     variable = variables[0]
-    people = variable.axes[0][0]
-    capacities = [block for block in program.rows if len(block) and people not in dict(block.axes)]
+    user_symbol = variable.axes[0][0]
+    capacities = [
+        block for block in program.rows if len(block) and user_symbol not in dict(block.axes)
+    ]
     if len(capacities) != 1:
         return None
     capacity = capacities[0]
-    servers = variable.shape[1] if len(variable.shape) == 2 else 1
-    full = (
-        capacity.positions is None
-        and len(capacity) % servers == 0
-        and len(capacity.shape) == len(variable.shape)
-    )
-    shaped = full and (servers == 1 or capacity.axes[0][0] == variable.axes[1][0])
-    finite = (
-        np.isfinite(program.row_upper[capacity.slice]).all()
-        and np.isinf(program.row_lower[capacity.slice]).all()
-    )
-    return (variable, capacity, level) if shaped and finite else None
+    blocks = _Blocks(variable, capacity, level)
+    if capacity.positions is not None or len(capacity) % blocks.servers:
+        return None
+    if len(capacity.shape) != len(variable.shape):
+        return None
+    if blocks.servers > 1 and capacity.axes[0][0] != variable.axes[1][0]:
+        return None
+    has_upper_sides = np.isfinite(program.row_upper[capacity.slice]).all()
+    has_lower_sides = not np.isinf(program.row_lower[capacity.slice]).all()
+    return blocks if has_upper_sides and not has_lower_sides else None
 
 
 def _pairs(program: Program, variable: Block) -> np.ndarray:
@@ -236,101 +275,156 @@ def _pairs(program: Program, variable: Block) -> np.ndarray:
     return pair.reshape(-1, servers)
 
 
+@dataclass(frozen=True)
+class _PlacedRows:
+    """Rows on users' totals, with their row in the Program (−1: none) and the total's factor."""
+
+    rows: UserRows
+    row: np.ndarray
+    coefficient: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        user: np.ndarray,
+        sign: float,
+        coefficient: np.ndarray | float,
+        *,
+        slope: np.ndarray | float = 0.0,
+        bound: np.ndarray | float = 0.0,
+        weight: np.ndarray | float = 0.0,
+        alpha: np.ndarray | float = 1.0,
+        row: np.ndarray | int = -1,
+    ) -> _PlacedRows:
+        """Return rows of these users; a number is that of every row."""
+
+        def of_every_row(values: np.ndarray | float) -> np.ndarray:
+            return np.broadcast_to(values, len(user))
+
+        numbers = (of_every_row(values) for values in (sign, slope, bound, weight, alpha))
+        return cls(UserRows(user, *numbers), of_every_row(row), of_every_row(coefficient))
+
+    @classmethod
+    def joined(cls, parts: list[_PlacedRows]) -> _PlacedRows:
+        """Return the rows of several, one after the other."""
+        names = [column.name for column in fields(UserRows)]
+        rows = UserRows(
+            *(np.concatenate([getattr(part.rows, name) for part in parts]) for name in names)
+        )
+        row = np.concatenate([part.row for part in parts])
+        return cls(rows, row, np.concatenate([part.coefficient for part in parts]))
+
+    def of_users(self, users: np.ndarray) -> _PlacedRows:
+        """Return the rows of some users, whose numbers are then their positions among these."""
+        chosen = np.isin(self.rows.user, users)
+        names = [column.name for column in fields(UserRows)]
+        rows = UserRows(*(getattr(self.rows, name)[chosen] for name in names))
+        rows = replace(rows, user=np.searchsorted(users, rows.user))
+        return _PlacedRows(rows, self.row[chosen], self.coefficient[chosen])
+
+
 def _user_rows(
-    program: Program,
-    variable: Block,
-    level: int,
-    first: np.ndarray,
-    columns: Any,
-    of_users: np.ndarray,
-) -> tuple[UserRows, np.ndarray, np.ndarray] | None:
-    """Return the rows on users' totals, where they are in the Program, and their coefficient; None: another kind."""
-    at, user, coefficient = columns.row[of_users], columns.col[of_users], columns.data[of_users]
-    if len(np.unique(at)) != len(at) or (coefficient <= 0).any():
+    program: Program, blocks: _Blocks, first_column: np.ndarray, entries: Any, outside: np.ndarray
+) -> _PlacedRows | None:
+    """Return the rows on users' totals; None where the program is of another kind.
+
+    ``entries`` are those of each user's first column, ``outside`` the capacities or not.
+    """
+    variable = blocks.variable
+    level = blocks.level
+    row = entries.row[outside]
+    user = entries.col[outside]
+    coefficient = entries.data[outside]
+    if len(np.unique(row)) != len(row) or (coefficient <= 0).any():
         return None
     slope = np.zeros(program.n_rows)
     if level >= 0:
         column = program.A[:, [level]].tocoo()
         slope[column.row] = -column.data
-        if not np.isin(column.row, at).all() or (column.data > 0).any():
+        if not np.isin(column.row, row).all() or (column.data > 0).any():
             return None
-    if ((program.col_lower[variable.slice] > 0) | (program.col_lower[variable.slice] < 0)).any():
+    col_lower = program.col_lower[variable.slice]
+    if ((col_lower > 0) | (col_lower < 0)).any():
         return None
-    pieces = []
-    low, high = program.row_lower[at], program.row_upper[at]
-    below, above = np.flatnonzero(np.isfinite(low)), np.flatnonzero(np.isfinite(high))
-    if np.isin(below, above).any() or slope[at[above]].any():
+
+    # Rows with a lower side, and rows with an upper one, which no level may be in.
+    low = program.row_lower[row]
+    high = program.row_upper[row]
+    has_lower = np.flatnonzero(np.isfinite(low))
+    has_upper = np.flatnonzero(np.isfinite(high))
+    if np.isin(has_lower, has_upper).any() or slope[row[has_upper]].any():
         return None
-    helpful = below[(low[below] > 0) | (slope[at[below]] > 0)]
-    for some, sign, bound in ((helpful, -1.0, low), (above, 1.0, high)):
-        factor = coefficient[some]
-        pieces.append(
-            (
-                user[some],
-                sign,
-                slope[at[some]] / factor,
-                bound[some] / factor,
-                0.0,
-                1.0,
-                at[some],
-                factor,
-            )
+    holds_back = (low[has_lower] > 0) | (slope[row[has_lower]] > 0)
+    parts = []
+    for chosen, sign, side in ((has_lower[holds_back], -1.0, low), (has_upper, 1.0, high)):
+        factor = coefficient[chosen]
+        rows = _PlacedRows.of(
+            user[chosen],
+            sign,
+            factor,
+            slope=slope[row[chosen]] / factor,
+            bound=side[chosen] / factor,
+            row=row[chosen],
         )
-    capped = np.flatnonzero(np.isfinite(program.col_upper[first]))
-    if capped.size:
-        if len(variable.shape) == 2 and variable.shape[1] > 1:
+        parts.append(rows)
+
+    # Bounds of columns are limits where there is one server.
+    limited = np.flatnonzero(np.isfinite(program.col_upper[first_column]))
+    if limited.size:
+        if blocks.servers > 1:
             return None
-        pieces.append((capped, 1.0, 0.0, program.col_upper[first[capped]], 0.0, 1.0, -1, 1.0))
+        limits = program.col_upper[first_column[limited]]
+        parts.append(_PlacedRows.of(limited, 1.0, 1.0, bound=limits))
+
     if program.logs is not None:
-        logs = program.logs
-        inner = logs.A[:, first].tocoo()
-        if (
-            (logs.constant != 0).any()
-            or (logs.weights < 0).any()
-            or len(np.unique(inner.row)) != len(inner.row)
-        ):
+        terms = _terms(program.logs, first_column)
+        if terms is None:
             return None
-        if (
-            inner.nnz != np.count_nonzero(logs.A.indptr[1:] > logs.A.indptr[:-1])
-            or (inner.data <= 0).any()
-        ):
-            return None
-        some = logs.weights[inner.row] > 0
-        at = inner.row[some]
-        pieces.append(
-            (
-                inner.col[some],
-                -1.0,
-                0.0,
-                0.0,
-                logs.weights[at],
-                logs.alpha[at],
-                -1,
-                inner.data[some],
-            )
-        )
-    arrays = [
-        np.concatenate([np.broadcast_to(piece[k], len(piece[0])) for piece in pieces])
-        for k in range(8)
-    ]
-    return UserRows(*arrays[:6]), arrays[6], arrays[7]
+        parts.append(terms)
+    return _PlacedRows.joined(parts)
+
+
+def _terms(logs: LogTerms, first_column: np.ndarray) -> _PlacedRows | None:
+    """Return logarithms and powers of users' totals as rows; None for other arguments."""
+    entries = logs.A[:, first_column].tocoo()
+    if (logs.constant != 0).any() or (logs.weights < 0).any():
+        return None
+    if len(np.unique(entries.row)) != len(entries.row) or (entries.data <= 0).any():
+        return None
+    has_argument = logs.A.indptr[1:] > logs.A.indptr[:-1]
+    if entries.nnz != np.count_nonzero(has_argument):
+        return None
+    counts = logs.weights[entries.row] > 0
+    term = entries.row[counts]
+    return _PlacedRows.of(
+        entries.col[counts],
+        -1.0,
+        entries.data[counts],
+        weight=logs.weights[term],
+        alpha=logs.alpha[term],
+    )
 
 
 def _agrees(program: Program, region: Region, rows: UserRows, places: Places) -> bool:
-    """Whether the rows of the Program are those that were found, at a random point."""
+    """Whether the rows of the Program are those that were recognised, at a random point."""
     draw = np.random.default_rng(_PROBE_SEED)
-    there = places.pair >= 0
-    x = np.where(there, draw.random(there.shape), 0.0)
+    exists = places.pair >= 0
+    x = np.where(exists, draw.random(exists.shape), 0.0)
     t = float(draw.random())
-    columns, expected = np.zeros(program.n_columns), np.zeros(program.n_rows)
-    columns[places.pair[there]] = x[there]
+    columns = np.zeros(program.n_columns)
+    columns[places.pair[exists]] = x[exists]
     if places.level >= 0:
         columns[places.level] = t
-    known = np.zeros(program.n_rows, dtype=bool)
-    expected[places.capacity.slice], known[places.capacity.slice] = region.given(x).ravel(), True
-    of_user = places.coefficient * (region.totals(x)[rows.user] - rows.slope * t)
+
+    expected = np.zeros(program.n_rows)
+    is_expected = np.zeros(program.n_rows, dtype=bool)
+    expected[places.capacity.slice] = region.usage(x).ravel()
+    is_expected[places.capacity.slice] = True
     in_program = places.row >= 0
-    expected[places.row[in_program]], known[places.row[in_program]] = of_user[in_program], True
+    of_users = places.coefficient * (region.totals(x)[rows.user] - rows.slope * t)
+    expected[places.row[in_program]] = of_users[in_program]
+    is_expected[places.row[in_program]] = True
+
     size = abs(program.A) @ columns
     difference = abs(program.A @ columns - expected)
-    return bool((difference <= _ROUNDINGS * ROUNDING * size)[known].all())
+    return bool((difference <= _ROUNDINGS * ROUNDING * size)[is_expected].all())

@@ -17,12 +17,14 @@ from ...errors import SolverError, counted
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import Basis, ExactProof, Proof, ProofRound, ProvedLevel
 from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
+from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, ProvedLevel
 from ...models.trees.filling import RateSegment, first_segment, floors
 from ...models.trees.rates import Rates, constant, rational
 from ...tolerances import ROUNDING
+
+__all__ = ["bases"]
 
 #: Why rounds along a tree are not written.
 NO_PROOF_ALONG_A_TREE = (

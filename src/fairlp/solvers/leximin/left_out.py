@@ -34,7 +34,7 @@ class PairsWantedError(Exception):
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutPairs:
     """Pairs of user and server that a leximin is computed without.
 
     Attributes
@@ -51,7 +51,7 @@ class LeftOut:
     column: np.ndarray
 
     @classmethod
-    def of(cls, instance: Instance, eligible: np.ndarray) -> LeftOut:
+    def of(cls, instance: Instance, eligible: np.ndarray) -> LeftOutPairs:
         """Return the pairs of an instance that are not among these eligible ones."""
         pairs = np.nonzero(instance.runnable() & ~eligible)
         return cls(*pairs, *pairs)
@@ -63,7 +63,7 @@ class LeftOut:
         users: np.ndarray,
         server_groups: Groups,
         servers: np.ndarray,
-    ) -> LeftOut:
+    ) -> LeftOutPairs:
         """Return the pairs of these groups of users beside a program with these groups of servers.
 
         ``runnable_users`` are the positions of the users that ``user_groups`` groups.
@@ -77,9 +77,9 @@ class LeftOut:
         column[servers] = np.arange(len(servers))
         row = np.searchsorted(users, group[self.user[in_piece]])
         server = self.server[in_piece]
-        return LeftOut(self.user[in_piece], server, row, column[server_groups.of[server]])
+        return LeftOutPairs(self.user[in_piece], server, row, column[server_groups.of[server]])
 
-    def of_users(self, server_groups: Groups) -> LeftOut:
+    def of_users(self, server_groups: Groups) -> LeftOutPairs:
         """Return the pairs beside a program with all users, and groups of servers."""
         return replace(self, column=server_groups.of[self.server])
 
@@ -135,7 +135,7 @@ def with_fewer_pairs(instance: Instance, share: Callable[..., Result]) -> Result
     for _ in range(_TRIES):
         if eligible is None:
             break
-        left_out = LeftOut.of(instance, eligible)
+        left_out = LeftOutPairs.of(instance, eligible)
         try:
             return share(instance.derived(eligible=eligible.copy()), left_out)
         except PairsWantedError as error:

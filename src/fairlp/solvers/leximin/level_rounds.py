@@ -35,7 +35,7 @@ FEWEST_PAIRS = 1_000
 MOST_OF_ALL_PAIRS = 0.75
 
 
-class RuledOut(NamedTuple):
+class ExcludedServers(NamedTuple):
     """Servers that a round ruled out for a separate problem.
 
     Attributes
@@ -55,7 +55,7 @@ class SeparateProblem(NamedTuple):
 
     groups: np.ndarray
     servers: np.ndarray
-    ruled_out: list[RuledOut]
+    ruled_out: list[ExcludedServers]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Shortcuts:
     """
 
     pool: tuple[np.ndarray, np.ndarray] | None = None
-    ruled_out: list[RuledOut] = field(default_factory=list)
+    ruled_out: list[ExcludedServers] = field(default_factory=list)
 
 
 class LevelRounds(Rounds):
@@ -310,8 +310,12 @@ class LevelRounds(Rounds):
             return None
         groups, servers, excess_costs = self.separated
         level_error = self.errors.largest() * self.history[-1][0]
-        earlier = [RuledOut(costs[groups], error) for costs, error in self.shortcuts.ruled_out]
-        return SeparateProblem(groups, servers, [*earlier, RuledOut(excess_costs, level_error)])
+        earlier = [
+            ExcludedServers(costs[groups], error) for costs, error in self.shortcuts.ruled_out
+        ]
+        return SeparateProblem(
+            groups, servers, [*earlier, ExcludedServers(excess_costs, level_error)]
+        )
 
     def _surely_limited(self) -> np.ndarray:
         """Return the members who have all their tasks at levels that are surely reached, where that is quick to see."""

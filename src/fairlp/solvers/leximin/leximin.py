@@ -30,8 +30,8 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import AGREEMENT
-from .left_out import LeftOut, with_fewer_pairs
-from .level_rounds import LevelRounds, RuledOut, Shortcuts
+from .left_out import LeftOutPairs, with_fewer_pairs
+from .level_rounds import ExcludedServers, LevelRounds, Shortcuts
 from .prices import RoundPrices, prices_of, prices_of_caps
 from .rounds import Members, Rounds, Tightest, tightest
 from .tree_rounds import TreeRounds
@@ -144,7 +144,7 @@ def _leximin(
     backend: Tightest,
     merge: bool,
     instance: Instance,
-    left_out: LeftOut | None = None,
+    left_out: LeftOutPairs | None = None,
 ) -> LeximinResult:
     """Return the leximin of an instance, of which pairs may be left out."""
     start = perf_counter()
@@ -202,7 +202,7 @@ def _leximin(
             servers = problem.servers[separate.servers]
             for part_users, part_servers in components(select(unlimited, users, servers)):
                 ruled_out = [
-                    RuledOut(costs[part_users], error) for costs, error in separate.ruled_out
+                    ExcludedServers(costs[part_users], error) for costs, error in separate.ruled_out
                 ]
                 problems.append(
                     _Subproblem(
@@ -272,7 +272,7 @@ def _climb(
     rounds: Callable[..., Rounds],
     merge: bool,
     instance: Instance,
-    left_out: LeftOut | None = None,
+    left_out: LeftOutPairs | None = None,
 ) -> LeximinResult:
     """Return the tasks that leaves reach at the rates of a tree, where pairs may be left out."""
     start = perf_counter()
@@ -325,7 +325,7 @@ class _Subproblem:
 
     users: np.ndarray
     servers: np.ndarray
-    ruled_out: list[RuledOut] = field(default_factory=list)
+    ruled_out: list[ExcludedServers] = field(default_factory=list)
     parent: int | None = None
 
 
@@ -355,7 +355,7 @@ class _Piece:
         formulation: Formulation,
         rounds_of: Callable[[Program, np.ndarray, int], Rounds],
         problem: _Subproblem,
-        left_out: LeftOut | None = None,
+        left_out: LeftOutPairs | None = None,
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)

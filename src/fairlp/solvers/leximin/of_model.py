@@ -19,9 +19,14 @@ from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values
 from ...models.programs.backends import AnySolver, checked, find_backend, spelt
-from ...models.programs.certificate import Proof, certify, reach_of
+from ...models.programs.certificate import certify
+from ...models.programs.options import Options
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
-from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
+from ...models.programs.proof import Proof
+from ...models.programs.protocols import Backend, Capability
+from ...models.programs.sizes import reach_of
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...models.trees.filling import History
 from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING
 from ..backends import cvxpy_backend, pyomo_backend

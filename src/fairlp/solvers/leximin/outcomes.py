@@ -20,8 +20,10 @@ import scipy.sparse as sp
 from ...errors import ModelError, UnknownNameError, UnsupportedError, nearest
 from ...models.notation.labels import Index, aligned, carries_labels, floats
 from ...models.notation.model import Model
+from ...models.programs.options import Options
 from ...models.programs.program import CONTINUOUS, Program
-from ...models.programs.solution import Backend, Capability, Options, Session, Solution
+from ...models.programs.protocols import Backend, Capability, Session
+from ...models.programs.solution import Solution
 from ...tolerances import ACCEPTED, SOLVER_TIGHTEST
 
 Oracle = Callable[[Any], Any]
@@ -133,13 +135,13 @@ class Outcomes:
         self.levels = np.vstack([self.levels, levels])
         return True
 
-    def behind(self, backend: Backend) -> Generating:
+    def behind(self, backend: Backend) -> ColumnGeneration:
         """Return a back end that solves programs of lotteries over all outcomes."""
         if Capability.DUALS not in backend.capabilities:
             raise UnsupportedError(
                 f"{backend.name} gives no duals, and an oracle is asked with these as weights"
             )
-        return Generating(self, backend)
+        return ColumnGeneration(self, backend)
 
     def table(self, x: np.ndarray) -> pd.DataFrame:
         """Return the outcomes of positive probability: the probability and each person's level."""
@@ -150,7 +152,7 @@ class Outcomes:
         return table[table["probability"] > 0]
 
 
-class Generating:
+class ColumnGeneration:
     """A back end whose sessions ask an oracle for further columns."""
 
     def __init__(self, outcomes: Outcomes, backend: Backend) -> None:
@@ -159,19 +161,19 @@ class Generating:
         self.name = backend.name
         self.capabilities = backend.capabilities
 
-    def session(self, program: Program, options: Options) -> GeneratingSession:
+    def session(self, program: Program, options: Options) -> ColumnGenerationSession:
         """Load a program of lotteries."""
-        return GeneratingSession(self, program, options)
+        return ColumnGenerationSession(self, program, options)
 
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve a program of lotteries over all outcomes."""
         return self.session(program, options).solve()
 
 
-class GeneratingSession:
+class ColumnGenerationSession:
     """A session of a back end on a program that gets a column for each outcome that its prices ask for."""
 
-    def __init__(self, owner: Generating, program: Program, options: Options) -> None:
+    def __init__(self, owner: ColumnGeneration, program: Program, options: Options) -> None:
         self.backend = owner.backend
         self.outcomes = owner.outcomes
         self.options = options

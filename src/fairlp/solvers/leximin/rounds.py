@@ -33,8 +33,11 @@ from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
 from ...models.programs.backends import AnySolver
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
+from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
+from ...models.programs.protocols import Backend, Capability, Session
+from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...models.trees.filling import History
 from ...tolerances import (
     ACCEPTED,

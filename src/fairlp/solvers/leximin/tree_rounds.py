@@ -16,8 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.programs.certificate import Certificate, reach_of
+from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
+from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution
 from ...models.trees.filling import RateSegment, Rows
 from ...tolerances import CONVEX_POINT, ROUNDING, SOLVER_TIGHTEST

@@ -17,6 +17,7 @@ from fairlp.mechanisms.whole_tasks import filling, on_tree, placement, precomput
 from fairlp.mechanisms.whole_tasks.filling import TIES, Filling, Pool
 from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 from profiles import by_day, many
+from whole_task_cases import awkward
 from whole_task_oracles import (
     has_the_smallest_level_of_the_integer_program,
     is_within_one_task_of_divisible_drf,
@@ -70,31 +71,6 @@ def test_shares_that_floats_cannot_tell_apart():
     assert picks.user.tolist()[:6] == ["B", "A", "A", "A", "B", "A"]
     assert fairlp.allocate(instance, "drf-discrete").totals.to_dict() == {"A": 3, "B": 2}
     assert Plain([[0.1], [0.3]], [0.9]).serve() == [3, 2]
-
-
-def awkward(rng, most_users=9, kinds=6):
-    """Instances built to tie: proportional users, equal shares, capacities that saturate exactly."""
-    n, m = int(rng.integers(1, most_users)), int(rng.integers(1, 4))
-    kind = rng.integers(0, kinds)
-    demands = rng.integers(kind == 0, rng.choice([2, 4, 9]), (n, m)).astype(float)
-    if kind == 1:
-        demands = np.outer(rng.integers(1, 5, n), rng.integers(1, 4, m)).astype(float)
-    if kind == 2:
-        demands = rng.choice([0.1, 0.2, 0.3, 0.7], (n, m))
-    demands[~demands.any(axis=1), 0] = 1
-    capacity = rng.integers(3, rng.choice([15, 60, 200]), m).astype(float)
-    if kind in (1, 3):
-        capacity = demands.sum(axis=0) * rng.integers(1, 5) + (demands.sum(axis=0) == 0)
-    if kind == 4:
-        demands, capacity = rng.lognormal(0, 1.5, (n, m)), rng.lognormal(3, 1, m)
-    if kind == 5:
-        unit = 10.0 ** rng.integers(-6, 10, m)
-        demands, capacity = demands * unit, capacity * unit
-    weights = [None, rng.integers(1, 5, n), rng.uniform(0.1, 1, n), rng.integers(1, 4, (n, m))][
-        rng.integers(0, 4)
-    ]
-    limits = rng.choice([0, 1, 3, 6.5, np.inf], n) if rng.random() < 0.4 else None
-    return demands, capacity, weights, limits
 
 
 @settings(max_examples=many(300), deadline=None)
@@ -235,14 +211,6 @@ def test_options_of_other_mechanisms_are_named():
         fairlp.allocate(examples.load("ghodsi"), "drf", rule="stop")
 
 
-def test_compare_hands_options_to_those_who_have_them():
-    found = fairlp.compare(
-        examples.load("ghodsi-59-19"), ["drf", "drf-discrete", "pdrf"], rule="stop", solver="scipy"
-    )
-    assert found["drf-discrete"].to_dict() == {"A": 2, "B": 8}
-    assert found["drf"].to_dict() == pytest.approx({"A": 19 / 8, "B": 19 / 2})
-
-
 def test_validate_compares_the_ways_to_fill():
     found = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
     assert found.agrees.all() and list(found.index) == ["fast", "loop"]
@@ -281,7 +249,7 @@ def filled(instance):
 
 def test_a_bracket_that_is_too_wide_ends_where_all_fits(monkeypatch):
     limited = many_users(task_limits=[1000.0, 2000.0, 1500.0])
-    monkeypatch.setattr(filling.Filling, "_bracket", lambda self, *given: (given[-1], 1e9))
+    monkeypatch.setattr(filling.Filling, "bracket", lambda self, *given: (given[-1], 1e9))
     assert filled(limited) == [1000, 2000, 1500]
 
 
@@ -290,7 +258,7 @@ def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(mon
     small = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[900.0, 700.0]])
     wanted = filled(small)
     monkeypatch.setattr(filling, "WINDOW", 1)
-    monkeypatch.setattr(filling, "_between", lambda *given: given[end])
+    monkeypatch.setattr(filling, "level_between", lambda *given: given[end])
     assert filled(small) == wanted
 
 

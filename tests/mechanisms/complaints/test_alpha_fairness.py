@@ -16,7 +16,8 @@ from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
 from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
-from fairlp.models.programs.solution import Termination, solution_at
+from fairlp.models.programs.solution import solution_at
+from fairlp.models.programs.status import Termination
 from fairlp.research.study.generators import log_normal
 from fairlp.solvers.interior_point import backend
 from fairlp.tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, VERIFIED

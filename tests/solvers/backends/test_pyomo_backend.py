@@ -13,7 +13,7 @@ import pytest
 import fairlp
 from fairlp import Index, Model
 from fairlp.errors import SolverError, SolverNotAvailableError
-from fairlp.models.programs.solution import Termination
+from fairlp.models.programs.status import Termination
 
 pytest.importorskip("pyomo.environ")
 fileutils = pytest.importorskip("pyomo.common.fileutils")

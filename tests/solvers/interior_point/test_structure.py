@@ -14,11 +14,19 @@ from fairlp.errors import NoSolutionError, NotConvergedError, UnknownNameError, 
 from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
 from fairlp.formulations.proportional import better
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Capability, Options, Termination
+from fairlp.models.programs.options import Options
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs, HighsSession
-from fairlp.solvers.interior_point import backend, blocks, face, method, pricing
+from fairlp.solvers.interior_point import (
+    face,
+    method,
+    normal_equations,
+    pricing,
+    session,
+    warm_starts,
+)
 from fairlp.solvers.interior_point.pricing import PricingSession
-from fairlp.solvers.interior_point.region import Region
 from fairlp.solvers.interior_point.structure import Structure
 from profiles import by_day
 
@@ -75,7 +83,7 @@ def test_programs_of_users_who_share_servers(mechanism, constraints, with_limits
     able = len(instance.users) - with_limits
     region = structure.problem.region
     assert region.shape == (len(instance.servers), able, 3)
-    assert region.pairs == instance.runnable()[instance.task_limits > 0].sum()
+    assert region.n_pairs == instance.runnable()[instance.task_limits > 0].sum()
     assert (structure.places.level >= 0) == structure.problem.has_level == (mechanism != "ceei")
     solve_both(model)
 
@@ -400,10 +408,10 @@ def not_converged(*_, **__):
 
 FAULTS = {
     "no floors": (face, "_one_floor_each", lambda *_: False),
-    "no duals": (face, "_whole", lambda *_: None),
-    "no duals later": (face, "lifted", lambda *_: None),
-    "another face": (backend, "on_face", lambda *_: None),
-    "other units": (backend.Near, "of", lambda *_: None),
+    "no duals": (face, "_whole_duals", lambda *_: None),
+    "no duals later": (session, "with_whole_duals", lambda *_: None),
+    "another face": (session, "structure_on_face", lambda *_: None),
+    "other units": (warm_starts.WarmStart, "of", lambda *_: None),
     "near is not near": (method, "NEARLY", 0.0),
     "nothing converges": (method, "solve", not_converged),
 }
@@ -429,15 +437,8 @@ def test_levels_are_right_whatever_fails(monkeypatch, fault, in_rounds):
 def test_servers_of_few_users_are_added_group_by_group(monkeypatch):
     given = instance(users=40, servers=60, few=True)
     wanted = levels(given, "lp")
-    monkeypatch.setattr(blocks, "_dense_pays", lambda region: False)
+    monkeypatch.setattr(normal_equations, "dense_pays", lambda region: False)
     assert levels(given) == pytest.approx(wanted, rel=1e-7)
-
-
-def test_blocks_that_rounding_left_indefinite_are_shifted():
-    off = 1.0 + 1e-13
-    root = blocks._inverse_roots(np.array([[[1.0, off], [off, 1.0]]]))
-    inverse = root[0] @ np.array([[1.0, off], [off, 1.0]]) @ root[0].T
-    assert np.isfinite(root).all() and abs(inverse - np.diag(np.diag(inverse))).max() < 10
 
 
 def program(formulation="drfh"):
@@ -447,16 +448,16 @@ def program(formulation="drfh"):
 def test_a_point_of_another_program_is_not_near():
     structure = Structure.of(program())
     point = method.solve(structure.problem)
-    near = backend.Near(point, structure.level_unit)
-    assert near.of(structure).at.t == pytest.approx(point.at.t)
+    near = warm_starts.WarmStart(point, structure.level_unit)
+    assert near.of(structure).point.t == pytest.approx(point.point.t)
     other = Structure.of(fairlp.formulate(instance(users=11), "drfh").compile())
     assert near.of(other) is None
 
 
 def test_without_duals_all_prices_count_as_clear():
     solution = find_backend("highs").solve(program(), Options())
-    assert backend._prices_all(replace(solution, row_duals=None), 1.0)
-    assert not backend._prices_all(solution, 1.0)
+    assert session.all_prices_are_clear(replace(solution, row_duals=None), 1.0)
+    assert not session.all_prices_are_clear(solution, 1.0)
 
 
 # --- programs of another kind --------------------------------------------------------------------------------------
@@ -519,7 +520,7 @@ def test_columns_without_end_and_without_a_basis_lead_to_the_optimum(monkeypatch
         few = np.arange(session.program.n_columns) % 3 == 0
         few[session.program.column_block("t").start] = True
         monkeypatch.setattr(owner, name, value)
-        session._see(few)
+        session._show(few)
         assert session.solve().objective == pytest.approx(wanted, rel=1e-8)
         monkeypatch.undo()
 
@@ -527,31 +528,6 @@ def test_columns_without_end_and_without_a_basis_lead_to_the_optimum(monkeypatch
 def test_an_answer_without_duals_has_no_reduced_costs():
     session = priced()
     part = session.master.solve()
-    whole = session._whole(replace(part, row_duals=None), 0.0)
+    whole = session._of_whole_program(replace(part, row_duals=None), 0.0)
     assert whole.column_duals is None and whole.x.sum() == pytest.approx(part.x.sum())
-    assert session._whole(part, 0.0).column_duals is not None
-
-
-def test_a_region_by_places_is_the_region_by_users():
-    """The same pairs twice: every user at every server, and only the places where somebody may run."""
-    rng = np.random.default_rng(0)
-    demands, capacities, prices = rng.random((5, 2)), rng.random((3, 2)), rng.random((3, 2))
-    user = np.array([rng.permutation(5)[:3] for _ in range(3)])
-    allowed = np.zeros((3, 5), dtype=bool)
-    np.put_along_axis(allowed, user, True, axis=1)
-    places, users = (
-        Region(demands, capacities, user=user),
-        Region(demands, capacities, allowed=allowed),
-    )
-    costs = np.where(allowed, prices @ demands.T, np.nan)
-    there = allowed.any(axis=0)
-    assert places.dearest(prices)[there] == pytest.approx(np.nanmax(costs[:, there], axis=0))
-    assert places.lowest(places.costs(prices))[there] == pytest.approx(
-        np.nanmin(costs[:, there], axis=0)
-    )
-    x = rng.random((3, 3))
-    dense = np.zeros((3, 5))
-    np.put_along_axis(dense, user, x, axis=1)
-    assert places.given(x) == pytest.approx(users.given(dense)) and places.sums(x) == pytest.approx(
-        users.sums(dense)
-    )
+    assert session._of_whole_program(part, 0.0).column_duals is not None

@@ -13,9 +13,9 @@ import brute_force
 import fairlp
 from fairlp.errors import NotConvergedError, OversizedTaskWarning
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Options
+from fairlp.models.programs.options import Options
 from fairlp.solvers.backends.highs import Highs
-from fairlp.solvers.interior_point import backend, face, method, pricing
+from fairlp.solvers.interior_point import face, method, pricing, warm_starts
 from fairlp.solvers.interior_point.iterate import Iterate
 from fairlp.solvers.interior_point.structure import Structure
 from fairlp.tolerances import ACCEPTED, AGREEMENT, SETTLED, SOLVER_TIGHTEST
@@ -361,7 +361,7 @@ def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monke
 
     def fails_below(error):
         def planted(self):
-            if max(self.gap, self.primal, self.dual) <= error:
+            if self.error <= error:
                 raise NotConvergedError("planted")
             return factor(self)
 
@@ -370,7 +370,7 @@ def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monke
     fails_below(ACCEPTED)
     found = method.solve(problem)
     assert SETTLED < found.error <= ACCEPTED and found.iterations < wanted.iterations
-    assert found.at.t == pytest.approx(wanted.at.t, rel=10 * ACCEPTED)
+    assert found.point.t == pytest.approx(wanted.point.t, rel=10 * ACCEPTED)
     fails_below(100 * ACCEPTED)
     with pytest.raises(NotConvergedError, match="planted"):
         method.solve(problem)
@@ -405,9 +405,11 @@ def levels(given, how="interior-point"):
 def test_levels_are_right_where_nothing_on_the_way_is_found(monkeypatch, answer):
     given, right, calls = limited(), method.solve, []
 
-    def planted(problem, deadline=np.inf, threads=1, start=None, within=0.0):
-        calls.append(within)
-        return answer() if within else right(problem, deadline, threads, start, within)
+    def planted(problem, deadline=np.inf, threads=1, start=None, accepted_error=0.0):
+        calls.append(accepted_error)
+        return (
+            answer() if accepted_error else right(problem, deadline, threads, start, accepted_error)
+        )
 
     monkeypatch.setattr(method, "solve", planted)
     assert levels(given) == pytest.approx(levels(given, "lp"), rel=1e-9) and any(calls)
@@ -417,13 +419,13 @@ def test_a_session_that_finds_nothing_on_the_way_begins_afresh(monkeypatch):
     session = find_backend("interior-point").session(program(), Options())
     assert (
         session.reaches(1e-3) == pytest.approx(session.solve().objective, rel=1e-2)
-        and session.near is not None
+        and session.warm_start is not None
     )
-    near = session.near
+    near = session.warm_start
     for answer in (late, not_converged):
-        session.near = near
+        session.warm_start = near
         monkeypatch.setattr(method, "solve", lambda *_, answer=answer: answer())
-        assert session.reaches(1e-3) is None and session.near is None
+        assert session.reaches(1e-3) is None and session.warm_start is None
 
 
 @pytest.mark.parametrize(("off", "calls"), [(0.0, 1), (1e-3, 2)])
@@ -436,8 +438,8 @@ def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
         return replace(wanted, error=wanted.error + (off if start is not None else 0.0))
 
     monkeypatch.setattr(method, "solve", planted)
-    near = backend.Near(wanted, structure.level_unit)
-    found = backend.solve_near(structure, near, np.inf, Options())
+    near = warm_starts.WarmStart(wanted, structure.level_unit)
+    found = warm_starts.solve_near(structure, near, np.inf, Options())
     assert found.error <= method.NEARLY * SETTLED and len(asked) == calls
     assert [start is not None for start in asked] == [True, False][:calls]
 
@@ -449,8 +451,8 @@ def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
 def solved():
     """A program, its structure and optimum, and what that decides."""
     structure = Structure.of(program())
-    at = method.solve(structure.problem).at
-    decided = face.known(structure, at, face.sharpened(structure.problem, at), None)
+    at = method.solve(structure.problem).point
+    decided = face.decisions_of(structure, at, face.sharpened(structure.problem, at), None)
     assert decided is not None and decided.blocked.any()
     return structure, at, decided
 
@@ -458,8 +460,10 @@ def solved():
 def test_an_optimum_that_blocks_nobody_tells_nothing(solved):
     structure, at, _ = solved
     sharp = face.sharpened(structure.problem, at)
-    assert face.known(structure, at, replace(sharp, v=0.0 * sharp.v), None) is None
-    assert face.known(structure, at, at, None) is None  # it is not sharpened: nothing is decided
+    assert face.decisions_of(structure, at, replace(sharp, v=0.0 * sharp.v), None) is None
+    assert (
+        face.decisions_of(structure, at, at, None) is None
+    )  # it is not sharpened: nothing is decided
 
 
 @pytest.mark.parametrize("paid", [True, False])
@@ -469,12 +473,14 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
     prices[0, 0] = -1.0
     off = replace(at, p=prices)
     first = replace(
-        decided.layers[0], full=prices < 0, prices=np.full_like(prices, 1.0 if paid else 0.0)
+        decided.rounds[0],
+        tight_capacities=prices < 0,
+        prices=np.full_like(prices, 1.0 if paid else 0.0),
     )
-    before = replace(decided, layers=(first,))
-    lifted = face.lifted(structure, off, before)
+    before = replace(decided, rounds=(first,))
+    lifted = face.with_whole_duals(structure, off, before)
     assert (lifted is not None) == paid and (
-        face.known(structure, at, off, before) is not None
+        face.decisions_of(structure, at, off, before) is not None
     ) == paid
     if paid:
         worth = structure.problem.rows.slope @ lifted.v
@@ -483,8 +489,13 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
 
 def test_a_program_of_other_rows_has_another_face(solved):
     structure, _, decided = solved
-    assert face.on_face(structure.program, decided) is not None
-    assert face.on_face(structure.program, replace(decided, priced=decided.priced[1:])) is None
+    assert face.structure_on_face(structure.program, decided) is not None
+    assert (
+        face.structure_on_face(
+            structure.program, replace(decided, tight_rows=decided.tight_rows[1:])
+        )
+        is None
+    )
 
 
 # --- programs of another kind ----------------------------------------------------------------------------------------
@@ -530,7 +541,7 @@ def test_columns_are_added_where_the_whole_program_gives_no_prices(monkeypatch):
     wanted = session.solve().objective
     few = np.arange(session.program.n_columns) % 3 == 0
     few[session.program.column_block("t").start] = True
-    session._see(few)
+    session._show(few)
     solve, asked = Highs.solve, []
 
     def without(self, whole, options):

@@ -10,7 +10,7 @@ import fairlp
 from fairlp import examples
 from fairlp.errors import NotConvergedError, NotDefinedError, SolverError
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Options
+from fairlp.models.programs.options import Options
 from fairlp.solvers.backends.tangents import solve_with_logs
 from fairlp.tolerances import CONVEX_POINT, VERIFIED
 from instances import random_instance

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_simulation import same_bytes_again
 
 import fairlp
 from fairlp import Instance
@@ -18,6 +17,7 @@ from fairlp.mechanisms.table import OWN
 from fairlp.research.simulation import Workload, policies, simulate
 from fairlp.tolerances import VERIFIED
 from profiles import many
+from simulation_cases import same_bytes_again
 
 
 def workload_of(rows):

@@ -18,7 +18,7 @@ from fairlp.errors import (
 )
 from fairlp.mechanisms.per_server.time_market import time_market
 from fairlp.models.instances.merging import merge_servers
-from fairlp.models.programs.solution import Termination
+from fairlp.models.programs.status import Termination
 from instances import random_instance
 from profiles import chequered, many
 

@@ -25,8 +25,9 @@ from fairlp.errors import (
 from fairlp.models.notation.expressions import Expression
 from fairlp.models.programs import backends
 from fairlp.models.programs.backends import find_backend
+from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import Options, Point, Termination
+from fairlp.models.programs.status import Point, Termination
 from fairlp.solvers.backends import highs, ortools_backend, scipy_linprog, tangents
 from fairlp.solvers.backends.highs import masks
 from fairlp.solvers.backends.pyomo_backend import Pyomo

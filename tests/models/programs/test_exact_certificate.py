@@ -28,7 +28,8 @@ from fairlp.models.programs.exact_certificate import (
     prove_basis,
 )
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import Termination, solution_at
+from fairlp.models.programs.solution import solution_at
+from fairlp.models.programs.status import Termination
 from instances import random_instance
 from profiles import many
 from small_programs import INF, program
@@ -341,9 +342,13 @@ def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
     step, seen = exact_certificate.ExactBasis.dual_step, []
 
     def watched(self):
-        begun = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
+        begun = [
+            thing for thing in self.vertex.reduced if self.vertex.pays(thing, self.cost(thing))
+        ]
         moved = step(self)
-        ended = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
+        ended = [
+            thing for thing in self.vertex.reduced if self.vertex.pays(thing, self.cost(thing))
+        ]
         assert not begun and not ended
         seen.append(moved)
         return moved

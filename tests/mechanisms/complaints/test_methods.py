@@ -270,21 +270,23 @@ def solved():
 
 
 def test_a_market_whose_first_ends_fail_is_solved_by_a_later_one(monkeypatch):
-    end, calls = market._Problem._end, []
+    end, calls = market.MarketProblem.end_of_path, []
 
     def fails(self, start, priced):
         calls.append(len(calls))
         found = end(self, start, priced)
         return replace(found, residual=np.inf) if len(calls) < 4 else found
 
-    monkeypatch.setattr(market._Problem, "_end", fails)
+    monkeypatch.setattr(market.MarketProblem, "end_of_path", fails)
     found = solved()
     assert found.x == pytest.approx([A, A, B], rel=1e-9) and len(calls) == 4
 
 
 def test_a_market_that_never_ends_says_how_far_off_it_is(monkeypatch):
-    end = market._Problem._end
-    monkeypatch.setattr(market._Problem, "_end", lambda *given: replace(end(*given), residual=0.5))
+    end = market.MarketProblem.end_of_path
+    monkeypatch.setattr(
+        market.MarketProblem, "end_of_path", lambda *given: replace(end(*given), residual=0.5)
+    )
     with pytest.raises(
         NotConvergedError, match=r"conditions are off by 5\.0e-01 .* method='convex' is another way"
     ):
@@ -292,9 +294,11 @@ def test_a_market_that_never_ends_says_how_far_off_it_is(monkeypatch):
 
 
 def test_a_market_that_ends_within_what_is_verified_is_taken(monkeypatch):
-    end = market._Problem._end
+    end = market.MarketProblem.end_of_path
     monkeypatch.setattr(
-        market._Problem, "_end", lambda *given: replace(end(*given), residual=VERIFIED / 2)
+        market.MarketProblem,
+        "end_of_path",
+        lambda *given: replace(end(*given), residual=VERIFIED / 2),
     )
     found = solved()
     assert found.residual == VERIFIED / 2 and found.x == pytest.approx([A, A, B], rel=1e-6)
@@ -315,13 +319,13 @@ def test_a_market_that_may_take_few_steps_gets_there_or_says_so(monkeypatch, nam
 
 def problem(table, limited):
     table = np.asarray(table, dtype=float)
-    return market._Problem(table, np.full(len(table), 1 / len(table)), np.array(limited))
+    return market.MarketProblem(table, np.full(len(table), 1 / len(table)), np.array(limited))
 
 
 def test_prices_of_too_few_or_too_many_resources_are_mended():
     free = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])
     for priced in ([False, False], [True, True], [False, True]):
-        found = free._end(np.array([1.0, 0.5]), np.array(priced))
+        found = free.end_of_path(np.array([1.0, 0.5]), np.array(priced))
         assert found.x == pytest.approx([0.5, 0.5], rel=1e-9) and found.prices == pytest.approx(
             [1, 0], abs=1e-9
         )
@@ -330,18 +334,18 @@ def test_prices_of_too_few_or_too_many_resources_are_mended():
 def test_a_resource_whose_price_would_be_negative_has_none(monkeypatch):
     both = problem([[1.0, 0.9], [1.0, 1.2]], [False, False])
     given = np.array([1.0, 0.5]), np.array([True, True])
-    found = both._end(*given)
+    found = both.end_of_path(*given)
     assert found.x == pytest.approx(
         [0.5 / 0.9, 0.5 / 1.2], rel=1e-9
     ) and found.prices == pytest.approx([0, 1])
     monkeypatch.setattr(market, "_SETS", 1)
-    assert both._end(*given).residual == np.inf
+    assert both.end_of_path(*given).residual == np.inf
 
 
 @pytest.mark.parametrize("name", ["_END_STEPS", "_HALVINGS"])
 def test_an_end_that_may_take_one_step_says_how_far_off_it_is(monkeypatch, name):
     monkeypatch.setattr(market, name, 1)
-    found = problem([[1.0], [1.0]], [False, False])._end(np.array([0.1]), np.array([True]))
+    found = problem([[1.0], [1.0]], [False, False]).end_of_path(np.array([0.1]), np.array([True]))
     overuse = found.x.sum() - 1
     assert found.residual >= overuse and (found.residual > market.MARKET or overuse < 1e-9)
 
@@ -349,12 +353,12 @@ def test_an_end_that_may_take_one_step_says_how_far_off_it_is(monkeypatch, name)
 def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
     right, ends = np.array([0.5, 0.5]), iter([1e-9, 1e-3, 1e-6, 1e-3])
     monkeypatch.setattr(
-        market._Problem,
+        market.MarketProblem,
         "_saturate",
         lambda self, price, priced: (np.array([1.0, 0.0]), right * (1 - next(ends)), 1),
     )
     monkeypatch.setattr(market, "_SETS", 4)
-    found = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])._end(
+    found = problem([[1.0, 0.2], [1.0, 0.2]], [False, False]).end_of_path(
         np.array([1.0, 0.5]), np.array([True, False])
     )
     assert found.x.tolist() == (right * (1 - 1e-9)).tolist() and found.residual == pytest.approx(

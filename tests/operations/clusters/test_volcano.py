@@ -8,8 +8,7 @@ import pytest
 
 import fairlp
 from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano, written
-
-LABEL = "kueue.x-k8s.io/queue-name"
+from kueue_dumps import LABEL, TREE, workload
 
 
 def read(folder, *items, **options):
@@ -31,17 +30,6 @@ def weight(found, path):
 
 def in_queue(name, queue, on=None, namespace="ml"):
     return pod(name, namespace, ("Job", name), on, labels={LABEL: queue})
-
-
-TREE = [
-    kueue("Cohort", "org", {"fairSharing": {"weight": "3"}}),
-    kueue("Cohort", "lab", {"parent": "org", "fairSharing": {"weight": "500m"}}),
-    kueue("ClusterQueue", "red", {"cohort": "lab", "fairSharing": {"weight": 2}, "resourceGroups": flavors(
-        ("cpu", 4, {"borrowingLimit": "2"}), ("memory", "8Gi", {"lendingLimit": "1Gi"}))}),
-    kueue("ClusterQueue", "blue", {"cohortName": "org", "resourceGroups": flavors(("cpu", "1500m", {}))}),
-    kueue("ClusterQueue", "own", {"resourceGroups": flavors(("cpu", "1", {}))}),
-    *[kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml") for name in ("red", "blue", "own")],
-]  # fmt: skip
 
 
 def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
@@ -74,19 +62,6 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
     queues = found.instance.queues
     said_of_red = queues.quotas.said(queues.named("org/lab/red"), found.instance.resources)
     assert said_of_red["lending"] == {"memory": 1024}
-
-
-def workload(name, queue, owner, status=None, count=3, **spec):
-    template = {
-        "spec": {"containers": [{"resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]}
-    }
-    spec = {
-        "queueName": queue,
-        "podSets": [{"name": "main", "count": count, "template": template}],
-    } | spec
-    made = kueue("Workload", name, spec, namespace="ml", creationTimestamp="2026-02-03T00:00:00Z")
-    made["metadata"]["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
-    return made | {"status": status or {}}
 
 
 def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):

@@ -7,8 +7,9 @@ import pytest
 
 import fairlp
 from fairlp.errors import SolverError
+from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import Program
-from fairlp.models.programs.solution import Options, Termination
+from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point.pricing import PricingSession
 

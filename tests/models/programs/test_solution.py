@@ -13,16 +13,13 @@ import scipy.sparse as sp
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError, UnsupportedError
 from fairlp.models.programs import backends
-from fairlp.models.programs.certificate import Certificate, certify, proves_infeasible
+from fairlp.models.programs.certificate import Certificate, certify
+from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import (
-    Capability,
-    Options,
-    Point,
-    Status,
-    Termination,
-    solution_at,
-)
+from fairlp.models.programs.protocols import Capability
+from fairlp.models.programs.rays import proves_infeasible
+from fairlp.models.programs.solution import solution_at
+from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.tolerances import VERIFIED
 from small_programs import INF, program
 

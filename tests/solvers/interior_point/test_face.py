@@ -13,7 +13,7 @@ from fairlp.errors import NotConvergedError
 from fairlp.models.programs.certificate import certify
 from fairlp.models.programs.solution import Solution
 from fairlp.research.library.numerics import shaped
-from fairlp.solvers.interior_point import backend, face, method
+from fairlp.solvers.interior_point import face, method, session
 from fairlp.solvers.interior_point.structure import Structure
 from fairlp.tolerances import INTERIOR_ROUGH
 from profiles import chequered, many
@@ -90,7 +90,7 @@ def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
 def asked(monkeypatch):
     """How often rounds were solved on a face, and at a vertex."""
     counts = {"face": 0, "vertex": 0}
-    on_face, on_columns = backend.InteriorPointSession._on_face, backend.on_columns
+    on_face, on_columns = session.InteriorPointSession.solve_on_face, session.on_columns
 
     def counted(self, *given, **named):
         found = on_face(self, *given, **named)
@@ -101,8 +101,8 @@ def asked(monkeypatch):
         counts["vertex"] += 1
         return on_columns(*given)
 
-    monkeypatch.setattr(backend.InteriorPointSession, "_on_face", counted)
-    monkeypatch.setattr(backend, "on_columns", columns)
+    monkeypatch.setattr(session.InteriorPointSession, "solve_on_face", counted)
+    monkeypatch.setattr(session, "on_columns", columns)
     return counts
 
 
@@ -124,27 +124,27 @@ def test_no_shape_needs_a_vertex(asked, kind):
 def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
     given = instance("two of five", 60, 60, 1)
     expected = levels(given, "lp")
-    right = face.known
+    right = face.decisions_of
 
     def planted(structure, at, sharp, before):
         found = right(structure, at, sharp, before)
         if wrong == "unclear" or found is None:
             return None
         if wrong == "pair":  # a pair that is used is said to be dear
-            kept = found.kept.copy()
-            i, n = np.unravel_index((at.x * kept).argmax(), kept.shape)
-            kept[i, n] = False
-            return replace(found, kept=kept)
-        full = found.full.copy()
+            usable_pairs = found.usable_pairs.copy()
+            i, n = np.unravel_index((at.x * usable_pairs).argmax(), usable_pairs.shape)
+            usable_pairs[i, n] = False
+            return replace(found, usable_pairs=usable_pairs)
+        full = found.tight_capacities.copy()
         if wrong == "capacity":  # one that has something left is said to be used up
             full[
                 np.unravel_index((at.s / structure.problem.region.capacities).argmax(), full.shape)
             ] = True
-        return replace(found, full=full)
+        return replace(found, tight_capacities=full)
 
-    monkeypatch.setattr(backend, "known", planted)
+    monkeypatch.setattr(session, "decisions_of", planted)
     if wrong == "no prices":
-        monkeypatch.setattr(backend, "lifted", lambda *_: None)
+        monkeypatch.setattr(session, "with_whole_duals", lambda *_: None)
     np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-8)
     assert asked["vertex"] >= 1
 
@@ -166,7 +166,7 @@ def test_a_gap_that_prices_carry_over_is_told_and_beyond_reason_ends_at_a_vertex
 def first_optimum(kind):
     """The structure and the interior optimum of a first program."""
     structure = Structure.of(fairlp.formulate(instance(kind, 60, 50, 2), "drfh").compile())
-    return structure, method.solve(structure.problem).at
+    return structure, method.solve(structure.problem).point
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "limits"])
@@ -177,9 +177,9 @@ def test_a_sharpened_optimum_holds_to_the_last_digit(kind):
     before, after = (certify(program, *structure.vectors(one)) for one in (at, sharp))
     assert after.gap <= min(1e-13, before.gap / 10) and after.is_optimal
     region, rows = structure.problem.region, structure.problem.rows
-    used = (region.given(sharp.x) / region.capacities)[sharp.s == 0]
+    used = (region.usage(sharp.x) / region.capacities)[sharp.s == 0]
     has = region.totals(sharp.x)[rows.user][sharp.u == 0]
-    np.testing.assert_allclose(used[region.used[sharp.s == 0]], 1.0, rtol=4e-15)
+    np.testing.assert_allclose(used[region.is_demanded[sharp.s == 0]], 1.0, rtol=4e-15)
     np.testing.assert_allclose(has, (rows.bound + rows.slope * sharp.t)[sharp.u == 0], rtol=4e-15)
     assert (sharp.x * sharp.z == 0).all() and (sharp.s * sharp.p == 0).all()
 

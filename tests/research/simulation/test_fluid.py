@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_simulation import as_oracle, same_bytes_again, trace
 
 import fairlp
 import simulation_oracle
@@ -22,6 +21,7 @@ from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic, three_users
 from fairlp.tolerances import FEASIBILITY, VERIFIED
 from profiles import many
+from simulation_cases import as_oracle, same_bytes_again, trace
 
 #: On one server these are all DRF; where time is divided, DRF of the one resource time.
 LIKE_DRF = ("drf", "edrf", "drfh", "c-drfh", "tsf", "psdsf-rdm", "psdsf-tdm")

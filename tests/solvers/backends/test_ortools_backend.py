@@ -29,7 +29,7 @@ def worker(tmp_path, monkeypatch):
     path = tmp_path / "worker.py"
     path.write_text(WORKER, encoding="utf-8")
     monkeypatch.setattr(ortools_backend, "_WORKER", path)
-    monkeypatch.setattr(ortools_backend, "_kept", {})
+    monkeypatch.setattr(ortools_backend, "idle_processes", {})
     yield
     ortools_backend._end()
 
@@ -45,8 +45,8 @@ def test_one_that_died_is_replaced():
     assert ask("die", "", False, None) == "exit 3"
     after = ask("who", "", False, None)
     assert after.startswith("who") and after != before
-    ortools_backend._kept[False].child.kill()
-    ortools_backend._kept[False].child.wait()
+    ortools_backend.idle_processes[False].child.kill()
+    ortools_backend.idle_processes[False].child.wait()
     assert ask("who", "", False, None).startswith("who")
 
 
@@ -67,7 +67,7 @@ def test_an_interrupted_asker_gets_no_earlier_answer(monkeypatch):
             pipe.close()
 
     pipe, process.child.stdout = process.child.stdout, Interrupted()
-    monkeypatch.setattr(ortools_backend, "_kept", {False: process})
+    monkeypatch.setattr(ortools_backend, "idle_processes", {False: process})
     with pytest.raises(KeyboardInterrupt):
         ask("early", "", False, None)
     assert process.child.returncode is not None
@@ -78,12 +78,12 @@ def test_threads_have_their_own():
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda k: ask(f"thread{k}", "", False, None), range(12)))
     assert [answer.split()[0] for answer in answers] == [f"thread{k}" for k in range(12)]
-    assert len(ortools_backend._kept) == 1
+    assert len(ortools_backend.idle_processes) == 1
 
 
 def test_a_process_of_another_owner_is_left_alone(monkeypatch):
     ours = ask("who", "", False, None)
-    process = ortools_backend._kept[False]
+    process = ortools_backend.idle_processes[False]
     process.owner = -1  # as after a fork
     assert ask("who", "", False, None) != ours
     assert process.child.wait() == 0, (

@@ -1,0 +1,210 @@
+"""``Options`` of a solve, the same for every back end, and ``Progress``, which a function is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import UnknownNameError, UnsupportedError, nearest
+from ...tolerances import FEASIBILITY
+
+if TYPE_CHECKING:
+    from .protocols import Backend
+    from .solution import Solution
+
+
+def _wrong(name: str, value: Any) -> str | None:
+    """Return what is expected of an option where its value is something else; None where it is right."""
+    from .solution import Solution
+
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if name == "time_limit":
+        return None if number and value >= 0 else "seconds >= 0"
+    if name in ("primal_tolerance", "dual_tolerance"):
+        return None if number and value > 0 else "a number > 0"
+    if name == "mip_gap":
+        return None if number and 0 <= value < np.inf else "a number >= 0"
+    if name in ("threads", "seed", "node_limit", "iteration_limit", "pool"):
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return None if whole and value >= 0 else "a whole number >= 0"
+    kinds: dict[str, tuple[Any, str]] = {
+        "extra": (Mapping, "a mapping from the solver's own names to values"),
+        "start": (
+            (Mapping, Solution),
+            "a mapping from names of variables to labelled values, or a Solution",
+        ),
+        "progress": (Callable, "a function of a fairlp.Progress"),
+        "log_file": ((str, Path), "a path"),
+    }
+    kind, expected = kinds.get(name, (object, ""))
+    return None if isinstance(value, kind) else expected
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a solve is: what the function ``progress`` of :class:`Options` is called with.
+
+    Attributes
+    ----------
+    seconds : float
+        Since the solve began.
+    objective, bound : float
+        Of the best point, and the bound on the optimum, in the user's sense; NaN where there is
+        none yet.
+    nodes, iterations : int
+        Nodes of branch and bound, and iterations of the linear programs.
+    """
+
+    seconds: float
+    objective: float
+    bound: float
+    nodes: int
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that mean the same for every back end; one that a back end cannot honour raises.
+
+    Attributes
+    ----------
+    time_limit : float or None
+        Seconds.
+    threads : int or None
+    seed : int or None
+    primal_tolerance, dual_tolerance : float or None
+        Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None:
+        ``FEASIBILITY`` and ``FEASIBILITY`` (``ACCEPTED`` for first-order methods).
+    method : str
+        Algorithm of the back end ("auto" lets it choose).
+    mip_gap : float or None
+        Of programs with integers: stop when bound and objective are this near, relative to the
+        objective. The status is then "gap limit", unless they are equal. None: 0.
+    node_limit : int or None
+        Most nodes of branch and bound.
+    iteration_limit : int or None
+        Most iterations of a linear program.
+    log_file : str, Path or None
+        Where the solver writes its log.
+    progress : callable or None
+        Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True
+        stops the solve.
+    start : mapping, Solution or None
+        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes
+        them, not necessarily of all variables. Without integers, a Solution whose basis is where
+        the simplex begins.
+    pool : int or None
+        With integers: keep at most so many points, which are ``solution.pool``.
+    verbose : bool
+        Let the solver print its log.
+    extra : mapping
+        Options under the solver's own names, passed on as they are.
+    """
+
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    primal_tolerance: float | None = None
+    dual_tolerance: float | None = None
+    method: str = "auto"
+    verbose: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    mip_gap: float | None = None
+    node_limit: int | None = None
+    iteration_limit: int | None = None
+    log_file: str | Path | None = None
+    progress: Callable[[Progress], object] | None = None
+    start: Mapping[str, Any] | Solution | None = None
+    pool: int | None = None
+
+    @classmethod
+    def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
+        """Return options from keyword arguments; an unknown name is an error that gives the nearest ones.
+
+        Parameters
+        ----------
+        solver : str
+            Named in errors.
+        keywords : mapping
+            By the names of the attributes.
+
+        Returns
+        -------
+        Options
+
+        Raises
+        ------
+        UnknownNameError
+            For an option that there is not.
+        UnsupportedError
+            For a value of another kind, a time limit below 0, or a tolerance that is not above 0.
+
+        Examples
+        --------
+        >>> Options.from_keywords("highs", {"time_limit": 60}).time_limit
+        60
+        """
+        names = {f.name for f in fields(cls)}
+        for name in keywords:
+            if name not in names:
+                raise UnknownNameError(
+                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(names))} "
+                    "(a solver's own options go into extra={'name': value})"
+                )
+        for name, value in keywords.items():
+            expected = None if value is None else _wrong(name, value)
+            if expected is not None:
+                raise UnsupportedError(f"{name} is {value!r}; expected {expected}")
+        return cls(**keywords)
+
+    def tightened(self, backend: Backend) -> Options:
+        """Return the options with the back end's tightest tolerances where none were given, if it has such.
+
+        Parameters
+        ----------
+        backend : Backend
+
+        Returns
+        -------
+        Options
+
+        Examples
+        --------
+        >>> from fairlp.models.programs.backends import find_backend
+        >>> Options().tightened(find_backend("highs")).primal_tolerance < 1e-9
+        True
+        """
+        tight = getattr(backend, "tightest", None)
+        if tight is None:
+            return self
+        return replace(
+            self,
+            primal_tolerance=self.primal_tolerance or tight,
+            dual_tolerance=self.dual_tolerance or tight,
+        )
+
+    def tolerances(
+        self, primal: float = FEASIBILITY, dual: float = FEASIBILITY
+    ) -> tuple[float, float]:
+        """Return the primal and dual tolerance: those given, or a method's own.
+
+        Parameters
+        ----------
+        primal, dual : float
+            The method's own.
+
+        Returns
+        -------
+        tuple of (float, float)
+
+        Examples
+        --------
+        >>> Options(primal_tolerance=1e-7).tolerances()[0] == 1e-7
+        True
+        """
+        return self.primal_tolerance or primal, self.dual_tolerance or dual

@@ -1,0 +1,62 @@
+"""Proofs that a program has no optimum: a direction without end, and multipliers of rows (Farkas)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...tolerances import SOLVER_TIGHTEST, VERIFIED
+from .program import Program
+from .sizes import sign_errors
+
+
+def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
+    """Whether the objective improves in a direction of the columns in which no row and no bound ends; O(nonzeros).
+
+    Together with a feasible point it proves that there is no optimum. Of a logarithm or power in
+    the objective nothing is proved.
+    """
+    if program.logs is not None or not np.isfinite(direction).all():
+        return False
+    sign = 1.0 if program.sense == "min" else -1.0
+    steps = program.A @ direction
+    terms = abs(program.A) @ abs(direction)
+    is_ray = all(
+        (sides * step <= SOLVER_TIGHTEST * size)[np.isfinite(bound)].all()
+        for step, size, lower, upper in (
+            (steps, terms, program.row_lower, program.row_upper),
+            (direction, np.zeros_like(direction), program.col_lower, program.col_upper),
+        )
+        for sides, bound in ((-1.0, lower), (1.0, upper))
+    )
+    return is_ray and bool(
+        -sign * (program.c @ direction) > VERIFIED * (abs(program.c) @ abs(direction))
+    )
+
+
+def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
+    """Whether row multipliers y prove that no point satisfies all rows and bounds (Farkas).
+
+    The rows ask for y·Ax of at least the smallest that the right-hand sides allow; the bounds of
+    the variables allow less. O(nonzeros).
+    """
+    multipliers, price = farkas(program, multipliers)
+    with np.errstate(invalid="ignore"):
+        largest_activity = np.where(price > 0, price * program.col_upper, price * program.col_lower)
+        least_sides = np.where(
+            multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper
+        )
+    # a bound that is not there makes them +∞ and −∞, which prove nothing
+    largest_activity = largest_activity[price != 0]
+    least_sides = least_sides[multipliers != 0]
+    size = float(abs(largest_activity).sum() + abs(least_sides).sum())
+    return bool(least_sides.sum() - largest_activity.sum() > VERIFIED * size)
+
+
+def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the multipliers whose rows have that side, and Aᵀ times these; both 0 where they are rounding noise."""
+    multipliers = np.asarray(multipliers, dtype=float)
+    y = np.where(
+        sign_errors(multipliers, program.row_lower, program.row_upper) > 0, 0.0, multipliers
+    )
+    price = program.A.T @ y
+    return y, np.where(abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(y)), 0.0, price)

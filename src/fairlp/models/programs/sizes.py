@@ -1,0 +1,264 @@
+"""What the numbers of a program are measured against: one rule for rows, columns, prices and the objective.
+
+A number counts relative to the terms (coefficient times value) that it is a sum of, because what
+rounding and a solver's tolerance leave of it is relative to them, too. Where the values are 0, the
+terms vanish, and with them the unit in which 0 is meant. There a small part of the terms that
+could be counts: of the largest value that a variable can take (its *reach*), of the largest price
+that the costs allow. Hence a size is ``max(terms, part · terms that could be)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...tolerances import (
+    ACCEPTED,
+    FEASIBILITY,
+    MILP_TOLERANCES,
+    NEGLIGIBLE,
+    ROUNDING,
+    VERIFIED,
+)
+from .integers import rows_at_integers
+from .program import Program, finite_size
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+#: The part of what an objective or a price could be, of which one that is 0 is known to a solver's
+#: tolerance.
+NEAR_ZERO = ACCEPTED / VERIFIED
+#: Passes of bounds through rows: shares bound a level, which bounds the totals made of it.
+_REACH_PASSES = 4
+
+
+class Sizes:
+    """The sizes of a program's numbers at a point.
+
+    Sizes come one after the other, each at least the one before: the terms at the point first, then
+    the terms that could be, which cost more to compute and are needed only where an error is larger
+    than ``VERIFIED`` of the first.
+
+    Attributes
+    ----------
+    activity : ndarray
+        A·x, shape (rows,).
+    rows : ndarray
+        Terms and sides of each row, shape (rows,).
+    costs : ndarray
+        Size of each cost, with the slopes of logarithms and powers, shape (columns,).
+    objective : float
+        Terms of the objective.
+    """
+
+    def __init__(self, program: Program, x: np.ndarray) -> None:
+        self.program = program
+        self.x = x
+        self.magnitude = abs(program.A)
+        self.activity = program.A @ x
+        sides = finite_size(program.row_lower, program.row_upper)
+        self.rows = np.maximum(self.magnitude @ abs(x), sides)
+
+    @cached_property
+    def slopes(self) -> np.ndarray | None:
+        """Slopes of the logarithms and powers of the objective at the point; None without any."""
+        logs = self.program.logs
+        return None if logs is None else logs.slopes(logs.arguments(self.x))
+
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """Size of each cost."""
+        size = abs(self.program.c)
+        if self.slopes is None:
+            return size
+        assert self.program.logs is not None
+        return np.asarray(size + abs(self.program.logs.A).T @ abs(self.slopes))
+
+    @cached_property
+    def objective(self) -> float:
+        """Terms of the objective."""
+        return float(self.costs @ abs(self.x))
+
+    def primal(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield sizes of the rows and of the columns.
+
+        Integers count as the whole numbers that they stand for: neither a tolerance times a big M
+        nor the terms of the integers excuse a row.
+        """
+        linear = self.program
+        rows = self.rows
+        x = self.x
+        if self.program.is_mip:
+            x = rounded(self.program, x)
+            linear = rows_at_integers(self.program, np.where(self.program.integrality > 0, x, 0.0))
+            only_integers = np.bincount(linear.A.indices, minlength=linear.n_rows) == 0
+            rows = np.where(only_integers, _row_units(self.program), abs(linear.A) @ abs(x))
+        yield rows, abs(x)
+
+        reach = np.maximum(abs(x), reach_of(linear))
+        rows = np.maximum(rows, abs(linear.A) @ (NEGLIGIBLE * reach))
+        rows = np.maximum(rows, self._negligible() * min(1.0, float(reach.max(initial=0.0))))
+        yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
+
+    def reduced_costs(self, y: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield sizes of the reduced costs at row duals ``y``."""
+        terms = self.costs + self.magnitude.T @ abs(y)
+        yield np.where(terms > 0, terms, 1.0)
+
+        by_row = self.program.A.T.tocsc()
+        prices = tightest(by_row, self.costs[by_row.indices])
+        possible = NEAR_ZERO * (self.magnitude.T @ prices)
+        yield np.maximum(terms, possible + np.finfo(float).tiny)
+
+    def objectives(self, dual_value: float) -> Iterator[float]:
+        """Yield sizes of the objective, beside that of the dual.
+
+        Not the dual's own terms: those can cancel each other and be of any size.
+        """
+        size = max(self.objective, abs(dual_value))
+        yield size
+
+        yield max(size, NEAR_ZERO * float(self.costs @ reach_of(self.program)))
+
+    def _negligible(self) -> np.ndarray:
+        """Return the least size of each row, in its unit: 1e-16 where numbers of about 1 are meant is 0.
+
+        Of a linear program the unit is the smallest coefficient, and a number below the rounding of
+        it counts as nothing.
+        """
+        program = self.program
+        if program.is_mip:
+            return NEGLIGIBLE * _row_units(program)
+        smallest = smallest_of(abs(program.A.data), program.A.indices, program.n_rows)
+        return ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
+
+
+def rounded(program: Program, x: np.ndarray) -> np.ndarray:
+    """Return the point with its integers at the nearest whole numbers."""
+    return np.where(program.integrality > 0, np.round(x), x)
+
+
+def integer_objective_size(program: Program, x: np.ndarray) -> float:
+    """Return the size of an integer program's objective.
+
+    That is its terms, and so much of the unit of costs that a difference within a solver's
+    tolerance is none.
+    """
+    unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
+    return max(float(abs(program.c) @ abs(x)), float(unit) * FEASIBILITY / MILP_TOLERANCES[-1])
+
+
+def _row_units(program: Program) -> np.ndarray:
+    return units(abs(program.A.data), program.A.indices, program.n_rows)
+
+
+def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the unit of each line of numbers >= 0: what is nearest to 1 from the smallest to the largest of them.
+
+    So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without
+    numbers.
+    """
+    largest = largest_of(sizes, line, lines)
+    smallest = smallest_of(sizes, line, lines)
+    return np.where(largest > 0, np.clip(1.0, smallest, largest), 1.0)
+
+
+def largest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the largest value of each line, 0 where there is none above."""
+    largest = np.zeros(lines)
+    np.maximum.at(largest, line, values)
+    return largest
+
+
+def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the smallest value above 0 of each line, infinite where there is none."""
+    smallest = np.full(lines, np.inf)
+    np.minimum.at(
+        smallest, line, np.where(values > 0, values, np.inf)
+    )  # entries may have been set to 0 in a series
+    return smallest
+
+
+def tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
+    """Return the smallest |side / coefficient| of each column's entries, of sides that are finite and not 0; else 0."""
+    tight = np.isfinite(sides) & (sides != 0) & (A.data != 0)
+    ratio = np.divide(abs(sides), abs(A.data), out=np.full(len(sides), np.inf), where=tight)
+    reach = np.zeros(A.shape[1])
+    used = np.flatnonzero(np.diff(A.indptr))
+    if used.size:
+        reach[used] = np.minimum.reduceat(ratio, A.indptr[used])
+    return np.where(np.isfinite(reach), reach, 0.0)
+
+
+def reach_of(program: Program) -> np.ndarray:
+    """Return how large each variable could be by its bounds and the tightest row with a nonzero side; O(nonzeros).
+
+    0 where nothing says so; 1 where nothing in its rows has a size either, so that there is no
+    other unit.
+    """
+    A = program.A
+    lower = program.row_lower[program.A.indices]
+    upper = program.row_upper[program.A.indices]
+    # the side that an entry runs into: it makes the measure of rounding independent of the units of
+    # rows and columns
+    by_rows = tightest(A, np.where(A.data > 0, upper, lower))
+    below = program.col_lower < 0
+    if below.any():
+        by_rows = np.where(
+            below, np.maximum(by_rows, tightest(A, np.where(A.data > 0, lower, upper))), by_rows
+        )
+    by_bounds = finite_size(program.col_lower, program.col_upper)
+    has_both = (by_rows > 0) & (by_bounds > 0)
+    reach = np.where(has_both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
+    has_size = (abs(A) @ reach > 0) | (finite_size(program.row_lower, program.row_upper) > 0)
+    return np.where((reach == 0) & (abs(A).T @ has_size == 0), 1.0, reach)
+
+
+def implied_reach(program: Program) -> np.ndarray:
+    """Return the largest size that bounds and rows allow each column, infinite where they show none; O(nonzeros).
+
+    A row bounds an entry by what its other entries can be at least and at most. What that bounds
+    may bound others, so that it is done a few times.
+    """
+    A = program.A
+    used = A.data != 0
+    row = A.indices[used]
+    a = A.data[used]
+    column = np.repeat(np.arange(program.n_columns), np.diff(A.indptr))[used]
+    low = program.col_lower.copy()
+    high = program.col_upper.copy()
+    for _ in range(_REACH_PASSES):
+        before = np.isinf(low).sum() + np.isinf(high).sum()
+        with np.errstate(over="ignore"):
+            ends = (
+                a * np.where(a > 0, low[column], high[column]),
+                a * np.where(a > 0, high[column], low[column]),
+            )
+            smallest, largest = (_sum_of_others(end, row, program.n_rows) for end in ends)
+            below = (program.row_upper[row] - smallest) / a
+            above = (program.row_lower[row] - largest) / a
+        np.minimum.at(high, column, np.where(a > 0, below, above))
+        np.maximum.at(low, column, np.where(a > 0, above, below))
+        if np.isinf(low).sum() + np.isinf(high).sum() == before:
+            break
+    return np.asarray(np.maximum(abs(low), abs(high)))
+
+
+def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:
+    """Return for each entry the sum of the other entries of its row, infinite where one of them is."""
+    endless = np.isinf(values)
+    finite = np.where(endless, 0.0, values)
+    sums = np.bincount(row, finite, rows)
+    counts = np.bincount(row, endless, rows)
+    worst = values[endless][0] if endless.any() else 0.0  # all ends of one side are of one sign
+    return np.asarray(np.where(counts[row] > endless, worst, sums[row] - finite))
+
+
+def sign_errors(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return how large each price (minimisation sense) is where it would need a bound that is not there, else 0."""
+    errors = np.where(np.isneginf(lower), np.maximum(price, 0.0), 0.0)
+    return np.maximum(errors, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))

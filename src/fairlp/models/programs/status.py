@@ -1,0 +1,82 @@
+"""How a solve ended: ``Termination``, ``Point`` and ``Status``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from ...tolerances import VERIFIED
+
+if TYPE_CHECKING:
+    pass
+
+
+class Termination(StrEnum):
+    """Why the solver stopped."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
+    TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    GAP_LIMIT = "gap limit"
+    ITERATION_LIMIT = "iteration limit"
+    INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
+
+
+#: What a solver says of a program that has no optimum.
+HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
+
+
+#: Limits that a solver stops at; it may have a point and a bound by then.
+LIMITS = (
+    Termination.TIME_LIMIT,
+    Termination.NODE_LIMIT,
+    Termination.GAP_LIMIT,
+    Termination.ITERATION_LIMIT,
+)
+
+
+class Point(StrEnum):
+    """What is there: no point, one, or an optimal one."""
+
+    NONE = "none"
+    FEASIBLE = "feasible"
+    OPTIMAL = "optimal"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Three answers that are often confused, and the solver's own words.
+
+    Attributes
+    ----------
+    termination : Termination
+        Why it stopped. A limit is never "optimal".
+    primal, dual : Point
+        Whether a primal and a dual point are there.
+    message : str
+        The solver's raw words.
+    tolerance : float
+        Within what it holds: ``VERIFIED``, or what a first-order method states.
+    """
+
+    termination: Termination
+    primal: Point
+    dual: Point
+    message: str
+    tolerance: float = VERIFIED
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the solver says that its primal point is optimal."""
+        return self.termination is Termination.OPTIMAL and self.primal is Point.OPTIMAL
+
+    def __str__(self) -> str:
+        return (
+            f"{self.termination.value} (primal: {self.primal.value}, dual: {self.dual.value}; "
+            f"{self.message})"
+        )

@@ -1,0 +1,322 @@
+"""The normal equations of one Newton step: an R × R block for each server, bordered by the users.
+
+    M[i]·dp[i] − Σ_n d[n]·φ[i,n]·dq[n]             = h[i]
+    −Σ_i φ[i,n]·d[n]·dp[i] + G[n]·dq[n] − g[n]·dt  = r[n]
+    Σ_n g[n]·dq[n] + e·dt                          = w
+
+    M[i] = Σ_n θ[i,n]·d[n]d[n]ᵀ + diag(s/p)[i]
+    G[n] = Σ_i ρ²[i,n]·θ[i,n] + (of the user's rows)
+
+with θ = x/z and φ = ρ·θ. Servers are eliminated, or users where they are more; a dense matrix of
+the others is left, the Schur complement. It loses digits to cancellation near the optimum, so that
+its solution only begins the answer, which is refined with the equations themselves. These are never
+formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ...errors import NotConvergedError
+from ...tolerances import INTERIOR_SHIFTS
+from .region import Region
+
+#: Refinements of one solution, at most.
+_REFINEMENTS = 4
+#: Costs in multiplications of a large matrix product: of adding one number to an element of a
+#: matrix, and of one element of a small product beside its own multiplications. At most so many
+#: elements are added one by one.
+_COST_OF_ADDING = 300
+_COST_OF_SMALL = 80
+_MOST_ADDED = 2**25
+
+#: dp (K, R), dq (N,) and dt.
+Solution = tuple[np.ndarray, np.ndarray, float]
+#: Errors of the three equations → whether they matter.
+ErrorsMatter = Callable[[np.ndarray, np.ndarray, float], bool]
+
+
+class NormalEquations:
+    """The factored equations at one point.
+
+    Parameters
+    ----------
+    region : Region
+    theta : ndarray
+        x/z, and 0 where there is no pair; by pair.
+    slack_ratio : ndarray, shape (K, R)
+        s/p.
+    of_rows : ndarray, shape (N,)
+        The part of G that the users' rows make.
+    border : ndarray, shape (N,), or None
+        g; None: there is no t.
+    corner : float
+        e.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        theta: np.ndarray,
+        slack_ratio: np.ndarray,
+        of_rows: np.ndarray,
+        border: np.ndarray | None,
+        corner: float,
+    ) -> None:
+        self.region = region
+        self.theta = theta
+        self.slack_ratio = slack_ratio
+        self.of_rows = of_rows
+        self.border = border
+        self.corner = corner
+        servers, users, resources = region.shape
+        elimination = SchurOfUsers if users <= servers * resources else SchurOfServers
+        self.schur: SchurOfUsers | SchurOfServers = elimination(region, theta, slack_ratio, of_rows)
+        if border is not None:
+            self.per_level = self.schur.solve(np.zeros_like(slack_ratio), border)
+
+    def solve(
+        self,
+        capacity_right: np.ndarray,
+        user_right: np.ndarray,
+        level_right: float,
+        errors_matter: ErrorsMatter,
+    ) -> Solution:
+        """Return dp, dq and dt, refined until the errors left do not matter."""
+        prices, values, level = self._unrefined(capacity_right, user_right, level_right)
+        for _ in range(_REFINEMENTS):
+            moved_tasks = self.region.reduced_costs(prices, values)
+            moved_tasks *= self.theta
+            capacity_error = (
+                capacity_right - self.region.usage(moved_tasks) - self.slack_ratio * prices
+            )
+            user_error = user_right + self.region.totals(moved_tasks) - self.of_rows * values
+            level_error = level_right - self.corner * level
+            if self.border is not None:
+                user_error += self.border * level
+                level_error -= float(np.vdot(self.border, values))
+            if not errors_matter(capacity_error, user_error, level_error):
+                break
+            correction = self._unrefined(capacity_error, user_error, level_error)
+            prices = prices + correction[0]
+            values = values + correction[1]
+            level = level + correction[2]
+        return prices, values, level
+
+    def _unrefined(
+        self, capacity_right: np.ndarray, user_right: np.ndarray, level_right: float
+    ) -> Solution:
+        """Return dp, dq, dt as good as the factor is."""
+        prices, values = self.schur.solve(capacity_right, user_right)
+        if self.border is None:
+            return prices, values, 0.0
+        pivot = np.vdot(self.border, self.per_level[1]) + self.corner
+        level = float((level_right - np.vdot(self.border, values)) / pivot)
+        return prices + level * self.per_level[0], values + level * self.per_level[1], level
+
+
+class _SchurComplement:
+    """What both eliminations have: φ and the diagonal G."""
+
+    def __init__(self, region: Region, theta: np.ndarray, of_rows: np.ndarray) -> None:
+        self.region = region
+        self.coupling = theta
+        squared = theta
+        if region.contribution is not None:
+            self.coupling = theta * region.contribution
+            squared = self.coupling * region.contribution
+        self.diagonal = region.sum_by_user(squared) + of_rows
+
+    def towards_users(self, prices: np.ndarray) -> np.ndarray:
+        """Return Σ_i φ[i,n]·d[n]·p[i]; shape (N,)."""
+        costs = self.region.costs(prices)
+        costs *= self.coupling
+        return self.region.sum_by_user(costs)
+
+    def towards_servers(self, values: np.ndarray) -> np.ndarray:
+        """Return Σ_n d[n]·φ[i,n]·q[n]; shape (K, R)."""
+        return self.region.usage(self.coupling * self.region.to_pairs(values))
+
+
+class SchurOfUsers(_SchurComplement):
+    """Servers are eliminated: diag(G) − Eᵀ·E, N × N, with R rows of E for each server."""
+
+    def __init__(
+        self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
+    ) -> None:
+        super().__init__(region, theta, of_rows)
+        servers, users, resources = region.shape
+        self.inverse_root = _inverse_roots(_server_blocks(region, theta, slack_ratio))
+        by_places = region.place_users is not None
+        demands = region.place_demands.swapaxes(1, 2) if by_places else region.demands.T
+        rows = self.inverse_root @ demands  # servers × resources × users, or places
+        rows *= self.coupling[:, None, :]
+
+        if region.place_users is None or dense_pays(region):
+            flat = _to_all_users(region, rows).reshape(servers * resources, users)
+            schur = flat.T @ flat
+        else:
+            schur = _sum_of_products(region, rows)
+        schur *= -1.0
+        _add_diagonal(schur, self.diagonal)
+        self.factor = _ShiftedCholesky(schur, self.diagonal)
+
+    def solve(
+        self, capacity_right: np.ndarray, user_right: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return dp and dq without t."""
+        from_servers = self.towards_users(self._solve_servers(capacity_right))
+        values = self.factor.solve(user_right + from_servers)
+        prices = self._solve_servers(capacity_right + self.towards_servers(values))
+        return prices, values
+
+    def _solve_servers(self, right: np.ndarray) -> np.ndarray:
+        """Return M⁻¹ right, server by server; shape (K, R)."""
+        inner = np.vecdot(self.inverse_root, right[:, None, :])
+        return np.asarray(np.vecdot(self.inverse_root.swapaxes(1, 2), inner[:, None, :]))
+
+
+class SchurOfServers(_SchurComplement):
+    """Users are eliminated, where they are more: diag(M) − F·Fᵀ, KR × KR, a column of F a user."""
+
+    def __init__(
+        self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
+    ) -> None:
+        super().__init__(region, theta, of_rows)
+        servers, users, resources = region.shape
+        demands = region.demands_by_resource / np.sqrt(self.diagonal)
+        if region.place_users is not None:
+            demands = demands[:, region.place_users].swapaxes(0, 1)
+        columns = _to_all_users(region, self.coupling[:, None, :] * demands)
+        flat = columns.reshape(servers * resources, users)
+        schur = flat @ flat.T
+        schur *= -1.0
+        blocks = _server_blocks(region, theta, slack_ratio)
+        _add_blocks(schur, blocks)
+        size = np.diagonal(blocks, axis1=1, axis2=2).reshape(-1)
+        self.factor = _ShiftedCholesky(schur, size)
+
+    def solve(
+        self, capacity_right: np.ndarray, user_right: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return dp and dq without t."""
+        right = capacity_right + self.towards_servers(user_right / self.diagonal)
+        prices = self.factor.solve(right.reshape(-1)).reshape(capacity_right.shape)
+        return prices, (user_right + self.towards_users(prices)) / self.diagonal
+
+
+def _to_all_users(region: Region, rows: np.ndarray) -> np.ndarray:
+    """Return servers × resources × places as servers × resources × users."""
+    if region.place_users is None:
+        return rows
+    servers, users, resources = region.shape
+    spread = np.zeros((servers, resources, users))
+    np.put_along_axis(spread, region.place_users[:, None, :], rows, axis=2)
+    return spread
+
+
+def dense_pays(region: Region) -> bool:
+    """Whether one product of all servers' rows costs less than one for each kind of server."""
+    servers, users, resources = region.shape
+    members, _, width = region.server_kinds
+    products = float((width**2).sum())
+    by_kinds = products * (resources * members.shape[1] + _COST_OF_SMALL)
+    by_kinds += products / 2 * _COST_OF_ADDING
+    return by_kinds > servers * resources * users**2 or products > _MOST_ADDED
+
+
+def _sum_of_products(region: Region, rows: np.ndarray) -> np.ndarray:
+    """Return the lower triangle of EᵀE, shape (N, N), of the rows (K, R, W) of servers' users."""
+    users = region.shape[1]
+    padded_rows = np.concatenate([rows, np.zeros_like(rows[:1])])
+    total = np.zeros(users * users)
+    for members, width, products, position in region.product_batches:
+        of_kinds = padded_rows[members, :, :width].reshape(len(members), -1, width)
+        squares = (of_kinds.swapaxes(1, 2) @ of_kinds).ravel()
+        np.add.at(total, position, squares[products])
+    return total.reshape(users, users)
+
+
+def _server_blocks(region: Region, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
+    """Return M[i] for every server; shape (K, R, R)."""
+    resources = region.shape[2]
+    if region.place_users is None:
+        sums = theta @ region.user_products
+    else:
+        sums = np.einsum("kw,kwr->kr", theta, region.place_products)
+    blocks = np.take(sums, region.triangle_positions, axis=1).reshape(-1, resources, resources)
+    return np.asarray(blocks + slack_ratio[:, :, None] * np.eye(resources))
+
+
+def _add_blocks(matrix: np.ndarray, blocks: np.ndarray) -> None:
+    """Add blocks (K, R, R) along the diagonal of a square matrix, in place."""
+    size = matrix.shape[0]
+    width = blocks.shape[1]
+    flat = matrix.reshape(-1)
+    for row in range(width):
+        for column in range(width):
+            flat[row * size + column :: width * (size + 1)] += blocks[:, row, column]
+
+
+def _add_diagonal(matrix: np.ndarray, values: np.ndarray | float) -> None:
+    """Add values on the diagonal of a square matrix, in place."""
+    matrix.reshape(-1)[:: matrix.shape[0] + 1] += values
+
+
+def _inverse_roots(blocks: np.ndarray) -> np.ndarray:
+    """Return L⁻¹ with L·Lᵀ = M for every server; shape (K, R, R)."""
+    unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
+    blocks = blocks * unit[:, :, None] * unit[:, None, :]
+    identity = np.eye(blocks.shape[1])
+    shift = INTERIOR_SHIFTS[0]
+    while (root := _roots_of_blocks(blocks + shift * identity)) is None:
+        shift = _larger_shift(shift)
+    return np.asarray(np.linalg.inv(root) * unit[:, None, :])
+
+
+def _roots_of_blocks(blocks: np.ndarray) -> np.ndarray | None:
+    """Return the lower Cholesky factor of each block; None where one is not definite."""
+    try:
+        return np.linalg.cholesky(blocks)
+    except np.linalg.LinAlgError:
+        return None
+
+
+class _ShiftedCholesky:
+    """The Cholesky factor of a matrix with a diagonal near 1, shifted by as little as it takes."""
+
+    def __init__(self, matrix: np.ndarray, size: np.ndarray) -> None:
+        self.unit = 1.0 / np.sqrt(size)
+        matrix *= self.unit[:, None]
+        matrix *= self.unit
+        shift = INTERIOR_SHIFTS[0]
+        while (factor := _factor(matrix, shift)) is None:
+            shift = _larger_shift(shift)
+        self.factor = factor
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """Return the solution for one right-hand side."""
+        solution = cho_solve(self.factor, self.unit * right, check_finite=False)
+        return np.asarray(self.unit * solution)
+
+
+def _factor(matrix: np.ndarray, shift: float) -> tuple[np.ndarray, bool] | None:
+    """Return the factor of the lower triangle, its diagonal shifted; None if not definite."""
+    shifted = matrix.copy()
+    _add_diagonal(shifted, shift)
+    try:  # LAPACK goes through columns: no copy
+        factor: tuple[np.ndarray, bool] = cho_factor(
+            shifted.T, overwrite_a=True, check_finite=False
+        )
+    except np.linalg.LinAlgError:
+        return None
+    return factor
+
+
+def _larger_shift(shift: float) -> float:
+    if shift >= INTERIOR_SHIFTS[1]:
+        raise NotConvergedError("the normal equations lost their definiteness")
+    return 10 * shift

@@ -1,0 +1,259 @@
+"""The rounds of a leximin by interior points, later ones on the optimal face of earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import NotConvergedError
+from ...models.programs.certificate import Certificate
+from ...models.programs.options import Options
+from ...models.programs.program import Program
+from ...models.programs.solution import Solution
+from ...tolerances import AGREEMENT, BLOCKED_PRICE, INTERIOR_ROUGH, SETTLED
+from ..backends.base import ProgramChange, ProgramSession
+from . import method
+from .face import (
+    Decisions,
+    decisions_of,
+    next_program,
+    sharpened,
+    structure_on_face,
+    with_whole_duals,
+)
+from .pricing import PricingSession, on_columns
+from .problem import Variables
+from .structure import Structure
+from .warm_starts import WarmStart, solve_near
+
+if TYPE_CHECKING:
+    from .backend import InteriorPoint
+
+#: A point that is not sharpened is taken where its gap is less by this factor: its rows hold less
+#: exactly.
+_LESS_SHARP = 10.0
+#: A price is clear when it is that many times the largest that a user who can be raised could have.
+_CLEAR = 100.0
+
+#: The structure of a solved program, the last point inside, and the same sharpened.
+_Solved = tuple[Structure, Variables, Variables]
+
+
+class InteriorPointSession(ProgramSession):
+    """A series of solves: by interior points while they prove all rounds, then at vertices.
+
+    Where a user can still be raised, another round follows: on the optimal face of this one
+    (:mod:`.face`) where the interior optimum tells clearly which that is. Elsewhere it depends on
+    the last digits: the program is ended at a vertex, and the rounds go on from there.
+    """
+
+    backend: InteriorPoint
+
+    def __init__(self, backend: InteriorPoint, program: Program, options: Options) -> None:
+        super().__init__(backend, program, options)
+        self.last: Solution | None = None
+        #: of rounds that end at vertices
+        self.at_vertices: PricingSession | None = None
+        self.solved: _Solved | None = None
+        self.decisions: Decisions | None = None
+        #: the point of the next round, from the trial of its face
+        self.tried: WarmStart | None = None
+        #: a point inside, on the way to the optimum
+        self.warm_start: WarmStart | None = None
+
+    def apply(self, change: ProgramChange) -> None:
+        """Change the program, and the part of it that ends at vertices."""
+        super().apply(change)
+        if self.at_vertices is not None:
+            self.at_vertices.apply(change)
+
+    def restart(self, other_method: bool = False) -> None:
+        """Go on from a vertex near the last answer; then begin afresh."""
+        if self.at_vertices is not None:
+            self.at_vertices.restart(other_method)
+        elif self.last is not None:
+            self.at_vertices = on_columns(self.program, self.options, self.last)
+            self.decisions = None
+        self.warm_start = None
+
+    def proves(self, certificate: Certificate) -> bool:
+        """Whether a certificate is good enough; on a face earlier prices carry gaps over."""
+        on_face = self.at_vertices is None and self.decisions is not None
+        return certificate.is_within(INTERIOR_ROUGH) if on_face else certificate.is_optimal
+
+    def leaves_open(self, solution: Solution, gap: float) -> bool:
+        """Whether a user's row has no clear price in an interior point."""
+        if self.at_vertices is not None or all_prices_are_clear(solution, gap):
+            return False
+        if self.solved is None:
+            return True
+        structure, point, sharp = self.solved
+        decisions = decisions_of(structure, point, sharp, self.decisions)
+        if decisions is None:
+            return True
+        # what is decided here is not taken back: the next round is tried before
+        ahead = next_program(structure, sharp, decisions)
+        if ahead is not None and self.solve_on_face(ahead, decisions) is None:
+            return True
+        self.decisions = decisions
+        self.warm_start = None
+        return False
+
+    def reaches(self, gap: float) -> float | None:
+        """Return a level that is surely feasible: of a point inside, on the way to the optimum."""
+        if self.at_vertices is not None:
+            return None
+        if self.tried is not None and self.decisions is not None:
+            on_face = self.solve_on_face(self.program, self.decisions, self.tried)
+            if on_face is not None and on_face[0].objective is not None:
+                return on_face[0].objective
+        self.tried = None
+
+        if self.decisions is None:
+            structure = Structure.of(self.program)
+        else:
+            structure = structure_on_face(self.program, self.decisions)
+        if structure is None or not structure.problem.has_level:
+            return None
+        warm_start = None if self.warm_start is None else self.warm_start.of(structure)
+        start = None if warm_start is None else warm_start.point
+        threads = self.options.threads or 1
+        try:
+            final = method.solve(structure.problem, self._deadline(), threads, start, gap)
+        except NotConvergedError:
+            final = None
+        if final is None:
+            self.warm_start = None
+            return None
+        self.warm_start = WarmStart(final, structure.level_unit)
+        columns, _ = structure.vectors(final.point)
+        return float(columns[structure.places.level]) * (1 - AGREEMENT)
+
+    def solve(self) -> Solution:
+        """Solve the program as it is now."""
+        if self.at_vertices is not None:
+            self.least_price = BLOCKED_PRICE
+            return replace(self.at_vertices.solve(), solver=self.backend.name)
+        if self.decisions is None:
+            solution = self._first_round()
+        else:
+            tried = self.tried
+            self.tried = None
+            on_face = None
+            if tried is not None:
+                on_face = self.solve_on_face(self.program, self.decisions, tried)
+            if on_face is None:
+                on_face = self.solve_on_face(
+                    self.program, self.decisions, warm_start=self.warm_start
+                )
+            self.tried = None
+            if on_face is None:
+                self.restart()
+                return self.solve()
+            solution, self.solved = on_face
+        self.last = solution if solution.status.is_optimal else None
+        is_sharp = self.solved is not None and self.solved[1] is not self.solved[2]
+        self.least_price = 0.0 if is_sharp else BLOCKED_PRICE  # where sharpened, rounding is 0
+        return solution
+
+    def _first_round(self) -> Solution:
+        """Solve the whole program; sharpen its optimum where prices are not clear."""
+        begin = perf_counter()
+        self.solved = None
+        solution, ours = self.backend.solve_with_point(self.program, self.options, self.warm_start)
+        if ours is not None:
+            structure, final = ours
+            sharp = final.point
+            if not all_prices_are_clear(solution, final.gap):
+                final = replace(final, sharpened=sharpened(structure.problem, final.point))
+                solution, sharp = self._sharpest(structure, final, None, begin)
+            self.solved = structure, final.point, sharp
+        return solution
+
+    def _deadline(self) -> float:
+        """Return the clock's time at which a solve that begins now has to end."""
+        if self.options.time_limit is None:
+            return np.inf
+        return perf_counter() + self.options.time_limit
+
+    def solve_on_face(
+        self,
+        program: Program,
+        decisions: Decisions,
+        tried: WarmStart | None = None,
+        warm_start: WarmStart | None = None,
+    ) -> tuple[Solution, _Solved] | None:
+        """Solve on the face of earlier rounds, or take a point; None where it is not proved."""
+        begin = perf_counter()
+        structure = structure_on_face(program, decisions)
+        if structure is None:
+            return None
+        try:
+            if tried is not None:
+                final = tried.of(structure)
+            else:
+                final = solve_near(structure, warm_start, self._deadline(), self.options)
+                if final is not None:
+                    final = replace(final, sharpened=sharpened(structure.problem, final.point))
+            if final is None:
+                return None
+            self.tried = WarmStart(final, structure.level_unit)
+            solution, sharp = self._sharpest(structure, final, decisions, begin)
+        except NotConvergedError:
+            return None
+        return solution, (structure, final.point, sharp)
+
+    def _sharpest(
+        self,
+        structure: Structure,
+        final: method.FinalPoint,
+        decisions: Decisions | None,
+        begin: float,
+    ) -> tuple[Solution, Variables]:
+        """Return the answer of the smaller gap, inside or sharpened; raise where none is proved."""
+        answers: list[tuple[float, Solution, Variables]] = []
+        reason = NotConvergedError("prices of earlier rounds are not enough")
+        for point, doubt in ((final.sharpened, 1.0), (final.point, _LESS_SHARP)):
+            if point is None:
+                continue
+            priced = point
+            if decisions is not None:
+                with_duals = with_whole_duals(structure, point, decisions)
+                if with_duals is None:
+                    continue
+                priced = with_duals
+            try:
+                seconds = {"solve": perf_counter() - begin}
+                solution, certificate = self.backend.answer(structure, priced, final, seconds)
+            except NotConvergedError as error:
+                reason = error
+                continue
+            answers.append(((certificate.objective_gap or 0.0) * doubt, solution, point))
+            if answers[0][0] <= SETTLED:
+                break
+        if not answers:
+            raise reason
+        _, solution, point = min(answers, key=lambda answer: answer[0])
+        return solution, point
+
+
+def all_prices_are_clear(solution: Solution, gap: float) -> bool:
+    """Whether prices prove that no user can be raised by ``AGREEMENT``.
+
+    All products are gap / terms at an interior point, so that the price of a row that can be raised
+    by that fraction of the level is at most gap / (terms · AGREEMENT), when the prices, per unit of
+    the level, sum to 1.
+    """
+    program = solution.program
+    level = np.flatnonzero(program.c)
+    if len(level) != 1 or program.logs is not None or solution.row_duals is None:
+        return True
+    column = program.A[:, level].tocoo()
+    column.eliminate_zeros()
+    prices = abs(column.data * solution.row_duals[column.row])
+    largest_unclear = gap / AGREEMENT / (program.n_rows + program.n_columns)
+    least_clear = max(_CLEAR * largest_unclear, BLOCKED_PRICE * prices.max(initial=0.0))
+    return bool((prices > least_clear).all())

@@ -1,0 +1,99 @@
+"""The normal equations: solved as dense systems are, refined while errors matter, shifted where rounding asks it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.errors import NotConvergedError
+from fairlp.solvers.interior_point import normal_equations
+from fairlp.solvers.interior_point.structure import Structure
+
+
+def problem(users, servers, seed):
+    rng = np.random.default_rng(seed)
+    demands, capacities = rng.lognormal(0, 1, (users, 2)), rng.lognormal(3, 1, (servers, 2))
+    instance = fairlp.Instance.from_arrays(demands, capacities)
+    return Structure.of(fairlp.formulate(instance, "tsf").compile()).problem
+
+
+def equations(users, servers, seed=0):
+    rng = np.random.default_rng(seed)
+    found = problem(users, servers, seed)
+    region = found.region
+    theta = rng.lognormal(0, 6, (servers, users))
+    ratio, own = rng.lognormal(0, 6, (servers, 2)), rng.lognormal(0, 2, users)
+    return (
+        region,
+        normal_equations.NormalEquations(region, theta, ratio, own, None, 0.0),
+        (theta, ratio, own),
+    )
+
+
+@pytest.mark.parametrize("users", [2, 9])
+def test_answers_are_refined_until_what_is_left_does_not_matter(users):
+    region, normal, (theta, ratio, own) = equations(users, 3)
+    first, second = np.ones((3, 2)), np.ones(users)
+    asked = []
+
+    def matters(error, other, last):
+        asked.append(max(abs(error).max(), abs(other).max()))
+        return True
+
+    prices, values, _ = normal.solve(first, second, 0.0, matters)
+    assert len(asked) == 4 and asked[-1] <= asked[0]
+    moved = region.reduced_costs(prices, values) * theta
+    assert moved @ region.demands + ratio * prices == pytest.approx(first, rel=1e-5, abs=1e-5)
+    assert own * values - region.totals(moved) == pytest.approx(second, rel=1e-5, abs=1e-5)
+
+
+def test_fewer_are_left_when_the_others_are_eliminated():
+    assert type(equations(2, 3)[1].schur).__name__ == "SchurOfUsers"
+    assert type(equations(9, 3)[1].schur).__name__ == "SchurOfServers"
+
+
+def test_a_matrix_that_is_not_quite_definite_is_shifted_and_one_that_is_not_is_refused():
+    almost = np.array([[1.0, 1.0 + 1e-13], [1.0 + 1e-13, 1.0]])
+    assert np.isfinite(
+        normal_equations._ShiftedCholesky(almost.copy(), np.ones(2)).solve(np.ones(2))
+    ).all()
+    with pytest.raises(NotConvergedError, match="definiteness"):
+        normal_equations._ShiftedCholesky(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones(2))
+
+
+def test_blocks_that_rounding_left_indefinite_are_shifted():
+    off = 1.0 + 1e-13
+    root = normal_equations._inverse_roots(np.array([[[1.0, off], [off, 1.0]]]))
+    inverse = root[0] @ np.array([[1.0, off], [off, 1.0]]) @ root[0].T
+    assert np.isfinite(root).all() and abs(inverse - np.diag(np.diag(inverse))).max() < 10
+
+
+@pytest.mark.parametrize("resources", [1, 2, 3])
+def test_blocks_and_numbers_are_added_along_a_diagonal(resources):
+    rng = np.random.default_rng(1)
+    blocks = rng.normal(size=(4, resources, resources))
+    matrix = rng.normal(size=(4 * resources, 4 * resources))
+    expected = matrix.copy()
+    for i in range(4):
+        place = slice(i * resources, (i + 1) * resources)
+        expected[place, place] += blocks[i]
+    normal_equations._add_blocks(matrix, blocks)
+    np.testing.assert_array_equal(matrix, expected)
+    numbers = rng.normal(size=4 * resources)
+    normal_equations._add_diagonal(matrix, numbers)
+    np.testing.assert_array_equal(matrix, expected + np.diag(numbers))
+
+
+def test_a_factor_solves_and_one_that_does_not_exist_is_none():
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(6, 6))
+    matrix, right = root @ root.T + np.eye(6), rng.normal(size=6)
+    factor = normal_equations._ShiftedCholesky(matrix.copy(), np.diag(matrix))
+    np.testing.assert_allclose(matrix @ factor.solve(right), right, rtol=1e-9, atol=1e-9)
+    assert normal_equations._factor(-matrix, 0.0) is None
+    blocks = np.stack([matrix, 2 * matrix])
+    lower = normal_equations._roots_of_blocks(blocks)
+    np.testing.assert_allclose(lower @ lower.swapaxes(1, 2), blocks)
+    blocks[1] *= -1
+    assert normal_equations._roots_of_blocks(blocks) is None
