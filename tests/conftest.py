@@ -73,7 +73,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def gone_with_the_test() -> Iterator[None]:
     """Mechanisms and back ends that a test declares are not there for the others."""
-    before = [(own, dict(own)) for own in (OWN, SOLVERS.own)]
+    before = [(own, dict(own)) for own in (OWN, SOLVERS.declared)]
     yield
     for own, had in before:
         own.clear()

@@ -93,9 +93,11 @@ def allocate(
     require_instance(instance)
     row = find_defined(mechanism, instance)
     refuse_options_of_others(row, options)
-    used, notes = _handle_oversized(instance, oversized, [row])
+    solved_instance, notes = _handle_oversized(instance, oversized, [row])
     return _for(
-        instance, notes, run(row, used, method=method, solver=solver, merge=merge, **options)
+        instance,
+        notes,
+        run(row, solved_instance, method=method, solver=solver, merge=merge, **options),
     )
 
 
@@ -137,11 +139,11 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
             "formulate gives the "
             "model of a mechanism that is an optimum, such as 'drfh' or 'drf-milp'"
         )
-    known = list(inspect.signature(row.formulation).parameters)[1:]
+    options_of_formulation = list(inspect.signature(row.formulation).parameters)[1:]
     for name in options:
-        if name not in known:
+        if name not in options_of_formulation:
             raise UnknownNameError(
-                f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, known)}"
+                f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, options_of_formulation)}"
             )
     return row.formulation(instance, **options)
 
@@ -185,7 +187,7 @@ def allocate_all(
     oversized: Oversized = "divide",
     **options: Any,
 ) -> dict[str, Allocation | None]:
-    """Return the allocation of each mechanism by name (None where it is not defined for the instance).
+    """Return the allocation of each mechanism by name, None where it is not defined.
 
     Parameters
     ----------
@@ -195,11 +197,11 @@ def allocate_all(
     method : str
         As for :func:`allocate`, of those mechanisms that have it.
     solver : str or Backend
-        For the programs, where there are any.
+        For mechanisms that solve programs.
     merge : bool
         Solve for identical users and servers once.
     oversized : {"divide", "drop", "error"}
-        What becomes of a user whose task fits no single server.
+        The treatment of a user whose task fits no single server.
     **options
         As for :func:`allocate`; an option of some mechanisms goes to those.
 
@@ -209,54 +211,66 @@ def allocate_all(
         In the order of the mechanisms.
     """
     require_instance(instance)
-    if isinstance(mechanisms, str | Mechanism):
-        mechanisms = [mechanisms]
-    if mechanisms is None:
-        rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
-        if not instance.has_queues:  # there, what goes along the tree is DRFH once more
-            rows = [row for row in rows if not row.along_tree]
-    else:
-        rows = [find(name) for name in mechanisms]
-    used, notes = _handle_oversized(instance, oversized, rows)
-    own = {
-        option for row in TABLE.values() for option in row.options
-    }  # a mechanism without such an option is left be
-    found: dict[str, Allocation | None] = {}
+    rows = _rows(instance, mechanisms)
+    solved_instance, notes = _handle_oversized(instance, oversized, rows)
+
+    # An option of a mechanism goes to the mechanisms that have it, another one to all that solve.
+    own_options = {option for row in TABLE.values() for option in row.options}
+    solver_options = set(options) - own_options
+    allocations: dict[str, Allocation | None] = {}
     skipped: dict[str, list[str]] = {}
     for row in rows:
         reason = row.undefined(instance)
         if reason:
             skipped.setdefault(reason, []).append(row.name)
-            found[row.name] = None
+            allocations[row.name] = None
             continue
         row = row.defined_for(instance)
-        solves = any(one.solves for one in row.methods)
-        known = set(row.options) | (set(options) - own if solves else set())
-        taken = {key: value for key, value in options.items() if key in known}
+        solves = any(row_method.solves for row_method in row.methods)
+        names = set(row.options) | (solver_options if solves else set())
+        row_options = {name: value for name, value in options.items() if name in names}
         allocation = run(
-            row, used, method=method, solver=solver if solves else "highs", merge=merge, **taken
+            row,
+            solved_instance,
+            method=method,
+            solver=solver if solves else "highs",
+            merge=merge,
+            **row_options,
         )
-        found[row.name] = _for(instance, notes, allocation)
-    for reason, names in skipped.items():
-        which = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
-        warnings.warn(f"{which} left out: {reason}", SkippedMechanismWarning, stacklevel=3)
-    return found
+        allocations[row.name] = _for(instance, notes, allocation)
+    for reason, names_of_skipped in skipped.items():
+        verb = "is" if len(names_of_skipped) == 1 else "are"
+        message = f"{', '.join(names_of_skipped)} {verb} left out: {reason}"
+        warnings.warn(message, SkippedMechanismWarning, stacklevel=3)
+    return allocations
 
 
-def _for(instance: Instance, notes: tuple[str, ...], found: Allocation) -> Allocation:
-    """Return an allocation as one of the instance that was given, with what is to be told of it."""
-    return replace(found, instance=instance, notes=(*found.notes, *notes))
+def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> list[Mechanism]:
+    """Return the rows of mechanisms, by default those to compare that are defined."""
+    if isinstance(mechanisms, str | Mechanism):
+        mechanisms = [mechanisms]
+    if mechanisms is not None:
+        return [find(name) for name in mechanisms]
+    rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
+    if not instance.has_queues:  # without queues, sharing along the tree is DRFH once more
+        rows = [row for row in rows if not row.along_tree]
+    return rows
+
+
+def _for(instance: Instance, notes: tuple[str, ...], allocation: Allocation) -> Allocation:
+    """Return an allocation of the solved instance as one of ``instance``, with notes about it."""
+    return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
 
 
 def comparison_table(
-    instance: Instance, found: dict[str, Allocation | None], value: str = "tasks"
+    instance: Instance, allocations: dict[str, Allocation | None], value: str = "tasks"
 ) -> pd.DataFrame:
     """Return allocations side by side; see :func:`compare` for ``value``."""
     columns: dict[str, Any] = {}
     users = instance.users.labels.rename("user")
     resources = instance.resources.labels.rename("resource")
     largest = (instance.demands / instance.pool).max(axis=1)
-    for name, allocation in found.items():
+    for name, allocation in allocations.items():
         if allocation is None:
             columns[name] = np.nan
         elif value == "tasks":
@@ -296,7 +310,7 @@ def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
 def _handle_oversized(
     instance: Instance, oversized: str, rows: Sequence[Mechanism]
 ) -> tuple[Instance, tuple[str, ...]]:
-    """Return the instance to solve, and what to tell about users whose task fits no single server.
+    """Return the instance to solve, and notes about users whose task fits no single server.
 
     Mechanisms with whole tasks leave them out by themselves and say so. To those that need rates a
     task is work over time, of which any part may be done.
@@ -312,26 +326,26 @@ def _handle_oversized(
         return instance, ()
     user = report.index[0]
     first = report.iloc[0]
-    what = (
+    message = (
         f"the task of user {user!r} fits no single eligible server (at most {first.fraction:.3g} "
         "of it, on "
         f"{first.server!r}, which is short of {first.resource!r})"
     )
     if len(report) > 1:
-        what += f", and so for {len(report) - 1} more users (instance.oversized() lists them)"
+        message += f", and so for {len(report) - 1} more users (instance.oversized() lists them)"
     if oversized == "error":
-        raise InstanceError(f"{what}; lower the demand, or pass oversized='divide' or 'drop'")
+        raise InstanceError(f"{message}; lower the demand, or pass oversized='divide' or 'drop'")
     if oversized == "drop":
-        note = f"{what}; they get nothing (oversized='drop')"
-        small = instance.users.labels.isin(report.index)
-        used = instance.derived(task_limits=np.where(small, 0.0, instance.task_limits))
-    else:
-        note = (
-            f"{what}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
+        note = f"{message}; they get nothing (oversized='drop')"
+        is_oversized = instance.users.labels.isin(report.index)
+        solved_instance = instance.derived(
+            task_limits=np.where(is_oversized, 0.0, instance.task_limits)
         )
-        used = instance
+    else:
+        note = f"{message}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
+        solved_instance = instance
     warnings.warn(note, OversizedTaskWarning, stacklevel=3)
-    return used, (note,)
+    return solved_instance, (note,)
 
 
 __all__ = ["Oversized", "allocate", "allocate_all", "compare", "comparison_table", "formulate"]

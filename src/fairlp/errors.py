@@ -28,11 +28,11 @@ class FileFormatError(FairlpError, ValueError):
 
 
 class ModelError(FairlpError, ValueError):
-    """A model was written wrongly: indices do not match, a shape is off, a coefficient is not finite."""
+    """A model is wrong: indices do not match, a shape is off, a coefficient is not finite."""
 
 
 class UnknownNameError(FairlpError, LookupError, ValueError):
-    """A mechanism, method, solver, option or label that does not exist; the nearest names are given."""
+    """A mechanism, method, solver, option or label that does not exist, with the nearest."""
 
 
 class NotDefinedError(FairlpError, ValueError):
@@ -40,11 +40,11 @@ class NotDefinedError(FairlpError, ValueError):
 
 
 class StudyError(FairlpError, ValueError):
-    """A study is not well defined, a run of it failed, or a file holds another one; point and run are named."""
+    """A study is not well defined, a run of it failed, or a file holds another one."""
 
 
 class TooLargeError(FairlpError, MemoryError):
-    """Something was asked for that memory or time would not hold; the message names another way to it."""
+    """A request beyond memory or time; the message names another way."""
 
 
 class SolverError(FairlpError, RuntimeError):
@@ -79,46 +79,44 @@ class SkippedMechanismWarning(FairlpWarning):
     """A comparison left out a mechanism that is not defined for the instance."""
 
 
-def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
-    """Return the known name that is meant: the same, or the only one that differs from it in upper and lower case.
+def named(name: object, names: Iterable[str], kind: str, owner: str = "") -> str:
+    """Return the name of the list that is meant: the same, or the only one but for its case.
 
     Raises
     ------
     UnknownNameError
-        When there is none, giving the nearest; also for what is no text. ``what`` says what is
-        named ("method"), and ``of`` whose it is ("mechanism 'drf'").
+        When the list has none, giving the nearest; also for an object that is no text. ``kind`` is
+        what the name is of ("method"), and ``owner`` that which has the list ("mechanism 'drf'").
 
     Examples
     --------
     >>> named("DRFH", ["drf", "drfh"], "mechanism")
     'drfh'
     """
-    names = list(known)
+    known_names = list(names)
     if not isinstance(name, str):
         raise UnknownNameError(
-            f"a {what} is asked for by name, not {type(name).__name__}; {nearest('', names)}"
+            f"a {kind} is asked for by name, not {type(name).__name__}; {nearest('', known_names)}"
         )
-    meant = (
-        [name]
-        if name in names
-        else [other for other in names if other.casefold() == name.casefold()]
-    )
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
+    if name in known_names:
+        return name
+    matches = [other for other in known_names if other.casefold() == name.casefold()]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise UnknownNameError(
-            f"{name!r} could be {' or '.join(map(repr, meant))}; write the {what} as one of them"
+            f"{name!r} could be {' or '.join(map(repr, matches))}; write the {kind} as one of them"
         )
-    wrong = f"{of} has no {what} {name!r}" if of else f"no {what} is called {name!r}"
-    raise UnknownNameError(f"{wrong}; {nearest(name, names)}")
+    message = f"{owner} has no {kind} {name!r}" if owner else f"no {kind} is called {name!r}"
+    raise UnknownNameError(f"{message}; {nearest(name, known_names)}")
 
 
 def require_known(
-    name: Any, known: Collection[Any], words: str, error: type[FairlpError] = UnknownNameError
+    name: Any, names: Collection[Any], message: str, error: type[FairlpError] = UnknownNameError
 ) -> None:
-    """Raise unless a name is known: the words, and which known names are nearest."""
-    if name not in known:
-        raise error(f"{words}; {nearest(name, known)}")
+    """Raise unless a name is in the collection; the error has the message and the nearest names."""
+    if name not in names:
+        raise error(f"{message}; {nearest(name, names)}")
 
 
 def counted(count: int, noun: str) -> str:
@@ -126,28 +124,28 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def nearest(name: object, known: Iterable[object]) -> str:
-    """Return the known names nearest to ``name``, as the end of an error message.
+def nearest(name: object, names: Iterable[object]) -> str:
+    """Return the names nearest to ``name``, as the end of an error message.
 
     >>> nearest("drhf", ["drf", "drfh", "tsf"])
     "did you mean 'drfh' or 'drf'?"
     >>> nearest("xyz", ["drf", "tsf"])
     "known: 'drf', 'tsf'"
     """
-    names = [
-        text if len(text := str(k)) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for k in known
+    texts = [str(known_name) for known_name in names]
+    cut_names = [
+        text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for text in texts
     ]
-    asked = str(name)[:_MOST_LETTERS].casefold()
-    spelt = {other.casefold(): other for other in names}
-    close = [spelt[one] for one in difflib.get_close_matches(asked, spelt, n=6, cutoff=0.6)]
+    folded_name = str(name)[:_MOST_LETTERS].casefold()
+    folded_names = {other.casefold(): other for other in cut_names}
+    matches = difflib.get_close_matches(folded_name, folded_names, n=6, cutoff=0.6)
+    close = [folded_names[match] for match in matches]
     if close:
-        close.sort(
-            key=lambda other: sorted(other.casefold()) != sorted(asked)
-        )  # letters that changed places
-        close = close[:3]
-        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
-    shown = ", ".join(repr(k) for k in names[:30])
-    return f"known: {shown}" + (", …" if len(names) > 30 else "")
+        # first those in which only the order of letters differs
+        close.sort(key=lambda other: sorted(other.casefold()) != sorted(folded_name))
+        return f"did you mean {' or '.join(map(repr, close[:3]))}?"
+    listed = ", ".join(map(repr, cut_names[:30]))
+    return f"known: {listed}" + (", …" if len(cut_names) > 30 else "")
 
 
 __all__ = [
@@ -171,7 +169,7 @@ __all__ = [
 
 
 def first_line(error: Exception) -> str:
-    r"""Return the first line of what an error of somebody else's says, or its kind where it says nothing.
+    r"""Return the first line of a foreign error's message, or its kind if it has none.
 
     >>> first_line(ValueError("\n no luck \n")), first_line(KeyError())
     ('no luck', 'KeyError')

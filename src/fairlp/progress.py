@@ -1,4 +1,4 @@
-"""One progress bar for long runs: on standard error, in a terminal or notebook only unless it is asked for."""
+"""A progress bar for long runs, on standard error; by default in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SECONDS = 0.5
 
 @contextmanager
 def progress_bar(
-    name: str, total: int, done: int, wanted: bool | None
+    name: str, total: int, done: int, shows: bool | None
 ) -> Iterator[Callable[..., None]]:
-    """Show a progress bar, and give what counts one more, or as many as it is told."""
+    """Show a progress bar; the block gets a function that counts one step or several."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -30,9 +30,9 @@ def progress_bar(
     )
 
     console = Console(stderr=True)
-    if wanted is None:
-        wanted = console.is_terminal or console.is_jupyter
-    if not wanted or done == total:
+    if shows is None:
+        shows = console.is_terminal or console.is_jupyter
+    if not shows or done == total:
         yield lambda count=1: None
         return
     if console.is_jupyter and find_spec("ipywidgets") is None:
@@ -51,15 +51,15 @@ def progress_bar(
 
 
 def _text(name: str, total: int, done: int) -> Callable[..., None]:
-    """Return what counts one more (or as many as it is told), and writes the count over the last one now and then."""
-    shown = monotonic() + _PATIENCE  # no line before
+    """Return a function that counts steps, and writes the count over the last one at times."""
+    next_line = monotonic() + _PATIENCE  # no line before
 
-    def count(more: int = 1) -> None:
-        nonlocal done, shown
-        done += more
-        now = monotonic()
-        if now >= shown:
-            shown = now + _SECONDS if done < total else float("inf")
+    def count(steps: int = 1) -> None:
+        nonlocal done, next_line
+        done += steps
+        time = monotonic()
+        if time >= next_line:
+            next_line = time + _SECONDS if done < total else float("inf")
             end = "" if done < total else "\n"
             print(
                 f"\r{name}: {done} of {total} ({done / total:.0%})",

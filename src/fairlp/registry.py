@@ -1,4 +1,4 @@
-"""Names of one kind of thing: fairlp's own, what this process declares, and what installed packages bring.
+"""Names of one kind: fairlp's own, those declared in this process, those of packages.
 
 ``fairlp.solvers()`` is such a table, and ``fairlp.solvers`` also the package of back ends: a module
 that can be called serves as both. (Python binds a submodule to its package's attribute when it is
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     class Listing(ModuleType):
-        """How type checkers see a module that returns a table of what it holds when it is called."""
+        """A module that returns its table when it is called, for type checkers."""
 
         def __call__(self) -> pd.DataFrame:
             """Return the table."""
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Name → what has it; what a package brings and cannot be loaded is left out of listings, with a warning.
+    """Name → object; one of a package that cannot be loaded is not listed, with a warning.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Registry(Mapping[str, T], Generic[T]):
         What is named: "mechanism".
     group : str
         Of the entry points by which packages bring their own.
-    ours : mapping
+    builtin : mapping
         Name → where fairlp's own are; ``load`` makes one of a name.
     load : callable
     missing : type of error
@@ -51,17 +51,17 @@ class Registry(Mapping[str, T], Generic[T]):
         self,
         kind: str,
         group: str,
-        ours: Mapping[str, Any],
+        builtin: Mapping[str, Any],
         load: Callable[[str], T],
         missing: type[Exception] = UnknownNameError,
     ) -> None:
         self.kind = kind
         self.group = group
-        self.ours = ours
+        self.builtin = builtin
         self.load = load
         self.missing = missing
         #: What was declared in this process.
-        self.own: dict[str, T] = {}
+        self.declared: dict[str, T] = {}
         self._loaded: dict[str, bool] = {}
 
     @cached_property
@@ -72,42 +72,42 @@ class Registry(Mapping[str, T], Generic[T]):
         return {
             point.name: point
             for point in entry_points(group=self.group)
-            if point.name not in self.ours
+            if point.name not in self.builtin
         }
 
     @property
     def names(self) -> list[str]:
         """All names, without loading anything."""
-        return list(dict.fromkeys((*self.ours, *self.own, *self.brought)))
+        return list(dict.fromkeys((*self.builtin, *self.declared, *self.brought)))
 
     def spelt(self, name: object) -> str:
         """Return the name that is meant, in any case."""
         return named(name, self.names, self.kind)
 
     def require_own_name(self, name: object, reserved: Iterable[str] = ()) -> None:
-        """Raise unless a name may be one of somebody's own: none of fairlp's, and none that is reserved."""
+        """Raise unless a name may be a user's own: neither fairlp's nor reserved."""
         if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
             raise UnknownNameError(
                 f"a {self.kind} cannot be called {name!r}; expected text without ':' and ','"
             )
-        if name.casefold() in {other.casefold() for other in (*self.ours, *reserved)}:
+        if name.casefold() in {other.casefold() for other in (*self.builtin, *reserved)}:
             raise UnknownNameError(
                 f"{name!r} is one of fairlp's {self.kind}s; call yours something else"
             )
 
     def __getitem__(self, name: str) -> T:
-        if name in self.ours:
+        if name in self.builtin:
             return self.load(name)
-        if name in self.own or name not in self.brought:
-            return self.own[name]
+        if name in self.declared or name not in self.brought:
+            return self.declared[name]
         try:
-            found: T = self.brought[name].load()
-        except Exception as error:  # somebody else's package
+            loaded: T = self.brought[name].load()
+        except Exception as error:  # of a foreign package
             raise self.missing(
                 f"{self.kind} {name!r} of an installed package cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        return found
+        return loaded
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self.names if name not in self.brought or self._loads(name))
@@ -116,7 +116,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return sum(1 for _ in self)
 
     def _loads(self, name: str) -> bool:
-        """Whether what a package brought can be loaded; a warning says why not, once."""
+        """Whether a package's object can be loaded; a warning gives the reason once, if not."""
         if name not in self._loaded:
             try:
                 self._loaded[name] = self[name] is not None

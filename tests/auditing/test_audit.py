@@ -791,7 +791,7 @@ def test_trees_that_leave_nothing_to_compare():
     assert found.holds.iloc[0] is True and found.witness.iloc[0] == "everyone has all its tasks"
     nobody = pool(queue=["a", "b"], task_limits=[0, 0])
     found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
-    assert found.holds.iloc[0] is None and "nobody can run anything" in found.witness.iloc[0]
+    assert found.holds.iloc[0] is None and "no user can run anything" in found.witness.iloc[0]
 
 
 def test_options_of_the_search_are_for_the_search():

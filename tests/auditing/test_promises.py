@@ -178,10 +178,10 @@ def test_one_user_who_arrives_shows_nothing():
 
 def test_claims_are_read_as_rows_write_them():
     claim = Claim.of(
-        "envy-free if all weights are equal and nobody has a task limit (ours)", "somebody"
+        "envy-free if all weights are equal and no user has a task limit (ours)", "somebody"
     )
     assert claim == Claim(
-        "envy-free", ("all weights are equal", "nobody has a task limit"), OUR_RESULTS
+        "envy-free", ("all weights are equal", "no user has a task limit"), OUR_RESULTS
     )
     equal = Instance.from_arrays([[1], [1]], [[2]])
     assert (
@@ -208,7 +208,7 @@ def test_conditions_are_what_they_say():
             [[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]
         ),
         "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
-        "nobody has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
+        "no user has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
         "all run on one server": two.derived(counts=np.array([2])),
         "an equal part keeps no job busy for more than all its time": two.derived(
             counts=np.array([2])

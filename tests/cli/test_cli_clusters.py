@@ -115,7 +115,7 @@ def test_a_dump_for_programs(dump):
     first = pd.read_csv(StringIO(run("audit", dump, "--csv", "--table", "users").stdout)).iloc[0]
     assert first["user"] == "ml/serve"
     assert run("audit", dump, "--csv").stdout.startswith("property,holds")
-    assert "what it keeps" not in run("audit", dump, "--table", "users").stdout
+    assert ": properties" not in run("audit", dump, "--table", "users").stdout
 
 
 def test_what_is_fair_can_be_chosen(dump):
@@ -153,7 +153,7 @@ def test_an_instance_is_audited_as_before(cluster):
         ("audit cluster.json", "give either --allocation FILE or --mechanism NAME"),
         ("audit cluster.json -m tsf --allocation x.csv", "give either"),
         ("audit cluster.json -m tsf --table users", "--table users is of a dump"),
-        ("what-if cluster.json", "nothing is edited"),
+        ("what-if cluster.json", "there is no edit"),
         ("what-if cluster.json --weight org", "'org' is not of the form NAME=VALUE"),
         ("what-if cluster.json --weight org=two", "'two' is no number"),
         ("what-if cluster.json --add-servers plain=1.5", "'1.5' is no whole number"),

@@ -41,7 +41,7 @@ OF_THE_SOLVER = {"--time-limit"}
 #: The argument of a command that is the first parameter of its function by another name.
 ARGUMENT = {
     "path": {"audit": "instance", "report": "given", "what_if": "given"},
-    "wanted": "property",
+    "property_name": "property",
 }
 #: Only in Python, and why.
 ONLY_IN_PYTHON = {
@@ -149,7 +149,7 @@ def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_th
     fairlp.allocate(instance, "drfh").tasks.to_csv(table)
     run(audit, "--allocation", table)
     assert (
-        "is there already"
+        "has an allocation"
         in run(audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
     )
 

@@ -94,7 +94,7 @@ def test_what_is_there_stays():
 def test_help_says_all_of_what_each_command_does():
     said = " ".join(run("--help").stdout.split())
     assert (
-        "allocate Share the cluster by a mechanism: who runs how many tasks where. compare Share"
+        "allocate Share the cluster by a mechanism: the tasks of each user on each server. compare Share"
         in said
     )
     assert "…" not in said and "..." not in said.replace("[ARGS]...", "")

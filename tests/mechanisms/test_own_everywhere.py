@@ -174,7 +174,7 @@ def test_promises_are_kept_or_found_broken():
         ("memory-first", "envy-free"),
         ("one-by-one", "envy-free up to one own task"),
     }
-    assert table.loc[("memory-first", "Pareto-optimal"), "condition"] == "nobody has a task limit"
+    assert table.loc[("memory-first", "Pareto-optimal"), "condition"] == "no user has a task limit"
     assert (table["audited"] == 12).all() and table.loc[
         ("own-part", "envy-free"), "source"
     ] == "folklore"

@@ -41,7 +41,7 @@ def region(model, instance):
 @fairlp.mechanism(
     "memory-first",
     source="a note of ours",
-    promises=("Pareto-optimal if nobody has a task limit", "envy-free"),
+    promises=("Pareto-optimal if no user has a task limit", "envy-free"),
     domain=(NO_RATES, ONE_WEIGHT),
     gamma=memory_gamma,
 )
@@ -65,7 +65,7 @@ def memory_first(instance):
 @fairlp.mechanism(
     "half-guaranteed",
     source="a note of ours",
-    promises=("Pareto-optimal if nobody has a task limit", "sharing incentive"),
+    promises=("Pareto-optimal if no user has a task limit", "sharing incentive"),
     domain=(ONE_SERVER, NO_RATES, ONE_WEIGHT),
 )
 def half_guaranteed(instance):

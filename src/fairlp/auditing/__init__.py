@@ -1,4 +1,4 @@
-"""Which promises does an allocation keep, and who is hurt by how much: never just False, always a witness."""
+"""Audits: the properties that an allocation has, each violation with its size and a witness."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def audit(
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Audit an allocation: ours, a table, or what a scheduler did.
+    """Audit an allocation of fairlp, a table of tasks, or what a scheduler did.
 
     Parameters
     ----------
@@ -73,26 +73,31 @@ def audit(
     --------
     >>> import fairlp
     >>> instance = fairlp.examples.load("wang-figure-1")
-    >>> found = fairlp.audit(instance, fairlp.allocate(instance, "naive-drf"), ["feasible", "Pareto-optimal"])
-    >>> found.holds.to_dict()
+    >>> findings = fairlp.audit(instance, fairlp.allocate(instance, "naive-drf"), ["feasible", "Pareto-optimal"])
+    >>> findings.holds.to_dict()
     {'feasible': True, 'Pareto-optimal': False}
-    >>> found.witness["Pareto-optimal"]
-    "'user1' could run 4 more tasks (1 other user more, too), and nobody would run fewer"
+    >>> findings.witness["Pareto-optimal"]
+    "'user1' could run 4 more tasks (1 other user more, too), and no user would run fewer"
     """
     require_instance(instance)
     if tries < 0:
         raise InstanceError(f"tries={tries}; expected how many lies to try at most, at least 0")
-    asked = [properties] if isinstance(properties, str) else properties
-    names = None if asked is None else [known(name) for name in asked]
-    few = len(instance.users) <= MOST_RERUN_USERS
-    rows = {}
+    requested = [properties] if isinstance(properties, str) else properties
+    names = None if requested is None else [known(name) for name in requested]
+    is_small = len(instance.users) <= MOST_RERUN_USERS
+
+    # Properties of every step, for users who arrive
+    findings = {}
     mechanism = None
     if isinstance(allocation, DynamicAllocation):  # its order of arrival is part of its mechanism
-        for name, step in DYNAMIC.items():
-            if name in names if names is not None else few or not step.reruns:
-                rows[name] = step.audit(allocation, tries, seed)
+        for name, step_row in DYNAMIC.items():
+            by_default = is_small or not step_row.reruns
+            if by_default if names is None else name in names:
+                findings[name] = step_row.audit(allocation, tries, seed)
     elif isinstance(allocation, Allocation):
         mechanism = TABLE.get(allocation.mechanism)
+
+    # Properties of the allocation
     if options is None:
         options = allocation.parameters if isinstance(allocation, Allocation) else {}
     if whole_tasks is None:
@@ -108,19 +113,21 @@ def audit(
         seed,
     )
     for name in PROPERTIES if names is None else names:
-        if name in rows:
+        if name in findings:
             continue
-        one = find(name)
-        if names is None and ((one.reruns and not few) or (one.tree and not instance.has_queues)):
+        row = find(name)
+        needs_tree = row.tree and not instance.has_queues
+        if names is None and ((row.reruns and not is_small) or needs_tree):
             continue
         try:
-            rows[name] = one.audit(case)
+            findings[name] = row.audit(case)
         except SolverError as error:
-            rows[name] = Finding.undefined(f"it could not be judged: {error}")
-    order = list(rows) if names is None else names
+            findings[name] = Finding.undefined(f"it could not be judged: {error}")
+
+    order = list(findings) if names is None else names
     frame = AuditTable(
-        [vars(rows[name]) for name in order],
-        columns=[part.name for part in fields(Finding)],
+        [vars(findings[name]) for name in order],
+        columns=[field.name for field in fields(Finding)],
         index=pd.Index(order, name="property"),
     )
     return frame.astype({"holds": object})

@@ -1,4 +1,4 @@
-"""Audits of every step, for users who arrive: what the shares keep, and whether lies or coming late pay."""
+"""Audits of every step, for users who arrive: shares, lies, and late arrivals."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class StepProperty(NamedTuple):
 
     Attributes
     ----------
-    asks, source : str
+    statement, source : str
     audit : callable
         (DynamicAllocation, tries, seed) → Finding.
     reruns : bool
         Whether the mechanism is run again.
     """
 
-    asks: str
+    statement: str
     source: str
     audit: Callable[[DynamicAllocation, int, int], Finding]
     reruns: bool = False
@@ -40,7 +40,7 @@ class StepProperty(NamedTuple):
 def worst_step(
     result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int
 ) -> Finding:
-    """Return the step that is nearest to breaking a property of :meth:`DynamicAllocation.properties`."""
+    """Return the step nearest to breaking a property of `DynamicAllocation.properties`."""
     if len(result.schedule) < fewest_users:
         return Finding.vacuous("there is one step, and one user")
     table = result.properties()
@@ -52,7 +52,9 @@ def worst_step(
 
 
 def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
-    """No lie about demands pays at any step (Kash, Procaccia and Shah). A search: never "holds", only "none found".
+    """No lie about demands pays at any step (Kash, Procaccia and Shah): a search.
+
+    It never says "holds", only that it finds no lie.
 
     At each step k the liar runs its own tasks with the amounts that its claimed ones are given; it
     gains if at some k it then has more than it has at k when it tells the truth, whatever it has at
@@ -60,18 +62,18 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     """
     rng = np.random.default_rng(seed)
     users = rng.permutation(len(result.schedule)).tolist()
-    found = [
-        _tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)
+    lies_tried = [
+        _lie(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)
     ]
-    for _ in range(tries - len(found)):
-        found.sort(key=lambda one: -one.gain)
-        best = found[rng.integers(0, min(5, len(found)))]
-        found.append(_tried(result, best.user, best.user, nearby(best.demand, rng)))
-    return _judged(result, found)
+    for _ in range(tries - len(lies_tried)):
+        lies_tried.sort(key=lambda lie: -lie.gain)
+        best = lies_tried[rng.integers(0, min(5, len(lies_tried)))]
+        lies_tried.append(_lie(result, best.user, best.user, nearby(best.demand, rng)))
+    return _finding(result, lies_tried)
 
 
 def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
-    """Nobody gains by coming later than it could, telling the truth or not, at any step from then on.
+    """No user gains at a step by coming later than it could, with or without a lie.
 
     The user comes after some who came after it; they come one step earlier each. It has nothing
     before it comes. Steps are compared as in :func:`lies`: the same users are present. Every later
@@ -80,19 +82,19 @@ def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     """
     count = len(result.schedule)
     if count < 2:
-        return Finding.vacuous("there is nobody to come after")
+        return Finding.vacuous("there is no user to come after")
     rng = np.random.default_rng(seed)
     places = [(p, q) for p in range(count) for q in range(p + 1, count)]
     true = result.instance.demands[result.schedule.order]
-    found = [_tried(result, p, q, true[p]) for p, q in rng.permutation(places)[:tries].tolist()]
+    lies_tried = [_lie(result, p, q, true[p]) for p, q in rng.permutation(places)[:tries].tolist()]
     users = rng.permutation(count - 1).tolist()
-    for user, demand in _demands(result, rng, users, 2 * max(tries - len(found), 0)):
-        found.append(_tried(result, user, int(rng.integers(user + 1, count)), demand))
-    return _judged(result, found)
+    for user, demand in _demands(result, rng, users, 2 * max(tries - len(lies_tried), 0)):
+        lies_tried.append(_lie(result, user, int(rng.integers(user + 1, count)), demand))
+    return _finding(result, lies_tried)
 
 
 class _Lie(NamedTuple):
-    """What the user at a place gains over Γ[n] by coming at another place with another demand, and at which step."""
+    """A lie: the gain over Γ[n] of a user who comes at another place, or with another demand."""
 
     gain: float
     step: int
@@ -103,9 +105,9 @@ class _Lie(NamedTuple):
 
 
 def _demands(
-    result: DynamicAllocation, rng: np.random.Generator, users: list[int], most: int
+    result: DynamicAllocation, rng: np.random.Generator, users: list[int], limit: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Return lies about demands, half of ``most`` at most: one resource scaled, another user's demand, random ones."""
+    """Return lies about demands, at most half of ``limit``: scaled, another's, random."""
     true = result.instance.demands[result.schedule.order]
     count = true.shape[1]
     lies = chain(
@@ -118,31 +120,31 @@ def _demands(
         ((n, other) for other in true for n in users),
         ((n, true.max(axis=0) * rng.uniform(0.05, 1.0, count)) for _ in range(20) for n in users),
     )
-    return islice(lies, (most + 1) // 2)
+    return islice(lies, (limit + 1) // 2)
 
 
-def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray) -> _Lie:
-    """Return what comes of a lie; user and place are positions in order of arrival."""
+def _lie(result: DynamicAllocation, user: int, place: int, demand: np.ndarray) -> _Lie:
+    """Return the outcome of a lie; user and place are positions in order of arrival."""
     instance = result.instance.select_users(result.schedule.order)
     true = instance.demands[user]
     order = np.insert(np.delete(np.arange(len(instance.users)), user), place, user)
     attributes = instance.user_attributes.drop(columns="arrival", errors="ignore")
     claimed = changed(instance.demands, user, demand)
-    told = instance.derived(demands=claimed, user_attributes=attributes).select_users(order)
+    lie = instance.derived(demands=claimed, user_attributes=attributes).select_users(order)
+    horizon = result.schedule.horizon
     try:
         with warnings.catch_warnings(action="ignore"):
-            answer = cast(
-                "DynamicAllocation",
-                allocate(told, result.mechanism, horizon=result.schedule.horizon),
-            )
+            answer = allocate(lie, result.mechanism, horizon=horizon)
     except FairlpError:
-        return _Lie(-np.inf, 0, user, place, demand, told)
-    # from the step on at which it is there either way
-    lying = tasks_by_step(answer)[place:, place] * own_use(true, demand)
+        return _Lie(-np.inf, 0, user, place, demand, lie)
+
+    # from the step on at which the user is present either way
+    lying_result = cast("DynamicAllocation", answer)
+    lying = tasks_by_step(lying_result)[place:, place] * own_use(true, demand)
     honest = tasks_by_step(result)[place:, user]
     gain = (lying - honest) / instance.gamma()[user].sum()
-    at = int(gain.argmax())
-    return _Lie(gain[at], place + at + 1, user, place, demand, told)
+    best_step = int(gain.argmax())
+    return _Lie(gain[best_step], place + best_step + 1, user, place, demand, lie)
 
 
 def tasks_by_step(result: DynamicAllocation) -> np.ndarray:
@@ -150,22 +152,20 @@ def tasks_by_step(result: DynamicAllocation) -> np.ndarray:
     return np.asarray(result.steps * result.gamma[result.schedule.order])
 
 
-def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
-    best = max(found, key=lambda one: one.gain, default=None)
+def _finding(result: DynamicAllocation, lies_tried: list[_Lie]) -> Finding:
+    best = max(lies_tried, key=lambda lie: lie.gain, default=None)
     if best is None or best.gain <= AUDIT:
-        return none_found(len(found), result.instance)
+        return none_found(len(lies_tried), result.instance)
     instance = result.instance.select_users(result.schedule.order)
     name = repr(instance.users[best.user])
     true = instance.demands[best.user]
-    ways = []
+    means = []
     if best.place != best.user:
-        ways.append(f"by coming at step {best.place + 1} instead of {best.user + 1}")
+        means.append(f"by coming at step {best.place + 1} instead of {best.user + 1}")
     if not np.array_equal(best.demand, true):
-        ways.append(in_words(instance, best.demand))
-    more = amount(best.gain * instance.gamma()[best.user].sum())
-    witness = (
-        f"step {best.step}: {name} would run {more} more tasks of its own {' and '.join(ways)}"
-    )
+        means.append(in_words(instance, best.demand))
+    extra_tasks = amount(best.gain * instance.gamma()[best.user].sum())
+    witness = f"step {best.step}: {name} would run {extra_tasks} more tasks of its own {' and '.join(means)}"
     return Finding(False, -best.gain, witness, misreport=best.instance)
 
 
@@ -173,32 +173,37 @@ _KASH = "Kash, Procaccia and Shah, JAIR 2014"
 _LI = "Li et al., 2019"
 
 
-def _of_shares(asks: str, source: str, name: str, fewest_users: int = 1) -> StepProperty:
-    return StepProperty(asks, source, partial(worst_step, name=name, fewest_users=fewest_users))
+def _of_shares(statement: str, source: str, name: str, fewest_users: int = 1) -> StepProperty:
+    return StepProperty(
+        statement, source, partial(worst_step, name=name, fewest_users=fewest_users)
+    )
 
 
 #: Properties of every step, for users who arrive.
 DYNAMIC: dict[str, StepProperty] = {
-    "irrevocable": _of_shares("nobody has less than at the step before", _KASH, "irrevocable", 2),
+    "irrevocable": _of_shares("no user has less than at the step before", _KASH, "irrevocable", 2),
     "dynamic sharing incentive": _of_shares(
         "at every step everyone present has at least its part φ/Φ of its dominant resource",
         _KASH,
         "SI",
     ),
     "dynamically envy-free": _of_shares(
-        "at every step whom somebody envies came before it and got nothing since", _KASH, "DEF", 2
+        "at every step a user whom another envies came before it and got nothing since",
+        _KASH,
+        "DEF",
+        2,
     ),
     "dynamically Pareto-optimal": _of_shares(
         "at every step some resource is given out as far as the step allows", _KASH, "DPO"
     ),
     "envy-free at every step": _of_shares(
-        "at every step nobody would rather have what another has", _KASH, "EF", 2
+        "at every step no user would rather have what another has", _KASH, "EF", 2
     ),
     "strategy-proof at every step": StepProperty(
         "no lie about demands pays at any step (a search)", f"{_KASH}; {_LI}", lies, True
     ),
     "late arrival never pays": StepProperty(
-        "nobody gains at any step by coming later than it could, with a lie about demands or "
+        "no user gains at any step by coming later than it could, with a lie about demands or "
         "without (a search)",
         "",
         late,

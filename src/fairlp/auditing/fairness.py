@@ -23,7 +23,7 @@ from .findings import AuditCase, Finding, amount
 
 
 def bottleneck(case: AuditCase) -> Finding:
-    """If one resource is dominant for every user on every server where it can run, it is shared max-min fairly.
+    """If all users have one dominant resource where they can run, it is shared max-min fairly.
 
     The definition of Khamse-Ashari et al.; that of Wang, Li and Liang is :func:`global_bottleneck`.
     On one server both are that of Ghodsi et al.
@@ -36,7 +36,9 @@ def bottleneck(case: AuditCase) -> Finding:
 
 
 def global_bottleneck(case: AuditCase) -> Finding:
-    """If one resource is everyone's dominant one of the whole pool, it is shared max-min fairly (Wang, Li and Liang).
+    """If all users have one dominant resource of the pool, it is shared max-min fairly.
+
+    The definition of Wang, Li and Liang.
 
     Another premise than that of :func:`bottleneck`, where servers differ: a resource may be
     everyone's dominant one on each server that can run its tasks and not of the pool, and the other
@@ -58,7 +60,7 @@ def single_resource(case: AuditCase) -> Finding:
 
 
 def common_bottleneck(instance: Instance) -> int | None:
-    """Return the resource that every user needs most, relative to capacity, on each server where it can run."""
+    """Return the resource that all users need most, over capacity, wherever they can run."""
     if instance.has_rates:
         return None
     runs = (instance.gamma() > 0) & (instance.task_limits > 0)[:, None]
@@ -69,19 +71,19 @@ def common_dominant(instance: Instance) -> int | None:
     """Return the resource of which every user needs the largest fraction of the pool."""
     if instance.has_rates:
         return None
-    asks = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
-    return _everyones_largest(quotients(instance.demands, instance.pool), asks)
+    counts = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
+    return _everyones_largest(quotients(instance.demands, instance.pool), counts)
 
 
-def _everyones_largest(share: np.ndarray, who: np.ndarray) -> int | None:
+def _everyones_largest(share: np.ndarray, counts: np.ndarray) -> int | None:
     """Return the resource (last axis) whose share is the largest for everyone who counts."""
     largest = share.max(axis=-1, keepdims=True) * (1 - QUOTIENT_ROUNDING)
-    common = np.flatnonzero((share >= largest)[who].all(axis=0))
-    return int(common[0]) if who.any() and common.size else None
+    common = np.flatnonzero((share >= largest)[counts].all(axis=0))
+    return int(common[0]) if counts.any() and common.size else None
 
 
 def leximin_of(mechanism: str, case: AuditCase) -> Finding:
-    """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference of tasks, over Γ[n])."""
+    """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference/Γ[n])."""
     row = find(mechanism)
     reason = row.undefined(case.instance) or (_WHOLE if case.whole else None)
     if reason:
@@ -90,22 +92,27 @@ def leximin_of(mechanism: str, case: AuditCase) -> Finding:
 
 
 def no_justified_complaints(case: AuditCase) -> Finding:
-    """No user may complain: everyone has all it asks for, or what it is entitled to of a saturated resource."""
+    """Each user has all it asks for, or its entitlement of a saturated resource."""
     reason = find("njc").undefined(case.instance)
     if reason:
         return Finding.undefined(reason)
-    found = check(case.instance, case.totals)
-    return Finding.of_margin(found.margin, str(found), "nobody has a justified complaint")
+    complaints = check(case.instance, case.totals)
+    return Finding.of_margin(
+        complaints.margin, str(complaints), "no user has a justified complaint"
+    )
 
 
 def per_server(case: AuditCase, division: Division) -> Finding:
-    """Nobody could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
+    """No user could gain on a server from users of higher level there (PS-DSF).
+
+    Margin: −(gain / γ[n,i]).
+    """
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
-    found = fixed_point(case.instance, case.tasks, division)
-    worst = max(found.violation, found.infeasibility)
+    equilibrium = fixed_point(case.instance, case.tasks, division)
+    worst = max(equilibrium.violation, equilibrium.infeasibility)
     return Finding.of_margin(
-        -worst, str(found), "nobody could gain on a server from users of higher level there"
+        -worst, str(equilibrium), "no user could gain on a server from users of higher level there"
     )
 
 
@@ -151,6 +158,6 @@ def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) ->
     witness = (
         f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run "
         f"{amount(best.totals.iloc[n])} by {name}, "
-        f"which leaves nobody of a lower level behind"
+        f"which leaves no user of a lower level behind"
     )
     return Finding.of_margin(-off.max(), witness, f"the totals are those of {name}", better=best)

@@ -27,7 +27,7 @@ _FEWEST = 40
 #: Columns of a printed table where no terminal says how many it has.
 _COLUMNS = 160
 _CUT = "… witnesses are cut; those of .witness are whole"
-#: Columns that hold objects: where there are any, a printed table tells of which properties.
+#: Columns that hold objects; a printed table lists the properties that have some.
 _OBJECTS = {"better": "allocations that show it", "misreport": "lies that pay"}
 
 
@@ -41,45 +41,49 @@ class AuditTable(pd.DataFrame):
     def __repr__(self) -> str:
         if "witness" not in self.columns or self.empty:
             return str(super().__repr__())
-        words = [name for name in self.columns if name not in _OBJECTS]
-        frame = pd.DataFrame(self)[words].astype(object)
-        rest = len(frame.drop(columns="witness").to_string().split("\n", 1)[0])
-        most = max(get_terminal_size((_COLUMNS, 24)).columns - rest - 2, _FEWEST)
-        said = [_cut(str(text), most) for text in frame["witness"]]
-        widest = max(map(len, said))
-        frame["witness"] = [text.ljust(widest) for text in said]
-        margins = {"margin": lambda value: f"{value + 0.0:.3g}"} if "margin" in words else {}
-        text = frame.to_string(formatters=margins, justify="left", max_colwidth=most + 1)
+        columns = [name for name in self.columns if name not in _OBJECTS]
+        frame = pd.DataFrame(self)[columns].astype(object)
+
+        # The witness has the width that the other columns leave.
+        other_columns = frame.drop(columns="witness").to_string().split("\n", 1)[0]
+        terminal = get_terminal_size((_COLUMNS, 24)).columns
+        width = max(terminal - len(other_columns) - 2, _FEWEST)
+        witnesses = [_cut(str(text), width) for text in frame["witness"]]
+        widest = max(map(len, witnesses))
+        frame["witness"] = [text.ljust(widest) for text in witnesses]
+        formatters = {"margin": lambda value: f"{value + 0.0:.3g}"} if "margin" in columns else {}
+        text = frame.to_string(formatters=formatters, justify="left", max_colwidth=width + 1)
         lines = [line.rstrip() for line in text.split("\n")]
-        if any(len(str(text)) > most for text in self["witness"]):
+
+        if any(len(str(witness)) > width for witness in self["witness"]):
             lines.append(_CUT)
-        for name, what in _OBJECTS.items():
-            there = (
-                []
-                if name not in self.columns
-                else self.index[self[name].notna()].astype(str).tolist()
-            )
-            lines += [f"{what} (.{name}): {', '.join(there)}"] if there else []
+        for name, title in _OBJECTS.items():
+            if name in self.columns:
+                properties = self.index[self[name].notna()].astype(str).tolist()
+                if properties:
+                    lines.append(f"{title} (.{name}): {', '.join(properties)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        filled = pd.DataFrame(self)[[name for name in self.columns if self[name].notna().any()]]
-        filled = filled.astype(object).where(filled.notna(), "")
-        for name in set(_OBJECTS).intersection(
-            filled.columns
-        ):  # an allocation shows its numbers below its first line
-            filled[name] = [repr(one).split("\n")[0] if one != "" else "" for one in filled[name]]
-        if "witness" not in filled.columns:
-            return whole_table(filled)
-        whole = filled["witness"].astype(str)
-        note = f"<p>{_CUT}</p>" if (whole.str.len() > _SHOWN).any() else ""
-        return whole_table(filled.assign(witness=[_cut(text, _SHOWN) for text in whole])) + note
+        columns = [name for name in self.columns if self[name].notna().any()]
+        frame = pd.DataFrame(self)[columns].astype(object)
+        frame = frame.where(frame.notna(), "")
+        # the first line of an allocation; its numbers stand below that
+        for name in set(_OBJECTS).intersection(frame.columns):
+            frame[name] = [
+                repr(value).split("\n")[0] if value != "" else "" for value in frame[name]
+            ]
+        if "witness" not in frame.columns:
+            return whole_table(frame)
+        witnesses = frame["witness"].astype(str)
+        note = f"<p>{_CUT}</p>" if (witnesses.str.len() > _SHOWN).any() else ""
+        return whole_table(frame.assign(witness=[_cut(text, _SHOWN) for text in witnesses])) + note
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(text: str, limit: int) -> str:
     """Return a text in one line, its beginning where it is too long."""
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 @dataclass(frozen=True)
@@ -109,20 +113,22 @@ class Finding:
     misreport: Instance | None = None
 
     @classmethod
-    def of_margin(cls, margin: float, witness: str, well: str, **more: Any) -> Finding:
-        """Return a finding that holds when the margin is not negative beyond the tolerance ``AUDIT``."""
+    def of_margin(cls, margin: float, witness: str, success: str, **evidence: Any) -> Finding:
+        """Return a finding that holds when the margin is at least −``AUDIT``."""
         holds = bool(margin >= -AUDIT)
-        return cls(holds, float(margin), well if holds else witness, **({} if holds else more))
+        return cls(
+            holds, float(margin), success if holds else witness, **({} if holds else evidence)
+        )
 
     @classmethod
-    def undefined(cls, why: str) -> Finding:
+    def undefined(cls, reason: str) -> Finding:
         """Return the answer where the property is not defined."""
-        return cls(None, np.nan, why)
+        return cls(None, np.nan, reason)
 
     @classmethod
-    def vacuous(cls, why: str) -> Finding:
-        """Return the answer where there was nothing to check, which is no evidence that a mechanism keeps anything."""
-        return cls.undefined(f"vacuous: {why}")
+    def vacuous(cls, reason: str) -> Finding:
+        """Return the answer for nothing to check, which is no evidence for a mechanism."""
+        return cls.undefined(f"vacuous: {reason}")
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ class AuditCase:
     instance : Instance
     tasks : ndarray, shape (N, K)
     mechanism : str
-        The mechanism that made it, empty for anyone's.
+        The mechanism of the allocation, empty where it is not known.
     options : dict or None
         Options that the mechanism is run again with.
     division : {"rdm", "tdm"}
@@ -161,7 +167,7 @@ class AuditCase:
 
     @property
     def added_up(self) -> bool:
-        """Whether whole tasks run on rows of several servers: how many run on each of them is not known."""
+        """Whether whole tasks run on rows of several servers: those of each server are unknown."""
         return self.whole and bool((self.instance.counts > 1).any())
 
     @property

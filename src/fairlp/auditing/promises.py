@@ -1,4 +1,4 @@
-"""Mechanism × property: what the literature promises, what audits found, and the instance that breaks the rest."""
+"""Mechanism × property: promises of the literature, results of audits, counterexamples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ def _several_flavors(instance: Instance) -> bool:
 
 
 def _busy_at_most(instance: Instance) -> bool:
-    """Whether no user, given its part (by weight) of every server, would be busy for more than all its time."""
+    """Whether no user, with its part of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
     copies = tasks_alone(instance.demands, instance.total_capacities) * (instance.gamma() > 0)
     return bool((weights / weights.sum(axis=0) * copies.sum(axis=1, keepdims=True) <= 1).all())
@@ -52,7 +53,7 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all run on one server": lambda instance: instance.n_servers == 1,
     "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
     "no resource has several flavors": lambda instance: not _several_flavors(instance),
-    "nobody has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
+    "no user has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
 }
 _OURS = " (ours)"
 #: source of what is proved here and nowhere else
@@ -60,35 +61,34 @@ OUR_RESULTS = "fairlp, docs/results.md"
 
 
 class Claim(NamedTuple):
-    """A property that a mechanism is said to have.
+    """A property that a source promises of a mechanism.
 
     Attributes
     ----------
-    wanted : str
-        The property.
+    property_name : str
     conditions : tuple of str
         Names of :data:`CONDITIONS`; all must be met.
     source : str
         Who says so.
     """
 
-    wanted: str
+    property_name: str
     conditions: tuple[str, ...] = ()
     source: str = ""
 
     @classmethod
     def of(cls, text: str, source: str) -> Claim:
-        """Return the claim that a row writes as "PROPERTY [if CONDITION [and CONDITION …]] [(ours)]".
+        """Return the claim of a row: "PROPERTY [if CONDITION [and CONDITION …]] [(ours)]".
 
-        >>> Claim.of("population-monotonic if all demands are positive", "somebody")
-        Claim(wanted='population-monotonic', conditions=('all demands are positive',), source='somebody')
+        >>> Claim.of("population-monotonic if all demands are positive", "a paper")
+        Claim(property_name='population-monotonic', conditions=('all demands are positive',), source='a paper')
         """
-        ours = text.endswith(_OURS)
+        is_own = text.endswith(_OURS)
         name, _, condition = text.removesuffix(_OURS).partition(" if ")
         conditions = tuple(condition.split(" and ")) if condition else ()
-        for one in conditions:
-            require_known(one, CONDITIONS, f"no condition is called {one!r}")
-        return cls(known(name), conditions, OUR_RESULTS if ours else source)
+        for condition_name in conditions:
+            require_known(condition_name, CONDITIONS, f"no condition is called {condition_name!r}")
+        return cls(known(name), conditions, OUR_RESULTS if is_own else source)
 
     @property
     def condition(self) -> str:
@@ -109,10 +109,10 @@ class Claim(NamedTuple):
 def claims(row: Mechanism) -> dict[str, Claim]:
     """Return property → claim of a row of the table."""
     try:
-        made = [Claim.of(text, row.source) for text in row.promises]
+        listed = [Claim.of(text, row.source) for text in row.promises]
     except UnknownNameError as error:
         raise UnknownNameError(f"promises of mechanism {row.name!r}: {error}") from None
-    return {claim.wanted: claim for claim in made}
+    return {claim.property_name: claim for claim in listed}
 
 
 #: the properties of the table, in its order
@@ -142,8 +142,21 @@ BY_OPTION = "by_option.json"
 MOST_DRAWN = 200
 
 
+_PROMISE_COLUMNS = [
+    "promised",
+    "source",
+    "condition",
+    "standing",
+    "audited",
+    "broken",
+    "failed",
+    "counterexample",
+    "by_option",
+]
+
+
 def properties() -> pd.DataFrame:
-    """Return every property that an audit asks: what it asks for, its source, and whether the mechanism is run again.
+    """Return the properties of audits: statement, source, whether the mechanism is run again.
 
     Returns
     -------
@@ -167,7 +180,7 @@ def promises(
     time_limit: float | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Return which mechanism promises which property, and what shows it.
+    """Return the properties that mechanisms promise, and what shows that they keep or break them.
 
     Parameters
     ----------
@@ -189,7 +202,7 @@ def promises(
     DataFrame
         Indexed by mechanism and property:
 
-        * ``promised``: whether somebody says so, ``source``: who, ``condition``: under which condition;
+        * ``promised``: whether a source says so, ``source``: which, ``condition``: under which condition;
         * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
           condition), "refuted" (an instance that ships breaks the promise), or "not promised". With
           audits also "broken by audits", and where none could be made why, such as "0 of 200
@@ -209,78 +222,66 @@ def promises(
     names = (
         list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
     )
-    cells = {
-        (name, wanted): _claim(name, wanted)
-        for name in names
-        for wanted in COLUMNS
-        if _fits(name, wanted)
-    }
-    total = audits * sum(map(bool, cells.values()))
+    pairs = product(names, COLUMNS)
+    claims_by_pair = {pair: _claim(*pair) for pair in pairs if _fits(*pair)}
+    promised = sum(map(bool, claims_by_pair.values()))
+
     rows = {}
-    fewer = 0
+    audited_less = 0
     search = Search(seed=seed, generator=generator, time_limit=time_limit)
-    with progress_bar("promises", total, 0, progress) as done:
-        for (name, wanted), claim in cells.items():
-            broken_by = _loaded(name, wanted)
+    with progress_bar("promises", audits * promised, 0, progress) as count_done:
+        for (name, property_name), claim in claims_by_pair.items():
+            broken_by = _loaded(name, property_name)
             if claim is None and broken_by is None:
                 continue
             standing = "not promised"
             tally = Tally()
             if claim is not None:
-                tally = count_broken(name, wanted, audits, seed, search, done)
-                fewer += tally.audited < audits
+                tally = count_broken(name, property_name, audits, seed, search, count_done)
+                audited_less += tally.audited < audits
                 standing = claim.standing(broken_by)
-                standing = tally.standing(standing) if audits else standing
-            rows[name, wanted] = (
-                claim is not None,
-                claim.source if claim else "",
-                claim.condition if claim else "",
-                standing,
-                tally.audited,
-                tally.broken,
-                tally.failed,
-                broken_by.name if broken_by else "",
-                by_option(name, wanted),
-            )
-    if search.time_is_up and fewer:
+                if audits:
+                    standing = tally.standing(standing)
+            rows[name, property_name] = {
+                "promised": claim is not None,
+                "source": claim.source if claim else "",
+                "condition": claim.condition if claim else "",
+                "standing": standing,
+                "audited": tally.audited,
+                "broken": tally.broken,
+                "failed": tally.failed,
+                "counterexample": broken_by.name if broken_by else "",
+                "by_option": by_option(name, property_name),
+            }
+    if search.time_is_up and audited_less:
         search.warn(
-            f"{fewer} of {total // audits} promises were audited on fewer than {audits} instances"
+            f"{audited_less} of {promised} promises were audited on fewer than {audits} instances"
         )
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
-    columns = [
-        "promised",
-        "source",
-        "condition",
-        "standing",
-        "audited",
-        "broken",
-        "failed",
-        "counterexample",
-        "by_option",
-    ]
-    return pd.DataFrame(list(rows.values()), index=index, columns=columns)
+    return pd.DataFrame(list(rows.values()), index=index, columns=_PROMISE_COLUMNS)
 
 
-def _fits(mechanism: str, wanted: str) -> bool:
+def _fits(mechanism: str, property_name: str) -> bool:
     """Whether the property is asked of such a mechanism at all."""
     row = TABLE[mechanism]
-    if wanted in DYNAMIC or row.arrivals:
-        return wanted in DYNAMIC and row.arrivals
-    asked = PROPERTIES[wanted]
-    return (row.along_tree or not asked.tree) and (row.whole_tasks or not asked.whole_only)
+    if property_name in DYNAMIC or row.arrivals:
+        return property_name in DYNAMIC and row.arrivals
+    property_row = PROPERTIES[property_name]
+    fits_tree = row.along_tree or not property_row.tree
+    return fits_tree and (row.whole_tasks or not property_row.whole_only)
 
 
-def _claim(mechanism: str, wanted: str) -> Claim | None:
-    """Return who says that the mechanism has the property: its row, or a source that a counterexample refutes."""
+def _claim(mechanism: str, property_name: str) -> Claim | None:
+    """Return the claim that the mechanism has the property: its row's, or a refuted source's."""
     row = claims(TABLE[mechanism])
-    source = entries(SHIPPED).get((mechanism, wanted), {}).get("claimed", "")
-    return row.get(wanted) or (Claim(wanted, source=source) if source else None)
+    source = entries(SHIPPED).get((mechanism, property_name), {}).get("claimed", "")
+    return row.get(property_name) or (Claim(property_name, source=source) if source else None)
 
 
 def counterexample(
     mechanism: str | Mechanism, property: str, *, search: bool = False, **how: Any
 ) -> Instance | None:
-    """Return the smallest instance that we know on which the mechanism breaks the property, or search for one.
+    """Return the smallest known instance on which the mechanism breaks the property, or search.
 
     Parameters
     ----------
@@ -318,11 +319,11 @@ def counterexample(
     mechanism = find_mechanism(mechanism).name
     if search:
         return Search.of(how).violation(mechanism, property)
-    wanted = known(property)
+    property_name = known(property)
     if set(how) == {"options"}:
-        return _with_options(mechanism, wanted, how["options"])
-    found = _loaded(mechanism, wanted)
-    if found is None:
+        return _with_options(mechanism, property_name, how["options"])
+    instance = _loaded(mechanism, property_name)
+    if instance is None:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
             f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one, "
@@ -331,21 +332,21 @@ def counterexample(
         )
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
-    return found
+    return instance
 
 
-def _loaded(mechanism: str, wanted: str) -> Instance | None:
+def _loaded(mechanism: str, property_name: str) -> Instance | None:
     """Return the counterexample that ships, None where there is none."""
-    if (mechanism, wanted) not in entries(SHIPPED):
+    if (mechanism, property_name) not in entries(SHIPPED):
         return None
-    given = dict(entries(SHIPPED)[mechanism, wanted])
-    given.pop("claimed", None)
-    if "task_limits" in given:
-        given["task_limits"] = [
-            np.inf if value is None else value for value in given["task_limits"]
+    arrays = dict(entries(SHIPPED)[mechanism, property_name])
+    arrays.pop("claimed", None)
+    if "task_limits" in arrays:
+        arrays["task_limits"] = [
+            np.inf if value is None else value for value in arrays["task_limits"]
         ]
-    users = letters(len(given["demands"]))
-    return Instance.from_arrays(**given, users=users, name=f"{mechanism} breaks {wanted}")
+    users = letters(len(arrays["demands"]))
+    return Instance.from_arrays(**arrays, users=users, name=f"{mechanism} breaks {property_name}")
 
 
 @cache
@@ -360,30 +361,30 @@ def entries(file: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {(entry.pop("mechanism"), entry.pop("property")): entry for entry in json.loads(text)}
 
 
-def by_option(mechanism: str, wanted: str) -> str:
-    """Return for which values of its options the mechanism has the property, empty where none matters.
+def by_option(mechanism: str, property_name: str) -> str:
+    """Return the values of options for which the mechanism has the property, if they matter.
 
     >>> by_option("alpha-fair", "envy-free")
     'alpha >= 1; no: alpha = 0.5'
     """
-    entry = entries(BY_OPTION).get((mechanism, wanted), {"holds": "", "broken": ()})
-    broken = ", ".join(_spelt(one["options"]) for one in entry["broken"])
+    entry = entries(BY_OPTION).get((mechanism, property_name), {"holds": "", "broken": ()})
+    broken = ", ".join(_spelt(case["options"]) for case in entry["broken"])
     return f"{entry['holds']}; no: {broken}" if broken else str(entry["holds"])
 
 
-def _with_options(mechanism: str, wanted: str, options: Mapping[str, Any]) -> Instance:
-    """Return the instance that ships on which the mechanism with these options breaks the property."""
-    broken = entries(BY_OPTION).get((mechanism, wanted), {"broken": ()})["broken"]
-    for one in broken:
-        if _spelt(one["options"]) == _spelt(options):
-            name = f"{mechanism} with {_spelt(options)} breaks {wanted}"
-            users = letters(len(one["demands"]))
-            return Instance.from_arrays(one["demands"], one["capacities"], users=users, name=name)
-    there = "; ".join(_spelt(one["options"]) for one in broken) or "none"
+def _with_options(mechanism: str, property_name: str, options: Mapping[str, Any]) -> Instance:
+    """Return the shipped instance on which the mechanism with these options breaks it."""
+    broken = entries(BY_OPTION).get((mechanism, property_name), {"broken": ()})["broken"]
+    for case in broken:
+        if _spelt(case["options"]) == _spelt(options):
+            name = f"{mechanism} with {_spelt(options)} breaks {property_name}"
+            users = letters(len(case["demands"]))
+            return Instance.from_arrays(case["demands"], case["capacities"], users=users, name=name)
+    known_options = "; ".join(_spelt(case["options"]) for case in broken) or "none"
     raise UnknownNameError(
         f"no instance is known on which {mechanism!r} with {_spelt(options) or 'no options'} "
-        f"breaks {wanted!r} (known "
-        f"with: {there}); fairlp.counterexample({mechanism!r}, {wanted!r}, search=True, options=…) "
+        f"breaks {property_name!r} (known "
+        f"with: {known_options}); fairlp.counterexample({mechanism!r}, {property_name!r}, search=True, options=…) "
         "searches for one"
     )
 
@@ -397,7 +398,7 @@ def _spelt(options: Mapping[str, Any]) -> str:
 
 
 def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any]:
-    """Return a counterexample as it is kept in counterexamples.json, with who claims that there is none."""
+    """Return a counterexample as counterexamples.json has it, with the claim it refutes."""
     entry = {
         "mechanism": mechanism,
         "property": property,
@@ -471,11 +472,11 @@ class Tally(NamedTuple):
 
 def count_broken(
     mechanism: str,
-    wanted: str,
+    property_name: str,
     audits: int,
     seed: int,
     search: Search | None = None,
-    done: Callable[[int], None] = lambda count: None,
+    count_done: Callable[[int], None] = lambda count: None,
 ) -> Tally:
     """Return how many random instances were audited, and on how many the property was broken.
 
@@ -485,27 +486,29 @@ def count_broken(
     """
     rng = np.random.default_rng(seed)
     row = find_mechanism(mechanism)
-    claim = _claim(mechanism, wanted) or Claim(wanted)
+    claim = _claim(mechanism, property_name) or Claim(property_name)
     search = search or Search()
     audited = broken = fit = drawn = failed = 0
     first_error = ""
     while drawn < MOST_DRAWN * audits and audited < audits and not search.time_is_up:
-        instance = search.draw(rng, row, wanted)
+        instance = search.draw(rng, row, property_name)
         drawn += 1
         if row.undefined(instance) or not claim.covers(instance):
             continue
         fit += 1
         try:
             with warnings.catch_warnings(action="ignore"):
-                found = audit(instance, allocate(instance, mechanism), [wanted], tries=30).iloc[0]
+                finding = audit(
+                    instance, allocate(instance, mechanism), [property_name], tries=30
+                ).iloc[0]
         except FairlpError as error:
             failed += 1
             first_error = first_error or str(error)
             continue
-        if np.isnan(found["margin"]):
+        if np.isnan(finding["margin"]):
             continue
         audited += 1
-        broken += found["holds"] is False
-        done(1)
-    done(audits - audited)
+        broken += finding["holds"] is False
+        count_done(1)
+    count_done(audits - audited)
     return Tally(audited, broken, fit, drawn, failed, first_error)

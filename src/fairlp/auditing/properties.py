@@ -22,7 +22,7 @@ class Property(NamedTuple):
 
     Attributes
     ----------
-    name, asks, source : str
+    name, statement, source : str
     audit : callable
         Case → Finding.
     reruns : bool
@@ -39,7 +39,7 @@ class Property(NamedTuple):
     """
 
     name: str
-    asks: str
+    statement: str
     source: str
     audit: Callable[[AuditCase], Finding]
     reruns: bool = False
@@ -58,36 +58,36 @@ _PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (
     Property(
         "feasible",
-        "no server is over capacity, nobody over its limit or where it may not run",
+        "no server is over capacity, no user over its limit or where it may not run",
         "",
         basics.feasible,
     ),
     Property(
         "non-wasteful",
-        "nobody could run more with what is free",
+        "no user could run more with what is free",
         "",
         basics.non_wasteful,
         fewest_users=1,
     ),
     Property(
-        "Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal
+        "Pareto-optimal", "no user can gain without another's loss", _GHODSI, basics.pareto_optimal
     ),
     Property(
         "envy-free",
-        "nobody would rather have what another has, per weight",
+        "no user would rather have what another has, per weight",
         _GHODSI,
         basics.envy_free,
     ),
     Property(
         "envy-free up to one own task",
-        "with another's bundle nobody could run more than one task more (whole tasks)",
+        "with another's bundle no user could run more than one task more (whole tasks)",
         _PARKES,
         basics.up_to_one_own_task,
         whole_only=True,
     ),
     Property(
         "envy-free up to one task of the other",
-        "with another's bundle less one of the other's tasks nobody could run more (whole tasks)",
+        "with another's bundle less one of the other's tasks no user could run more (whole tasks)",
         _PARKES,
         basics.up_to_one_task_of_the_other,
         whole_only=True,
@@ -122,7 +122,7 @@ _ROWS = (
     ),
     Property(
         "population-monotonic",
-        "when a user leaves, nobody is worse off",
+        "when a user leaves, no user is worse off",
         _GHODSI,
         reports.population_monotonic,
         True,
@@ -169,7 +169,7 @@ _ROWS = (
     ),
     Property(
         "envy-free within queues",
-        "nobody would rather have what another user of its queue has, per weight",
+        "no user would rather have what another user of its queue has, per weight",
         "",
         queues.envy_free_within,
         tree=True,
@@ -190,7 +190,7 @@ _ROWS = (
     ),
     Property(
         "PS-DSF (rdm)",
-        "nobody could gain on a server from users of higher level there, resources divided",
+        "no user could gain on a server from users of higher level there, resources divided",
         _PS,
         partial(fairness.per_server, division="rdm"),
     ),
@@ -205,25 +205,25 @@ PROPERTIES: dict[str, Property] = {row.name: row for row in _ROWS}
 
 def find(name: str) -> Property:
     """Return the property of that name."""
-    wanted = known(name)
-    if wanted not in PROPERTIES:
+    property_name = known(name)
+    if property_name not in PROPERTIES:
         raise UnknownNameError(
-            f"{wanted!r} is asked of every step, and this is one allocation; audit a "
+            f"{property_name!r} is asked of every step, and this is one allocation; audit a "
             "DynamicAllocation"
         )
-    return PROPERTIES[wanted]
+    return PROPERTIES[property_name]
 
 
 def known(name: str) -> str:
-    """Return the name as the table has it, if it is one of a property, of one allocation or of every step."""
+    """Return the name of a property, of one allocation or of every step, as the table has it."""
     return named(name, [*PROPERTIES, *DYNAMIC], "property")
 
 
 def table() -> pd.DataFrame:
-    """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
+    """Return every property: statement, source, and whether its audit runs the mechanism again."""
     every: dict[str, Property | StepProperty] = {**PROPERTIES, **DYNAMIC}
     rows = {
-        name: {"asks": row.asks, "source": row.source, "reruns": row.reruns}
+        name: {"asks": row.statement, "source": row.source, "reruns": row.reruns}
         for name, row in every.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("property")

@@ -1,4 +1,4 @@
-"""Audits along a tree of queues: guarantees, caps, what weights on the way up promise, envy within a queue."""
+"""Audits along a tree of queues: guarantees, caps, weights on the way up, envy within a queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..models.instances.arithmetic import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.filling import floors
 from ..tolerances import AUDIT
-from .basics import NOT_TOLD_APART, most_envious
+from .basics import ROWS_ADDED_UP, most_envious
 from .findings import AuditCase, Finding, amount
 from .reports import (
     NEEDS_MECHANISM,
@@ -33,7 +33,7 @@ COALITION = 3
 
 
 def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCase], Finding]:
-    """Return the audit of instances with queues and one weight a user; of others there is nothing to check."""
+    """Return the audit of instances with queues and one weight a user, vacuous for others."""
 
     def judged(case: AuditCase) -> Finding:
         if not case.instance.has_queues:
@@ -46,9 +46,9 @@ def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCa
     return judged
 
 
-def _lacking(case: AuditCase, able: np.ndarray) -> np.ndarray:
+def _lacking(case: AuditCase, can_run: np.ndarray) -> np.ndarray:
     """Return who of those who can run has not all its tasks. Bool, shape (N,)."""
-    return able & (case.totals < case.instance.task_limits * (1 - AUDIT))
+    return can_run & (case.totals < case.instance.task_limits * (1 - AUDIT))
 
 
 @_on_tree
@@ -57,10 +57,10 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
     if not queues.capped.any():
         return Finding.vacuous("no queue has a cap")
     worst, v, r = queues.over_caps(case.totals, case.instance.demands)
-    has = (queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0]
+    total = (queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0]
     resource = case.instance.resources[r]
     witness = (
-        f"queue {queues.paths[v]!r} has {amount(has)} {resource!r} and its cap is "
+        f"queue {queues.paths[v]!r} has {amount(total)} {resource!r} and its cap is "
         f"{amount(queues.caps[v, r])}"
     )
     return Finding.of_margin(-worst, witness, "no queue has more than its cap")
@@ -68,55 +68,57 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
 
 @_on_tree
 def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
-    """Each queue has as large a part of its guarantee as its users can have. Margin: min over queues of the difference.
+    """Each queue has as large a part of its guarantee as its users can have.
 
-    The part is the largest over resources of what its users have, over the guarantee; what they can
-    have is what the guarantee, as a pool of its own, gives them by hierarchical DRF. Users who have
-    all their tasks lack nothing.
+    Margin: min over queues of the difference of parts. The part is the largest over resources of
+    what its users have, over the guarantee; what they can have is what the guarantee, as a pool of
+    its own, gives them by hierarchical DRF. Users who have all their tasks lack nothing.
     """
     if not queues.guarantees.any():
         return Finding.vacuous("no queue has a guarantee")
-    which = queues.guaranteed
-    amounts = case.instance.demands
-    kept = floors(case.instance)
-    given = queues.guarantees[which]
-    below = queues.below[which]
-    inverse = quotients(np.ones(1), given)
-    due = (below @ (kept[:, None] * amounts)) * inverse
-    has = (below @ (np.maximum(case.totals, 0.0)[:, None] * amounts)) * inverse
-    slack = has.max(axis=1) - due.max(axis=1)
+    guaranteed_queues = queues.guaranteed
+    demands = case.instance.demands
+    guarantees = queues.guarantees[guaranteed_queues]
+    below = queues.below[guaranteed_queues]
+    inverse = quotients(np.ones(1), guarantees)
+
+    due = (below @ (floors(case.instance)[:, None] * demands)) * inverse
+    actual = (below @ (np.maximum(case.totals, 0.0)[:, None] * demands)) * inverse
+    slack = actual.max(axis=1) - due.max(axis=1)
     k = int(slack.argmin())
     r = int(due[k].argmax())
-    resource = case.instance.resources[r]
+    guarantee = guarantees[k, r]
     witness = (
-        f"queue {queues.paths[which[k]]!r} has {amount(has[k, r] * given[k, r])} {resource!r} and "
-        "could have "
-        f"{amount(due[k, r] * given[k, r])} of the {amount(given[k, r])} that it is guaranteed"
+        f"queue {queues.paths[guaranteed_queues[k]]!r} has {amount(actual[k, r] * guarantee)} "
+        f"{case.instance.resources[r]!r} and could have {amount(due[k, r] * guarantee)} of the "
+        f"{amount(guarantee)} that it is guaranteed"
     )
     return Finding.of_margin(slack[k], witness, "each queue has what its guarantee comes to")
 
 
 @_on_tree
 def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
-    """Each user has the dominant share that the weights on its way up promise. Margin: min of share − part.
+    """Each user has the dominant share that the weights on its way up promise.
+
+    Margin: min of share − promise.
 
     A part is the weight over the weights of all siblings who can run anything. Users with all their
     tasks lack nothing.
     """
-    able = runnable_users(case.instance)
-    if not able.any():
-        return Finding.vacuous("nobody can run anything")
-    part = collapsed(case.instance)
+    can_run = runnable_users(case.instance)
+    if not can_run.any():
+        return Finding.vacuous("no user can run anything")
+    promised = collapsed(case.instance)
     share = case.totals / dominant(case.instance)
-    short = _lacking(case, able)
-    if not short.any():
+    is_short = _lacking(case, can_run)
+    if not is_short.any():
         return Finding.of_margin(0.0, "", "everyone has all its tasks")
-    slack = np.where(short, share - part, np.inf)
+    slack = np.where(is_short, share - promised, np.inf)
     n = int(slack.argmin())
     witness = (
         f"{case.name(n)} of queue {queues.paths[queues.of[n]]!r} has a dominant share of "
         f"{amount(share[n])}, and the "
-        f"weights on its way up promise {amount(part[n])}"
+        f"weights on its way up promise {amount(promised[n])}"
     )
     return Finding.of_margin(
         slack[n], witness, "each user has at least what the weights on its way up promise"
@@ -125,21 +127,26 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
 
 @_on_tree
 def queue_shares(case: AuditCase, queues: Queues) -> Finding:
-    """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
-    able = runnable_users(case.instance)
-    parts, _ = parts_of_queues(queues, case.instance.user_weights, able)
-    waits = (queues.below @ _lacking(case, able).astype(float) > 0) & (np.arange(len(queues)) > 0)
+    """Each queue has its part of the pool in dominant share, together.
+
+    Margin: min of share − part; see `leaf_shares`.
+    """
+    can_run = runnable_users(case.instance)
+    promised, _ = parts_of_queues(queues, case.instance.user_weights, can_run)
+    waits = (queues.below @ _lacking(case, can_run).astype(float) > 0) & (
+        np.arange(len(queues)) > 0
+    )
     if not waits.any():
-        return Finding.vacuous("no queue below the root has anybody who waits")
+        return Finding.vacuous("no queue below the root has a user who waits")
     share = (
         (queues.below @ (case.totals[:, None] * case.instance.demands)) / case.instance.pool
     ).max(axis=1)
-    slack = np.where(waits, share - parts, np.inf)
+    slack = np.where(waits, share - promised, np.inf)
     v = int(slack.argmin())
     witness = (
         f"queue {queues.paths[v]!r} has a dominant share of {amount(share[v])} together, and its "
         "weights promise "
-        f"{amount(parts[v])}"
+        f"{amount(promised[v])}"
     )
     return Finding.of_margin(
         slack[v], witness, "each queue has at least what the weights on its way up promise"
@@ -148,58 +155,61 @@ def queue_shares(case: AuditCase, queues: Queues) -> Finding:
 
 @_on_tree
 def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
-    """Nobody would rather have what another user of its queue has, per weight. Margin as for envy-free."""
-    same = queues.of[:, None] == queues.of[None, :]
-    np.fill_diagonal(same, False)
-    if not same.any():
+    """No user would rather have what another of its queue has. Margin as for envy-free."""
+    same_queue = queues.of[:, None] == queues.of[None, :]
+    np.fill_diagonal(same_queue, False)
+    if not same_queue.any():
         return Finding.vacuous("no queue has two users")
     if case.added_up:
-        return Finding.undefined(NOT_TOLD_APART)
-    slack, n, m, worth = most_envious(case, same)
-    more = amount(worth - case.totals[n])
+        return Finding.undefined(ROWS_ADDED_UP)
+    slack, n, m, tasks_with_bundle = most_envious(case, same_queue)
+    extra_tasks = amount(tasks_with_bundle - case.totals[n])
     witness = (
-        f"{case.name(n)} would run {more} more tasks with what {case.name(m)} of the same queue "
+        f"{case.name(n)} would run {extra_tasks} more tasks with what {case.name(m)} of the same queue "
         f"{queues.paths[queues.of[n]]!r} has, per weight"
     )
     return Finding.of_margin(
-        slack, witness, "nobody would rather have what another of its queue has"
+        slack, witness, "no user would rather have what another of its queue has"
     )
 
 
 @_on_tree
 def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
-    """No lie that users of one queue tell together pays each of them (a search); one user is a group, too.
+    """No common lie of users of one queue pays each of them (a search); one user is a group, too.
 
     Margin: −(smallest gain / Γ[n]).
     """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
-    demands = case.instance.demands
-    totals = case.totals
-    below = [queues.below[[v]].nonzero()[1] for v in range(len(queues))]
-    groups = [np.sort(users) for users in below if len(users) > 1]
+    instance = case.instance
+    users_below = [queues.below[[v]].nonzero()[1] for v in range(len(queues))]
+    groups = [np.sort(users) for users in users_below if len(users) > 1]
     if not groups:
         return Finding.vacuous("no queue has two users")
+
+    # Half of the tries: random groups with random lies
     for _ in range(case.tries // 2):
         group = groups[rng.integers(len(groups))]
-        liars = rng.choice(
-            group, size=rng.integers(2, min(COALITION, len(group)) + 1), replace=False
-        )
-        told = changed(demands, liars, [nearby(demands[n], rng) for n in liars])
-        if not all(may_claim(case.instance, n, told[n]) for n in liars):
+        size = rng.integers(2, min(COALITION, len(group)) + 1)
+        liars = rng.choice(group, size=size, replace=False)
+        lies = [nearby(instance.demands[n], rng) for n in liars]
+        claimed = changed(instance.demands, liars, lies)
+        if not all(may_claim(instance, n, claimed[n]) for n in liars):
             continue
         try:
-            lie = case.instance.derived(demands=told)
-            given = case.again(lie).tasks_array
+            lie = instance.derived(demands=claimed)
+            tasks = case.again(lie).tasks_array
         except FairlpError:
             continue
-        own = np.array([own_tasks(case, n, told[n], given[n]) for n in liars])
-        gain = (own - totals[liars]) / case.alone[liars]
+        totals = np.array([own_tasks(case, n, claimed[n], tasks[n]) for n in liars])
+        gain = (totals - case.totals[liars]) / case.alone[liars]
         if gain.min() > AUDIT:
             names = " and ".join(case.name(n) for n in liars)
-            words = " and ".join(in_words(case.instance, told[n]) for n in liars)
-            witness = f"{names} would each run more tasks of their own {words}"
+            claims = " and ".join(in_words(instance, claimed[n]) for n in liars)
+            witness = f"{names} would each run more tasks of their own {claims}"
             return Finding(False, -gain.min(), witness, misreport=lie)
-    alone = strategy_proof(replace(case, tries=case.tries - case.tries // 2))
-    return alone if alone.holds is False else none_found(case.tries, case.instance)
+
+    # The others: single users
+    single = strategy_proof(replace(case, tries=case.tries - case.tries // 2))
+    return single if single.holds is False else none_found(case.tries, instance)

@@ -16,7 +16,7 @@ from .findings import AuditCase, Finding, amount
 
 __all__ = ["nearby", "own_use"]
 
-# What searches for lies that pay have in common: which lies are tried, and how one is told of.
+# Searches for lies that pay: the lies that they try, and the words for one.
 
 #: Times the true demand for one resource: lies that have paid somewhere.
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
@@ -26,9 +26,9 @@ PADS = (0.5, 1.0, 2.0)
 
 def changed(values: np.ndarray, place: Any, value: Any) -> np.ndarray:
     """Return the values with another one at a place."""
-    made = values.copy()
-    made[place] = value
-    return made
+    copy = values.copy()
+    copy[place] = value
+    return copy
 
 
 def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -36,11 +36,11 @@ def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
     What is not needed may be claimed, too.
     """
-    found = demand * np.exp(rng.normal(0, 0.3, len(demand)) * (rng.random(len(demand)) < 0.7))
-    nothing = np.flatnonzero(demand == 0)
-    claimed = nothing[rng.random(len(nothing)) < 0.3]
-    found[claimed] = demand.max() * rng.choice(PADS, len(claimed))
-    return found
+    claimed = demand * np.exp(rng.normal(0, 0.3, len(demand)) * (rng.random(len(demand)) < 0.7))
+    not_needed = np.flatnonzero(demand == 0)
+    padded = not_needed[rng.random(len(not_needed)) < 0.3]
+    claimed[padded] = demand.max() * rng.choice(PADS, len(padded))
+    return claimed
 
 
 def own_use(true: np.ndarray, claimed: np.ndarray) -> float:
@@ -49,30 +49,34 @@ def own_use(true: np.ndarray, claimed: np.ndarray) -> float:
     return float((claimed[some] / true[some]).min())
 
 
-def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, given: np.ndarray) -> float:
-    """Return how many of its own tasks a liar runs with what ``given`` claimed tasks (by server, shape (K,)) are given.
+def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, claimed_tasks: np.ndarray) -> float:
+    """Return how many of its own tasks a liar runs with the amounts of its claimed tasks.
 
-    A claimed task takes the claimed amounts; where rates are given, so many times these that the
-    user, alone on the server, runs its rate: a rate is what a user can do, whatever it claims, so
-    that twice the demand is the same claim. Under time division it is then given time, in which it
-    runs its own tasks.
+    ``claimed_tasks`` are those by server, shape (K,). A claimed task takes the claimed amounts.
+    Where rates are given, it takes so many times these that the user, alone on the server, runs its
+    rate: a rate does not depend on the claim, so that twice the demand is the same claim. Under time
+    division the user gets time, in which it runs its own tasks.
     """
     instance = case.instance
     true = case.instance.demands[user]
-    use = np.full(len(given), own_use(true, claimed))
+    use = np.full(len(claimed_tasks), own_use(true, claimed))
     if instance.has_rates:
         alone = tasks_alone(np.stack([true, claimed]), instance.capacities)
-        use = np.ones(len(given)) if case.division == "tdm" else use * quotients(alone[1], alone[0])
+        use = (
+            np.ones(len(claimed_tasks))
+            if case.division == "tdm"
+            else use * quotients(alone[1], alone[0])
+        )
     if case.added_up:  # what one claimed task is given holds as many on any of the servers of a row
         use = np.floor(use * (1 + AUDIT))
-    own = np.where(instance.gamma()[user] > 0, given * use, 0.0)
+    tasks = np.where(instance.gamma()[user] > 0, claimed_tasks * use, 0.0)
     if case.whole:
-        own = np.floor(own * (1 + AUDIT))
-    return min(float(own.sum()), float(instance.task_limits[user]))
+        tasks = np.floor(tasks * (1 + AUDIT))
+    return min(float(tasks.sum()), float(instance.task_limits[user]))
 
 
 def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
-    """Whether a demand can be claimed: where rates say that a user runs tasks, there is what it claims to need."""
+    """Whether a demand can be claimed: servers with a rate have what it claims to need."""
     has_rate = instance.gamma(ignore_placement=True)[user] > 0
     fits = tasks_alone(claimed[None], instance.capacities)[0] > 0
     return not instance.has_rates or bool(fits[has_rate].all())
@@ -80,8 +84,8 @@ def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
 
 def in_words(instance: Instance, demand: np.ndarray) -> str:
     """Return a claimed demand in words."""
-    told = ", ".join(f"{r} {amount(v)}" for r, v in zip(instance.resources, demand, strict=True))
-    return f"by claiming to need {told}"
+    amounts = ", ".join(f"{r} {amount(v)}" for r, v in zip(instance.resources, demand, strict=True))
+    return f"by claiming to need {amounts}"
 
 
 def none_found(tries: int, instance: Instance) -> Finding:
@@ -100,100 +104,107 @@ NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it ag
 
 
 def population_monotonic(case: AuditCase) -> Finding:
-    """When a user leaves, nobody is worse off. Margin: min of (tasks without it − tasks with it)/Γ[n]."""
+    """When a user leaves, no other is worse off.
+
+    Margin: min of (tasks without it − tasks with it)/Γ[n].
+    """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
     count = len(case.instance.users)
     if count < 2:
-        return Finding.vacuous("there is nobody whom one user's leaving could hurt")
-    worst = np.inf
+        return Finding.vacuous("there is no user whom another's leaving could hurt")
+    smallest_change = np.inf
     witness = ""
     for leaver in range(count):
-        stay = np.delete(np.arange(count), leaver)
-        rest = case.instance.select_users(stay)
+        remaining = np.delete(np.arange(count), leaver)
         try:
-            after = case.again(rest).totals.to_numpy()
+            after = case.again(case.instance.select_users(remaining)).totals.to_numpy()
         except FairlpError:
             continue
-        change = (after - case.totals[stay]) / case.scale[stay]
+        before = case.totals[remaining]
+        change = (after - before) / case.scale[remaining]
         n = int(change.argmin())
-        if change[n] < worst:
-            worst = change[n]
+        if change[n] < smallest_change:
+            smallest_change = change[n]
             witness = (
-                f"without {case.name(leaver)}, {case.name(stay[n])} would run {amount(after[n])} "
-                "tasks instead of "
-                f"{amount(case.totals[stay[n]])}"
+                f"without {case.name(leaver)}, {case.name(remaining[n])} would run "
+                f"{amount(after[n])} tasks instead of {amount(before[n])}"
             )
-    if worst == np.inf:
+    if smallest_change == np.inf:
         return Finding.undefined("the mechanism is not defined for the others alone")
-    return Finding.of_margin(worst, witness, "nobody is worse off when another leaves")
+    return Finding.of_margin(smallest_change, witness, "no user is worse off when another leaves")
 
 
 def strategy_proof(case: AuditCase) -> Finding:
-    """No lie about demands, eligibility or the number of tasks pays. A search: never "holds", only "none found".
+    """No lie about demands, eligibility or the number of tasks pays: a search.
 
-    Lies about given rates are not tried: a rate is what a user can do, whatever it claims (see
-    ``own_tasks``). Structured lies first (scaled, swapped, padded demands; servers left out), then
-    a local search around the best ones, seeded. A liar is handed the amounts that its claimed tasks
-    need, on the servers that it claimed, and runs its own tasks with them where it can. Margin:
-    −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
+    It never says "holds", only that it finds no lie. It does not try lies about given rates: a rate
+    is what a user can do, whatever it claims (see ``own_tasks``). Structured lies first (scaled,
+    swapped, padded demands; servers left out), then a local search around the best ones, seeded. A
+    liar gets the amounts that its claimed tasks need, on the servers that it claimed, and runs its
+    own tasks with them where it can. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0
+    without one.
     """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
-    tried = [
-        (_gain(case, *lie), *lie)
-        for lie in islice(_structured(case.instance, rng), case.tries // 2)
-    ]
+
+    # Structured lies
+    lies = islice(_structured(case.instance, rng), case.tries // 2)
+    tried = [(_gain(case, *lie), *lie) for lie in lies]
     if not tried:
         return Finding.vacuous("there is no other demand or server to claim")
-    for _ in range(case.tries - len(tried)):
+
+    # A local search around the five best
+    while len(tried) < case.tries:
         tried.sort(key=lambda lie: -lie[0])
         _, user, demand, eligible = tried[rng.integers(0, min(5, len(tried)))]
         claimed = nearby(demand, rng)
         tried.append((_gain(case, user, claimed, eligible), user, claimed, eligible))
+
     best_gain, user, demand, eligible = max(tried, key=lambda lie: lie[0])
     if best_gain <= AUDIT:
         return none_found(len(tried), case.instance)
-    lie = _lying(case.instance, user, demand, eligible)
-    where = "" if (eligible == case.instance.eligible[user]).all() else " and of where it may run"
-    more = amount(best_gain * case.alone[user])
+    claims_servers = (eligible != case.instance.eligible[user]).any()
+    place_claim = " and of where it may run" if claims_servers else ""
+    gain = amount(best_gain * case.alone[user])
     witness = (
-        f"{case.name(user)} would run {more} more tasks of its own "
-        f"{in_words(case.instance, demand)}{where}"
+        f"{case.name(user)} would run {gain} more tasks of its own "
+        f"{in_words(case.instance, demand)}{place_claim}"
     )
-    return Finding(False, -best_gain, witness, misreport=lie)
+    misreport = _lying(case.instance, user, demand, eligible)
+    return Finding(False, -best_gain, witness, misreport=misreport)
 
 
 def _structured(
     instance: Instance, rng: np.random.Generator
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield lies that have paid somewhere: one resource scaled, another user's demand, fewer servers."""
+    """Yield lies that paid elsewhere: a resource scaled, another's demand, fewer servers."""
     users = rng.permutation(len(instance.users)).tolist()
-    per_user = []
-    for n in users:
-        true = instance.demands[n]
-        where = instance.eligible[n]
-        demands = [
-            changed(true, r, true.max() * factor)
-            for factor in PADS
-            for r in np.flatnonzero(true == 0)
-        ]
-        demands += [
-            changed(true, r, true[r] * factor)
-            for factor in FACTORS
-            for r in np.flatnonzero(true > 0)
-        ]
-        demands += [*np.delete(instance.demands, n, axis=0)]
-        lies = [(demand, where) for demand in demands]
-        if where.sum() > 1:
-            for i in np.flatnonzero(where):
-                lies += [(true, changed(where, i, False)), (true, np.arange(len(where)) == i)]
-        per_user.append(lies)
-    for kth in zip_longest(*per_user):
-        for n, lie in zip(users, kth, strict=True):
+    lies_by_user = [_structured_of_user(instance, n) for n in users]
+    for lies in zip_longest(*lies_by_user):
+        for n, lie in zip(users, lies, strict=True):
             if lie is not None:
                 yield n, *lie
+
+
+def _structured_of_user(instance: Instance, user: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the demands and eligible servers that a user may claim."""
+    demand = instance.demands[user]
+    eligible = instance.eligible[user]
+    claims = []
+    for factor in PADS:
+        padding = demand.max() * factor
+        claims += [changed(demand, r, padding) for r in np.flatnonzero(demand == 0)]
+    for factor in FACTORS:
+        claims += [changed(demand, r, demand[r] * factor) for r in np.flatnonzero(demand > 0)]
+    claims += [*np.delete(instance.demands, user, axis=0)]
+    lies = [(claim, eligible) for claim in claims]
+    if eligible.sum() > 1:
+        for i in np.flatnonzero(eligible):
+            lies.append((demand, changed(eligible, i, False)))
+            lies.append((demand, np.arange(len(eligible)) == i))
+    return lies
 
 
 def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarray) -> Instance:
@@ -204,11 +215,13 @@ def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarr
 
 
 def _gain(case: AuditCase, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:
-    """Return what the lie wins the user in tasks of its own, over Γ[n]; −∞ when the mechanism fails on the lie."""
+    """Return the gain of a lie in own tasks, over Γ[n]; −∞ where the mechanism fails on it."""
     if case.alone[user] <= 0 or not may_claim(case.instance, user, demand):
         return -np.inf
     try:
-        given = case.again(_lying(case.instance, user, demand, eligible)).tasks_array[user]
+        claimed_tasks = case.again(_lying(case.instance, user, demand, eligible)).tasks_array[user]
     except FairlpError:
         return -np.inf
-    return float((own_tasks(case, user, demand, given) - case.totals[user]) / case.alone[user])
+    return float(
+        (own_tasks(case, user, demand, claimed_tasks) - case.totals[user]) / case.alone[user]
+    )

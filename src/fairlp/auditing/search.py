@@ -1,4 +1,4 @@
-"""Small instances that break a property: a seeded search, then shrinking to the simplest one that still does."""
+"""Small instances that break a property: a seeded search, then simplification."""
 
 from __future__ import annotations
 
@@ -73,89 +73,94 @@ class Search:
     generator: Callable[[np.random.Generator], Instance] | None = None
     time_limit: float | None = None
     progress: bool | None = None
-    begun: float = field(default_factory=monotonic, init=False)
+    start: float = field(default_factory=monotonic, init=False)
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit > 0:
             raise InstanceError(f"time_limit is {self.time_limit}; expected seconds above 0")
 
     @classmethod
-    def of(cls, how: Mapping[str, Any]) -> Search:
-        """Return the search that these keyword arguments ask for; an unknown one raises with the nearest names."""
-        known = [one.name for one in fields(cls) if one.init]
-        for name in how:
-            require_known(name, known, f"the search has no option {name!r}")
-        return cls(**how)
+    def of(cls, options: Mapping[str, Any]) -> Search:
+        """Return the search of these keyword arguments; an unknown one raises."""
+        names = [option.name for option in fields(cls) if option.init]
+        for name in options:
+            require_known(name, names, f"the search has no option {name!r}")
+        return cls(**options)
 
     def violation(self, mechanism: str, property: str) -> Instance | None:
-        """Return an instance that breaks the property, None when none was found, which proves nothing.
+        """Return an instance that breaks the property, None for none, which proves nothing.
 
         ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the
         violation.
         """
         row = find_mechanism(mechanism)
-        wanted = known(property)
-        how = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
-        fewest = _asked(wanted).fewest_users
-        if self.users < fewest:
+        property_name = known(property)
+        audit_options = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
+        fewest_users = _property_row(property_name).fewest_users
+        if self.users < fewest_users:
             raise InstanceError(
-                f"{wanted!r} is asked of {fewest} users or more, and the search has "
+                f"{property_name!r} is asked of {fewest_users} users or more, and the search has "
                 f"users={self.users}"
             )
         rng = np.random.default_rng(self.seed)
-        tried = fit = 0
+        tried = 0
+        in_domain = 0
         errors: list[str] = []
-        with progress_bar(f"search: {wanted}", self.tries, 0, self.progress) as done:
+        with progress_bar(f"search: {property_name}", self.tries, 0, self.progress) as count_done:
             while tried < self.tries and not self.time_is_up:
-                instance = self.draw(rng, row, wanted)
-                if _breaks(instance, row, wanted, how, errors):
-                    found = self._shrunk(instance, row, wanted, how) if self.shrink else instance
-                    users = pd.Index(letters(len(found.users)), dtype=object)
-                    return found.derived(
-                        users=Index("n", users, "user"), name=f"{mechanism} breaks {property}"
+                instance = self.draw(rng, row, property_name)
+                if _breaks(instance, row, property_name, audit_options, errors):
+                    if self.shrink:
+                        instance = self._shrunk(instance, row, property_name, audit_options)
+                    labels = pd.Index(letters(len(instance.users)), dtype=object)
+                    return instance.derived(
+                        users=Index("n", labels, "user"), name=f"{mechanism} breaks {property}"
                     )
-                tried = tried + 1
-                fit = fit + (row.undefined(instance) is None)
-                done()
+                tried += 1
+                in_domain += row.undefined(instance) is None
+                count_done()
+
         if tried < self.tries:
             self.warn(f"looked at {tried} of {self.tries} instances")
         if errors:
-            words = (
-                f"{mechanism!r} failed on {len(errors)} of {fit} instances in its domain: "
+            message = (
+                f"{mechanism!r} failed on {len(errors)} of {in_domain} instances in its domain: "
                 f"{errors[0]}"
             )
-            warnings.warn(words, FairlpWarning, stacklevel=4)
-        if not fit:
-            words = (
+            warnings.warn(message, FairlpWarning, stacklevel=4)
+        if not in_domain:
+            message = (
                 f"0 of {tried} instances were in the domain of {mechanism!r}; a generator may draw "
                 "such"
             )
-            warnings.warn(words, FairlpWarning, stacklevel=4)
+            warnings.warn(message, FairlpWarning, stacklevel=4)
         return None
 
     @property
     def time_is_up(self) -> bool:
         """Whether the time limit has passed since the search was made."""
-        return self.time_limit is not None and monotonic() - self.begun > self.time_limit
+        return self.time_limit is not None and monotonic() - self.start > self.time_limit
 
-    def draw(self, rng: np.random.Generator, row: Mechanism, wanted: str) -> Instance:
+    def draw(self, rng: np.random.Generator, row: Mechanism, property_name: str) -> Instance:
         """Return the next instance to look at."""
         if self.generator is None:
-            return random_instance(rng, row, wanted, self.users, self.servers, self.resources)
-        found = self.generator(rng)
-        require_instance(found)
-        return found
+            return random_instance(
+                rng, row, property_name, self.users, self.servers, self.resources
+            )
+        instance = self.generator(rng)
+        require_instance(instance)
+        return instance
 
-    def warn(self, what: str) -> None:
+    def warn(self, message: str) -> None:
         """Say what was done until the time was up."""
         warnings.warn(
-            f"the time limit of {self.time_limit:g} s ended the search: {what}",
+            f"the time limit of {self.time_limit:g} s ended the search: {message}",
             FairlpWarning,
             stacklevel=5,
         )
 
     def _shrunk(
-        self, instance: Instance, row: Mechanism, name: str, how: dict[str, Any]
+        self, instance: Instance, row: Mechanism, name: str, audit_options: dict[str, Any]
     ) -> Instance:
         """Return the simplest instance that single steps of simplification reach in time."""
         while True:
@@ -163,7 +168,7 @@ class Search:
                 if self.time_is_up:
                     self.warn("what was found could be simpler")
                     return instance
-                if _breaks(simpler, row, name, how):
+                if _breaks(simpler, row, name, audit_options):
                     instance = simpler
                     break
             else:
@@ -174,7 +179,7 @@ def _breaks(
     instance: Instance,
     row: Mechanism,
     name: str,
-    how: dict[str, Any],
+    audit_options: dict[str, Any],
     errors: list[str] | None = None,
 ) -> bool:
     """Whether the mechanism is defined for the instance and clearly breaks the property there.
@@ -185,36 +190,49 @@ def _breaks(
         return False
     try:
         with warnings.catch_warnings(action="ignore"):
-            allocation = allocate(instance, row.name, **how["options"])
-            found = audit(instance, allocation, name, **how).iloc[0]
+            allocation = allocate(instance, row.name, **audit_options["options"])
+            finding = audit(instance, allocation, name, **audit_options).iloc[0]
     except FairlpError as error:
         if errors is not None:
             errors.append(str(error))
         return False
-    return found["holds"] is False and bool(found["margin"] < -SHRINKING_MARGIN)
+    return finding["holds"] is False and bool(finding["margin"] < -SHRINKING_MARGIN)
 
 
 def random_instance(
     rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int
 ) -> Instance:
     """Return a random instance of small integers that the mechanism may be defined for."""
-    asked = _asked(name)
-    tree = row.along_tree or asked.tree
-    # what breaks along a tree: leaves of one pool, blocked by different resources or satisfied
-    blocked = tree and rng.random() < _BLOCKED
-    n = users if blocked else int(rng.integers(asked.fewest_users, users + 1))
-    k = 1 if row.shares_one_server or blocked else int(rng.integers(1, servers + 1))
-    r = 1 if asked.one_resource else resources if blocked else int(rng.integers(1, resources + 1))
-    # the papers on users who arrive exclude zero demands
-    zeros = blocked or (rng.random() < 0.5 and not row.arrivals)
-    demands = rng.integers(0 if zeros else 1, 3 if blocked else 5, (n, r))
+    property_row = _property_row(name)
+    has_tree = row.along_tree or property_row.tree
+    # Trees break where leaves of one pool are blocked by different resources, or satisfied.
+    is_blocked = has_tree and rng.random() < _BLOCKED
+
+    # Sizes
+    n = users if is_blocked else int(rng.integers(property_row.fewest_users, users + 1))
+    k = 1 if row.shares_one_server or is_blocked else int(rng.integers(1, servers + 1))
+    r = (
+        1
+        if property_row.one_resource
+        else resources
+        if is_blocked
+        else int(rng.integers(1, resources + 1))
+    )
+
+    # Demands; the papers on users who arrive exclude those of zero.
+    has_zeros = is_blocked or (rng.random() < 0.5 and not row.arrivals)
+    demands = rng.integers(0 if has_zeros else 1, 3 if is_blocked else 5, (n, r))
     demands[~demands.any(axis=1), 0] = 1
     if ONE_SIZE in row.domain:
         demands[:] = demands[0]
+
+    # Capacities
     capacities = rng.integers(1, 13, (k, r))
     if k > 1 and rng.random() < 0.3:
         capacities[rng.random((k, r)) < 0.25] = 0
         capacities[0] = np.maximum(capacities[0], 1)
+
+    # Weights, constraints, limits, rates and queues
     options: dict[str, Any] = {}
     if rng.random() < 0.3 and EQUAL_WEIGHTS not in row.domain:
         options["weights"] = rng.integers(1, 4, n)
@@ -222,33 +240,34 @@ def random_instance(
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
         options["eligible"] = eligible
-    limited = row.limits == "always" or (
-        row.limits == "any" and rng.random() < (0.5 if blocked else _LIMITED)
-    )
+    limited_part = 0.5 if is_blocked else _LIMITED
+    is_limited = row.limits == "always" or (row.limits == "any" and rng.random() < limited_part)
     if RATES in row.domain:
-        there = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
-        options["rates"] = there * rng.integers(0, 5, (n, k))
-    if tree:
-        options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
+        can_run = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
+        options["rates"] = can_run * rng.integers(0, 5, (n, k))
+    if has_tree:
+        options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=property_row.tree)
         if QUOTAS in row.domain:
             _add_quotas(rng, options["queues"], r)
-    if asked.common_resource:
+
+    # A resource that is everyone's dominant one
+    if property_row.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
-    if asked.pool_resource:
+    if property_row.pool_resource:
         pool = capacities.sum(axis=0)
         needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
     instance = Instance.from_arrays(demands, capacities, **options)
-    return (
-        instance.derived(task_limits=_binding_limits(rng, instance, row)) if limited else instance
-    )
+    if not is_limited:
+        return instance
+    return instance.derived(task_limits=_binding_limits(rng, instance, row))
 
 
 def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism) -> np.ndarray:
-    """Return task limits of half of the users (of one at least), about a half of what each would get.
+    """Return task limits of half of the users, near the half of what each would get.
 
-    That is told by an equal part, by weight, of what the user could run alone; some limits are
-    below and some above.
+    At least one user has a limit. A user would get about its part, by weight, of the tasks that it
+    could run alone; some limits are below and some above.
     """
     weights = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
     due = instance.gamma().sum(axis=1) * weights / weights.sum()
@@ -262,15 +281,15 @@ def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism
     return np.where(without, np.inf, limits)
 
 
-def _asked(name: str) -> Property:
-    """Return the property; one of every step asks as little of an instance as Pareto optimality does."""
+def _property_row(name: str) -> Property:
+    """Return the property; one of every step has the row of Pareto optimality."""
     return PROPERTIES.get(name, PROPERTIES["Pareto-optimal"])
 
 
 def random_tree(
     rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool
 ) -> Any:
-    """Return a random tree over users: three queues at most two deep, with weights; perhaps guarantees and caps."""
+    """Return a random tree over users: three queues with weights, perhaps guarantees and caps."""
     paths = ["", "a", "b", "a/c"]
     queue = [paths[k] for k in rng.integers(0, len(paths), users)]
     queues: dict[str, Any] = {path: {"weight": int(rng.integers(1, 4))} for path in paths[1:]}
@@ -289,15 +308,15 @@ def random_tree(
 def _add_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int) -> None:
     """Add random quotas to the queues; some may not borrow or lend all."""
     names = [f"resource{k + 1}" for k in range(resources)]
-    for given in queues.values():
+    for queue in queues.values():
         kinds = ["nominal", *(kind for kind in ("borrowing", "lending") if rng.random() < 0.2)]
-        given |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
+        queue |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
 
 
 def _dominating(
     demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None
 ) -> np.ndarray:
-    """Return demands of the first resource that make it everyone's dominant one wherever it can run."""
+    """Return demands of the first resource that make it dominant for all, wherever they run."""
     needed = demands[:, None, :] * quotients(capacities[:, [0]], capacities)
     runs = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
     if eligible is not None:
@@ -309,38 +328,44 @@ def _dominating(
 def _simpler(instance: Instance) -> Iterator[Instance]:
     """Yield instances one step simpler: the largest steps first."""
     n = len(instance.users)
-    for what in ("users", "servers", "resources"):
-        count = len(getattr(instance, what))
+    for kind in ("users", "servers", "resources"):
+        count = len(getattr(instance, kind))
         for k in range(count if count > 1 else 0):
-            yield from _made(instance, **{what: np.delete(np.arange(count), k)})
+            yield from _changed_instance(instance, **{kind: np.delete(np.arange(count), k)})
     if np.isfinite(instance.task_limits).any():
-        yield from _made(instance, task_limits=np.full(n, np.inf))
+        yield from _changed_instance(instance, task_limits=np.full(n, np.inf))
     tree = instance.tree
     if tree.has_limits:
-        yield from _made(instance, queues=dict(zip(tree.paths, tree.weights, strict=True)))
+        yield from _changed_instance(
+            instance, queues=dict(zip(tree.paths, tree.weights, strict=True))
+        )
     if (tree.weights != 1).any():
-        yield from _made(instance, queues=list(tree.paths))
+        yield from _changed_instance(instance, queues=list(tree.paths))
     if (instance.weights != 1).any():
-        yield from _made(instance, weights=np.ones(n))
+        yield from _changed_instance(instance, weights=np.ones(n))
     if instance.has_constraints:
-        yield from _made(instance, eligible=None)
+        yield from _changed_instance(instance, eligible=None)
         for user, server in np.argwhere(~instance.eligible):
-            yield from _made(instance, eligible=changed(instance.eligible, (user, server), True))
-    for what in ("demands", "capacities"):
-        values = getattr(instance, what)
+            yield from _changed_instance(
+                instance, eligible=changed(instance.eligible, (user, server), True)
+            )
+    for kind in ("demands", "capacities"):
+        values = getattr(instance, kind)
         for place in zip(*np.nonzero(values), strict=True):
             for smaller in dict.fromkeys((0.0, 1.0, values[place] // 2, values[place] - 1)):
                 if 0 <= smaller < values[place]:
-                    yield from _made(instance, **{what: changed(values, place, smaller)})
+                    yield from _changed_instance(
+                        instance, **{kind: changed(values, place, smaller)}
+                    )
 
 
-def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
+def _changed_instance(instance: Instance, **changes: Any) -> Iterator[Instance]:
     """Yield the changed instance, if it is one."""
     n = changes.pop("users", np.arange(len(instance.users)))
     k = changes.pop("servers", np.arange(len(instance.servers)))
     r = changes.pop("resources", np.arange(len(instance.resources)))
     eligible = changes.get("eligible", instance.eligible)
-    given = {
+    arrays = {
         "demands": changes.get("demands", instance.demands)[np.ix_(n, r)],
         "capacities": changes.get("capacities", instance.capacities)[np.ix_(k, r)],
         "weights": changes.get("weights", instance.weights)[n],
@@ -350,7 +375,7 @@ def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
         "queues": _tree(changes.get("queues", instance.queues), r),
     }
     try:
-        yield Instance.from_arrays(**given)
+        yield Instance.from_arrays(**arrays)
     except FairlpError:  # a user without demand, a resource nowhere
         return
 

@@ -1,25 +1,27 @@
-"""Promises in words: one thing said of each, and a sentence for each that is not kept."""
+"""Promises in words: a table for people, and a sentence for each promise that is broken."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 
-def in_words(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of `fairlp.promises` for people: what stands of each promise, in one column.
+def in_words(promises: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of `fairlp.promises` for people: without the columns that are empty.
 
-    Columns that say nothing are left out, and of a counterexample that it ships.
+    The column of counterexamples says which of them ship.
     """
-    shown = found.drop(columns=["promised"])
-    shown["counterexample"] = found["counterexample"].astype(bool).map({True: "ships", False: ""})
-    empty = [] if found[["audited", "failed"]].any(axis=None) else ["audited", "broken"]
-    if not found["failed"].any():
+    table = promises.drop(columns=["promised"])
+    table["counterexample"] = (
+        promises["counterexample"].astype(bool).map({True: "ships", False: ""})
+    )
+    empty = [] if promises[["audited", "failed"]].any(axis=None) else ["audited", "broken"]
+    if not promises["failed"].any():
         empty.append("failed")
-    return shown.drop(columns=empty)
+    return table.drop(columns=empty)
 
 
-def broken_promises(found: pd.DataFrame) -> list[str]:
-    """Return a sentence for each promise of the table that is refuted, or that audits found broken.
+def broken_promises(promises: pd.DataFrame) -> list[str]:
+    """Return a sentence for each promise of the table that is refuted, or broken in audits.
 
     Examples
     --------
@@ -28,15 +30,18 @@ def broken_promises(found: pd.DataFrame) -> list[str]:
     ...     print(sentence)
     tsf breaks 'sharing incentive', promised by Khamse-Ashari et al., ICC 2017, Table I: on an instance that ships
     """
-    said = []
-    for (mechanism, wanted), (_, row) in zip(found.index, found.iterrows(), strict=True):
-        where = ["on an instance that ships"] if row["standing"] == "refuted" else []
+    sentences = []
+    entries = zip(promises.index, promises.iterrows(), strict=True)
+    for (mechanism, property), (_, row) in entries:
+        places = []
+        if row["standing"] == "refuted":
+            places.append("on an instance that ships")
         if row["broken"]:
-            where.append(f"on {row['broken']} of {row['audited']} instances audited now")
-        if where:
+            places.append(f"on {row['broken']} of {row['audited']} instances audited now")
+        if places:
             condition = f" if {row['condition']}" if row["condition"] else ""
-            said.append(
-                f"{mechanism} breaks {wanted!r}, promised by {row['source']}{condition}: "
-                f"{' and '.join(where)}"
+            sentences.append(
+                f"{mechanism} breaks {property!r}, promised by {row['source']}{condition}: "
+                f"{' and '.join(places)}"
             )
-    return said
+    return sentences

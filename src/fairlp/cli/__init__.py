@@ -1,4 +1,4 @@
-"""The command line ``fairlp``; what it does and its exit codes are in ``docs/command-line.md``.
+"""The command line ``fairlp``; its commands and exit codes are in ``docs/command-line.md``.
 
 Nothing heavy is imported before a command needs it, so that help, version and shell completion come
 at once.

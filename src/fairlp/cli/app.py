@@ -27,14 +27,14 @@ from .._version import __version__
 from ..errors import FairlpError, FairlpWarning, FileFormatError, SolverError
 from ..models.files.whole_files import home
 
-# Packages that take long to import, imported when something of them is first used, if ever.
+# Packages that take long to import: imported at their first use, if ever.
 
-#: What only some commands need and much of what they import asks for.
+#: Packages that few commands use, and that many modules import.
 HEAVY = ("pandas", "scipy.linalg", "scipy.sparse")
 
 
 class _Late(ModuleType):
-    """Stands for a package until it is asked for a name, and then hands on to it."""
+    """A stand-in for a package, which imports it at the first use of one of its names."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -48,14 +48,14 @@ class _Late(ModuleType):
 
 
 def import_late(names: tuple[str, ...] = HEAVY) -> None:
-    """Let packages that are not imported yet be so when they are first used: for a process of our own only."""
+    """Delay the import of packages until their first use, in a process of the command line only."""
     for name in names:
         sys.modules.setdefault(name, _Late(name))
 
 
 #: Longest message that is printed, in characters; a longer one is cut in its middle.
 MOST_LETTERS = 2000
-#: Commands of before, and what to type now.
+#: Former commands, and their replacements.
 MOVED = {
     "validate": "compare INSTANCE -m NAME --methods",
     "show": "export INSTANCE -m NAME",
@@ -70,17 +70,17 @@ MOVED = {
     "library write": "library --write FOLDER",
     "library run": "library --solvers NAMES",
 }
-#: Parameters of commands that name a file which is written.
+#: Parameters of commands that name a file to write.
 _WRITTEN = frozenset({"output", "plot", "proof", "results", "save_jobs", "write"})
-#: Endings of files that nothing is read from, though they may stand in a folder that is read.
+#: Suffixes of files that no command reads, though they may stand in a folder that one reads.
 _SHOWN = frozenset({".html", ".pdf", ".png", ".svg"})
-#: What is raised when the command line is not understood; typer has no name of its own for it.
+#: The error of a wrong command line; typer has no name of its own for it.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class ExitCode(IntEnum):
-    """What the exit code of ``fairlp`` says; the parser of the command line gives 2 (usage) by itself."""
+    """The exit codes of ``fairlp``; the parser of the command line gives 2 (usage) by itself."""
 
     OK = 0
     NO = 1
@@ -99,17 +99,17 @@ class _Group(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(
                 [
-                    (name, one.get_short_help_str(MOST_LETTERS))
-                    for name, one in self.commands.items()
+                    (name, command.get_short_help_str(MOST_LETTERS))
+                    for name, command in self.commands.items()
                 ]
             )
 
-    def make_context(self, *given: Any, **more: Any) -> Any:
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _short_usage():
-            return super().make_context(*given, **more)
+            return super().make_context(*args, **kwargs)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is called; of one that has another name now, say so."""
+        """Return the command; a former name is an error that gives the new one."""
         for old in (" ".join(args[:2]), args[0]):
             if old in MOVED and not ctx.resilient_parsing:
                 tell("error", f"fairlp {old} is now: fairlp {MOVED[old]}")
@@ -117,19 +117,19 @@ class _Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        ctx.obj = said = []  # warnings given so far: a report need not repeat them
-        show = warnings.showwarning
+        ctx.obj = messages = []  # warnings so far, which a report does not repeat
+        show_other = warnings.showwarning
 
-        def say(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        def show_warning(message: Any, category: type[Warning], *args: Any, **kwargs: Any) -> None:
             if not issubclass(category, FairlpWarning):
-                show(message, category, *where, **more)
-            elif str(message) not in said:
-                said.append(str(message))
+                show_other(message, category, *args, **kwargs)
+            elif str(message) not in messages:
+                messages.append(str(message))
                 tell("warning", str(message))
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", FairlpWarning)
-            warnings.showwarning = say
+            warnings.showwarning = show_warning
             try:
                 with _short_usage():
                     return super().invoke(ctx)
@@ -137,8 +137,8 @@ class _Group(TyperGroup):
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of a pipe left
                 _explain(error, bool(ctx.params.get("debug")))
-                missing = isinstance(error, SolverError | ImportError)  # a solver, or a package
-                raise typer.Exit(ExitCode.SOLVER if missing else ExitCode.INPUT) from None
+                is_missing = isinstance(error, SolverError | ImportError)  # a solver, or a package
+                raise typer.Exit(ExitCode.SOLVER if is_missing else ExitCode.INPUT) from None
             except KeyboardInterrupt:
                 tell("error", "interrupted")
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -157,7 +157,7 @@ app = typer.Typer(
 
 
 def command(name: str | None = None) -> Callable[[_Function], _Function]:
-    """Return a decorator that registers a command; options that belong together may be one parameter, a dataclass.
+    """Return a decorator that registers a command; a dataclass may be a group of its options.
 
     A field of such a group is written as a parameter of a command would be: its name, an
     ``Annotated`` type, its default. In the signature that typer reads, the fields stand in the
@@ -189,43 +189,47 @@ def command(name: str | None = None) -> Callable[[_Function], _Function]:
 
 def flattened(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that takes the fields of its groups of options one by one."""
-    own = inspect.signature(function, eval_str=True).parameters
-    groups: dict[str, Any] = {
-        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
-    }
+    declared = inspect.signature(function, eval_str=True).parameters
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in declared.items():
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            parameters += _fields(groups[name])
+        else:
+            parameters.append(parameter)
     parameters = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, one in own.items()
-        for each in (_fields(groups[name]) if name in groups else [one])
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters
     ]
 
     @wraps(function)
-    def with_groups(**given: Any) -> None:
-        given = {
-            name: home(value) if isinstance(value, Path) else value for name, value in given.items()
-        }
-        _keep_what_is_read(given)
+    def with_groups(**values: Any) -> None:
+        for name, value in values.items():
+            if isinstance(value, Path):
+                values[name] = home(value)
+        _protect_read_files(values)
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        function(**given)
+            options = {field.name: values.pop(field.name) for field in fields(group)}
+            values[name] = group(**options)
+        function(**values)
 
     with_groups.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    with_groups.__annotations__ = {each.name: each.annotation for each in parameters}
+    with_groups.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return with_groups
 
 
 @cache  # several commands take the same group
 def _fields(group: type[Any]) -> list[inspect.Parameter]:
-    """Return the fields of a group as parameters; a field's type is known where its class was written."""
+    """Return the fields of a group of options as parameters."""
     hints = get_type_hints(group, include_extras=True)
     return [
-        each.replace(annotation=hints[each.name])
-        for each in inspect.signature(group).parameters.values()
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(group).parameters.values()
     ]
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"fairlp {__version__}")
         raise typer.Exit()
 
@@ -237,7 +241,7 @@ def fairlp(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", envvar="FAIRLP_DEBUG", hidden=True)] = False,
 ) -> None:
-    """Fair allocation of many resources to many users, as models that can be read, solved, checked and exported."""
+    """Fair allocation of many resources to many users: models to read, solve, check and export."""
 
 
 def main() -> None:
@@ -270,10 +274,10 @@ def main() -> None:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that was closed before we began."""
+    """Standard output that was closed before the program began."""
 
     def write(self, text: str) -> int:
-        """Raise: what is printed would be lost."""
+        """Raise, since the text would be lost."""
         raise OSError(
             errno.EBADF,
             "standard output is closed, so that the answer has no place; write it with -o FILE",
@@ -281,7 +285,7 @@ class _Closed(io.TextIOBase):
 
 
 def _open_standard_streams() -> None:
-    """Take the places of streams that are closed: the next file to be opened would be one of them, and get its text."""
+    """Fill the places of closed streams, which the next file to be opened would take."""
     while (place := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(place)
@@ -291,21 +295,22 @@ def _open_standard_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _keep_what_is_read(given: dict[str, Any]) -> None:
-    """Raise where an answer would replace a file that the command reads, by itself or in a folder."""
-    paths = {name: home(value) for name, value in given.items() if isinstance(value, str | Path)}
-    paths = {name: path for name, path in paths.items() if os.path.exists(path)}
-    files = {
-        name: path for name, path in paths.items() if name in _WRITTEN and os.path.isfile(path)
-    }
-    read = [path for name, path in paths.items() if name not in _WRITTEN]
-    for name, file in files.items():
+def _protect_read_files(values: dict[str, Any]) -> None:
+    """Raise where an answer would replace a file that the command reads, itself or in a folder."""
+    paths = {}
+    for name, value in values.items():
+        if isinstance(value, str | Path) and os.path.exists(home(value)):
+            paths[name] = home(value)
+    read_paths = [path for name, path in paths.items() if name not in _WRITTEN]
+    for name, file in paths.items():
+        if name not in _WRITTEN or not os.path.isfile(file):
+            continue
         folders = () if file.suffix in _SHOWN else file.resolve().parents
-        if any(os.path.samefile(path, one) for path in read for one in (file, *folders)):
+        places = (file, *folders)
+        if any(os.path.samefile(path, place) for path in read_paths for place in places):
             raise FileFormatError(
-                f"{str(file)!r} is what this command reads, and its answer would replace it; "
-                "choose another "
-                f"file for --{name.replace('_', '-')}"
+                f"{str(file)!r} is a file that this command reads, and its answer would replace "
+                f"it; choose another file for --{name.replace('_', '-')}"
             )
 
 
@@ -321,7 +326,7 @@ def tell(kind: str, message: str) -> None:
 
 
 def bounded(message: str) -> str:
-    """Return a message cut in its middle where it is too long to be read: what is wrong, and what to do at its end.
+    """Return a message, cut in its middle where it is very long; its end has the remedy.
 
     >>> bounded("short"), len(bounded("a" * 100_000)) < 2200
     ('short', True)
@@ -347,12 +352,12 @@ def _short_usage() -> Iterator[None]:
 
 
 def _explain(error: Exception, debug: bool) -> None:
+    """Print an error in one line, after its traceback where ``debug`` is set."""
     if debug:
         traceback.print_exc()
+    message = str(error) or type(error).__name__
     if isinstance(error, OSError) and not isinstance(error, FairlpError) and error.strerror:
-        tell(
-            "error",
-            f"{error.strerror}: {error.filename}" if error.filename is not None else error.strerror,
-        )
-    else:
-        tell("error", str(error) or type(error).__name__)
+        message = error.strerror
+        if error.filename is not None:
+            message = f"{error.strerror}: {error.filename}"
+    tell("error", message)

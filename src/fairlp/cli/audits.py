@@ -18,11 +18,11 @@ from .parameters import (
     ProgressFlag,
     Repeated,
     complete_mechanism,
-    given_names,
     load_subject,
     mechanism_option,
     own_mechanism,
     read_options,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuestionOptions:
-    """The options that say what is asked of an allocation."""
+    """The options of the audit of an allocation."""
 
     properties: Annotated[
         Repeated,
@@ -77,65 +77,68 @@ def audit(
     method: MethodOptions,
     report: ReportOptions,
 ) -> None:
-    """Which promises does an allocation keep, and who is hurt, by how much.
+    """Show the properties that an allocation has, the users who show a violation, and by how much.
 
-    Of what a scheduler's tools print also who has what beside what is fair, what each waits for and
-    who holds it. The exit code is 1 when a property that was asked for by --property is broken, and
-    0 otherwise.
+    For a scheduler's dump, also show shares beside fair shares, the resource that each user waits
+    for and its holders. The exit code is 1 when a property of --property is broken, and 0 otherwise.
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
     subject = load_subject(path, scheduler)
     name, tasks = _audited(subject, path, allocation, mechanism)
     arguments = method.arguments()
-    shares = table in ("users", "queues")
-    if shares and not subject.scheduler:
+    is_of_shares = table in ("users", "queues")
+    if is_of_shares and not subject.scheduler:
         raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
     if allocation is not None and method != MethodOptions():
         raise typer.BadParameter(
-            "--allocation FILE is there already; --method, --solver and such compute one"
+            "--allocation FILE has an allocation; --method, --solver and such compute one"
         )
     from ..operations.reports.facts import costly_properties
     from ..operations.reports.share_comparison import ShareComparison
 
     comparison = ShareComparison.of(subject, mechanism, **arguments) if subject.scheduler else None
-    found = chosen = _findings(subject, name, tasks, question, arguments)
-    broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
-    text = [*_findings_text(found, name, broken)]
-    if comparison is not None and shares:
-        chosen = comparison.queues if table == "queues" else owed_first(comparison)
-        text = [TitledTable(f"{name}: {table}", for_people(chosen, subject.instance.units))]
+    findings = rows = _findings(subject, name, tasks, question, arguments)
+    broken = [
+        str(name) for name in findings.index[findings["holds"].map(lambda held: held is False)]
+    ]
+    text = [*_findings_text(findings, name, broken)]
+    if comparison is not None and is_of_shares:
+        rows = comparison.queues if table == "queues" else owed_first(comparison)
+        text = [TitledTable(f"{name}: {table}", for_people(rows, subject.instance.units))]
     elif comparison is not None:
         text = [*(shares_text(comparison) if table is None else ()), *text]
         if question.properties is None and (names := costly_properties(subject.instance)):
             text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
 
-    whole = comparison if table is None else None
-    report.deliver(text, lambda: for_csv(chosen), lambda: _audit_data(whole, chosen))
+    whole_dump = comparison if table is None else None
+    report.deliver(text, lambda: for_csv(rows), lambda: _audit_data(whole_dump, rows))
     if broken and question.properties:
         raise typer.Exit(ExitCode.NO)
 
 
-def _audit_data(comparison: ShareComparison | None, chosen: pd.DataFrame) -> Any:
-    """Return the rows of a table for programs; of a dump that is told whole, what is audited, by queue and user."""
+def _audit_data(comparison: ShareComparison | None, rows: pd.DataFrame) -> Any:
+    """Return the rows of a table for programs; of a whole dump also queues and users."""
     if comparison is None:
-        return records(chosen)
-    tree = {} if not comparison.instance.has_queues else {"queues": records(comparison.queues)}
+        return records(rows)
+    queues = {} if not comparison.instance.has_queues else {"queues": records(comparison.queues)}
     return {
         "fair": comparison.fair.mechanism,
-        "properties": records(chosen),
+        "properties": records(rows),
         "users": records(comparison.users),
-        **tree,
+        **queues,
     }
 
 
 def _audited(
     subject: Subject, path: str, allocation: Path | None, mechanism: str | None
 ) -> tuple[str, Any]:
-    """Return the name of what is audited, and its tasks (None: what the mechanism of that name does)."""
+    """Return the name of the allocation, and its tasks (None: those of that mechanism)."""
     if subject.scheduler:
         if allocation is not None:
-            raise typer.BadParameter("a dump says itself what runs; --allocation is for instances")
+            raise typer.BadParameter(
+                "a dump has its own running tasks; --allocation is for instances"
+            )
         return Path(path).name, subject.tasks
     if allocation is None and mechanism is not None:
         return mechanism, None
@@ -151,7 +154,7 @@ def _audited(
 def _findings(
     subject: Subject, name: str, tasks: Any, question: QuestionOptions, arguments: dict[str, Any]
 ) -> pd.DataFrame:
-    """Return what the audit says, property by property."""
+    """Return the findings of the audit, by property."""
     from ..api import allocate
     from ..auditing import audit as run
     from ..operations.reports.facts import default_properties
@@ -159,7 +162,7 @@ def _findings(
     names = question.properties
     if subject.scheduler and names is None:
         names = default_properties(subject.instance)
-    found = run(
+    findings = run(
         subject.instance,
         allocate(subject.instance, name, **arguments) if tasks is None else tasks,
         names,
@@ -169,22 +172,22 @@ def _findings(
         seed=question.seed,
         options=arguments if tasks is None else None,
     )
-    return found[["holds", "margin", "witness"]]
+    return findings[["holds", "margin", "witness"]]
 
 
-def _findings_text(found: pd.DataFrame, name: str, broken: list[str]) -> Text:
+def _findings_text(findings: pd.DataFrame, name: str, broken: list[str]) -> Text:
     from ..operations.reports.facts import findings_in_words
 
-    shown, others = findings_in_words(found)
-    yield TitledTable(f"{name}: what it keeps", shown.rename(columns={"holds": "answer"}))
-    if others:
-        yield others
+    table, not_applicable = findings_in_words(findings)
+    yield TitledTable(f"{name}: properties", table.rename(columns={"holds": "answer"}))
+    if not_applicable:
+        yield not_applicable
     yield f"broken: {', '.join(broken)}" if broken else "nothing is broken"
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options that say on what a search looks, and for how long."""
+    """The options of the instances of a search, and of its time."""
 
     generator: Annotated[
         str | None,
@@ -195,22 +198,23 @@ class SearchOptions:
     ] = None
     seed: Annotated[int, Option(help="Seed of what is drawn.")] = 0
     time_limit: Annotated[
-        float | None, Option(metavar="SECONDS", min=0.001, help="Stop then, and say what is left.")
+        float | None,
+        Option(metavar="SECONDS", min=0.001, help="Stop then, and list what is not done."),
     ] = None
     progress: ProgressFlag = None
 
     def arguments(self) -> dict[str, Any]:
         """Return those that were given, as Python takes them."""
-        given = {
-            one.name: value
-            for one in fields(self)
-            if (value := getattr(self, one.name)) != one.default
+        options = {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
         }
         if self.generator is not None:
             from ..mechanisms.own import load_function
 
-            given["generator"] = load_function(self.generator, "generator")
-        return given
+            options["generator"] = load_function(self.generator, "generator")
+        return options
 
 
 @command()
@@ -226,22 +230,22 @@ def promises(
     search: SearchOptions,
     report: ReportOptions,
 ) -> None:
-    """Which mechanism promises which property, and the smallest instances that break the others.
+    """List the properties that mechanisms promise, and the instances that break the others.
 
-    The exit code is 1 when a promise was found broken.
+    The exit code is 1 when a promise is broken.
     """
     from ..auditing.promises import promises as run
     from ..auditing.sentences import broken_promises, in_words
 
-    found = run(audits, mechanisms=given_names(mechanisms), **search.arguments())
+    table = run(audits, mechanisms=split_names(mechanisms), **search.arguments())
 
-    shown = in_words(found).reset_index().set_index("mechanism")
+    for_people = in_words(table).reset_index().set_index("mechanism")
     title = "Promises; fairlp counterexample MECHANISM PROPERTY shows an instance that ships"
     report.deliver(
-        [TitledTable(title, shown), *broken_promises(found)],
-        found.reset_index().set_index("mechanism"),
+        [TitledTable(title, for_people), *broken_promises(table)],
+        table.reset_index().set_index("mechanism"),
     )
-    if (found["broken"] > 0).any():
+    if (table["broken"] > 0).any():
         raise typer.Exit(ExitCode.NO)
 
 
@@ -254,7 +258,7 @@ class SizeOptions(SearchOptions):
     servers: Annotated[int, Option(min=1, help="Servers at most.")] = 3
     resources: Annotated[int, Option(min=1, help="Resources at most.")] = 3
     lies: Annotated[int, Option(min=1, help="Lies tried on each, for strategy-proofness.")] = 60
-    shrink: Annotated[bool, Option("--shrink/--no-shrink", help="Simplify what was found.")] = True
+    shrink: Annotated[bool, Option("--shrink/--no-shrink", help="Simplify the instance.")] = True
 
 
 @command()
@@ -264,7 +268,7 @@ def counterexample(
         str,
         Argument(metavar="MECHANISM", callback=own_mechanism, autocompletion=complete_mechanism),
     ],
-    wanted: Annotated[str, Argument(metavar="PROPERTY")],
+    property_name: Annotated[str, Argument(metavar="PROPERTY")],
     search: Annotated[
         bool, Option("--search", help="Search for one, instead of the one that ships.")
     ] = False,
@@ -275,9 +279,9 @@ def counterexample(
         Option("--output", "-o", metavar="FILE", help="Write the instance (.json or .yaml) there."),
     ] = None,
 ) -> None:
-    """Show the smallest instance on which a mechanism breaks a property: one that ships, or found by a search.
+    """Show the smallest instance on which a mechanism breaks a property: shipped, or searched for.
 
-    The exit code is 1 when none was found.
+    The exit code is 1 when the search finds none.
 
     Example: fairlp counterexample drfh "sharing incentive"
     """
@@ -287,16 +291,18 @@ def counterexample(
 
     options = read_options(option)
     arguments = size.arguments() | ({"options": options} if options else {})
-    found = promises.counterexample(mechanism, wanted, search=search, **arguments)
+    instance = promises.counterexample(mechanism, property_name, search=search, **arguments)
 
-    if found is None:
-        most = " at most" if size.time_limit else ""
-        print_text([f"none found in {size.tries} instances{most}, which proves nothing"])
+    if instance is None:
+        qualifier = " at most" if size.time_limit else ""
+        print_text([f"none found in {size.tries} instances{qualifier}, which proves nothing"])
         raise typer.Exit(ExitCode.NO)
-    findings = run(found, allocate(found, mechanism, **options), wanted, options=options)
+    findings = run(
+        instance, allocate(instance, mechanism, **options), property_name, options=options
+    )
     print_text(
-        [*map(TitledTable, ("users", "servers"), found.to_frames()), findings["witness"].iloc[0]]
+        [*map(TitledTable, ("users", "servers"), instance.to_frames()), findings["witness"].iloc[0]]
     )
     if output is not None:
-        for path in found.write(output):
+        for path in instance.write(output):
             wrote(path)

@@ -1,4 +1,4 @@
-"""The commands around a cluster as it is: report and what-if, and who has what beside what is fair."""
+"""The commands about a cluster as it is: report, what-if, and tables of shares."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .parameters import (
     MethodOptions,
     Repeated,
     complete_instance,
-    given_names,
     load_subject,
     mechanism_option,
     read_number,
     read_pairs,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..operations.reports.share_comparison import ShareComparison
     from ..operations.reports.subject import Subject
 
-#: What may be said of a queue, and whether it is by resource.
-_OF_A_QUEUE = {
+#: The keys of a queue, and whether their values are by resource.
+_QUEUE_KEYS = {
     "weight": False,
     "tasks": False,
     "like": False,
@@ -66,19 +66,22 @@ PathArgument = Annotated[
     ),
 ]
 SchedulerOption = Annotated[
-    str | None, Option(metavar="NAME", help="Who wrote the dump, where its files do not tell.")
+    str | None,
+    Option(
+        metavar="NAME", help="The scheduler that wrote the dump, where its files do not show it."
+    ),
 ]
 FairOption = Annotated[
     str | None,
     mechanism_option(
-        "What is fair: by default h-drf-counted where users stand in queues, else DRF."
+        "The rule of fair shares: by default h-drf-counted where users stand in queues, else DRF."
     ),
 ]
 
 
 @dataclass(frozen=True)
 class AboutOptions:
-    """The options that say what a report is about."""
+    """The options of the subject of a report."""
 
     weight: Annotated[
         Repeated,
@@ -96,18 +99,23 @@ class AboutOptions:
     ] = None
     since: Annotated[
         str | None,
-        Option(metavar="PATH", help="An earlier dump: who moved since, and who still waits?"),
+        Option(
+            metavar="PATH",
+            help="An earlier dump: the page also lists users who moved since, and who still wait.",
+        ),
     ] = None
 
     def subjects(self, path: str, scheduler: str | None) -> tuple[Subject, Subject | None]:
-        """Return what a report is about, and the same before."""
+        """Return the subject of a report, and the same cluster before."""
         from ..operations.reports.page import adjusted
 
         exclude = self.exclude or ()
-        now = adjusted(load_subject(path, scheduler), read_pairs(self.weight, "--weight"), exclude)
-        return now, None if self.since is None else load_subject(self.since, scheduler).without(
-            exclude, required=False
-        )
+        weights = read_pairs(self.weight, "--weight")
+        subject = adjusted(load_subject(path, scheduler), weights, exclude)
+        if self.since is None:
+            return subject, None
+        earlier = load_subject(self.since, scheduler)
+        return subject, earlier.without(exclude, required=False)
 
 
 @command()
@@ -117,7 +125,10 @@ def report(
     output: Annotated[
         Path,
         Option(
-            "--output", "-o", metavar="FILE", help="Where the page goes; it replaces what is there."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file of the page; a file of that name is replaced.",
         ),
     ] = Path("report.html"),
     mechanism: FairOption = None,
@@ -133,13 +144,13 @@ def report(
         bool,
         Option(
             "--exit-code",
-            help="Exit with 1 where somebody is short of a whole task of its fair share.",
+            help="Exit with 1 where a user is short of a whole task of its fair share.",
         ),
     ] = False,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
 ) -> None:
-    """Write one page of HTML that needs no network: is it fair, who is short of what, what would help, and why.
+    """Write one page of HTML that needs no network: the shares, the users who are short, and why.
 
     Example: fairlp report now.json --since before.json --exclude kube-system -o report.html
     """
@@ -150,23 +161,23 @@ def report(
 
     require_html(output)
     subject, earlier = about.subjects(path, scheduler)
-    found = facts(subject, mechanism, given_names(compare), earlier, **arguments)
-    wrote(write(found, output))
-    if exit_code and not is_fair(found.share_comparison):
-        tell("unfair", headline(found.share_comparison)[0])
+    page_facts = facts(subject, mechanism, split_names(compare), earlier, **arguments)
+    wrote(write(page_facts, output))
+    if exit_code and not is_fair(page_facts.share_comparison):
+        tell("unfair", headline(page_facts.share_comparison)[0])
         raise typer.Exit(ExitCode.NO)
 
 
 @dataclass(frozen=True)
 class EditOptions:
-    """The options that say what is otherwise."""
+    """The options of an edit."""
 
     add_servers: Annotated[
         Repeated,
         Option(
             metavar="CLASS=NUMBER",
-            help="So many servers more of a class (what fairlp report calls it), or as the server of that name. May be "
-            "repeated, as all edits.",
+            help="New servers, so many of a class (by its name in fairlp report), or like the server of that name. May "
+            "be repeated, as all edits.",
         ),
     ] = None
     weight: Annotated[
@@ -180,14 +191,14 @@ class EditOptions:
         Repeated,
         Option(
             metavar="PATH,KEY=VALUE…",
-            help="A queue more, or otherwise: weight, guarantee.RESOURCE, cap.RESOURCE; of a new one also like (a "
+            help="A new queue, or an edited one: weight, guarantee.RESOURCE, cap.RESOURCE; of a new one also like (a "
             "user, or a queue whose users it gets) or demand.RESOURCE, and tasks.",
         ),
     ] = None
 
     def __post_init__(self) -> None:
         if not (self.add_servers or self.weight or self.queue):
-            raise typer.BadParameter("nothing is edited; give --add-servers, --weight or --queue")
+            raise typer.BadParameter("there is no edit; give --add-servers, --weight or --queue")
 
     def arguments(self) -> dict[str, Any]:
         """Return them as ``fairlp.what_if`` takes them."""
@@ -205,92 +216,91 @@ def what_if(
     edits: EditOptions,
     mechanism: FairOption = None,
     by: Annotated[
-        Literal["user", "queue"] | None, Option(help="By default queues, where there are any.")
+        Literal["user", "queue"] | None,
+        Option(help="By default queues, where the instance has any."),
     ] = None,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
     report: ReportOptions,
 ) -> None:
-    """Show fair shares before and after an edit: servers more, another weight, a queue more.
+    """Show fair shares before and after an edit: new servers, another weight, a new queue.
 
     Example: fairlp what-if dump.json --add-servers a100=3 --weight research=2
     """
     arguments = {**edits.arguments(), **method.arguments()}
     from ..operations.reports.what_if import what_if as run
 
-    found = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
+    table = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
 
-    shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(
+    largest_first = table.sort_values("change", key=abs, ascending=False, kind="stable").rename(
         index={"": "(root)"}
     )
     lines = [
         "shares are dominant shares of the cluster as it is, in percent; the largest changes first"
     ]
-    if "would_go" in found:
-        go = found["would_go"][(found["would_go"] > 0) & (found.index != "")]
+    if "would_go" in table:
+        would_go = table["would_go"][(table["would_go"] > 0) & (table.index != "")]
         names = ", ".join(
             f"{label} ({count:,.0f})"
-            for label, count in go.sort_values(ascending=False).iloc[:10].items()
+            for label, count in would_go.sort_values(ascending=False).iloc[:10].items()
         )
         lines.append(f"running tasks that would go: {names or 'none'}")
     report.deliver(
-        [*lines, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found
+        [*lines, TitledTable("Fair shares before and after", for_people(largest_first), SHOWN)],
+        table,
     )
 
 
 def _queue(text: str) -> tuple[str, dict[str, Any]]:
-    """Return a queue and what is said of it.
+    """Return a queue and its values.
 
     >>> _queue("org/new,weight=2,like=ann,cap.cpu=8")
     ('org/new', {'weight': 2.0, 'like': 'ann', 'cap': {'cpu': 8.0}})
     """
-    path, *rest = text.split(",")
-    said: dict[str, Any] = {}
-    for part in rest:
-        key, equals, value = part.partition("=")
-        key, dot, resource = key.strip().partition(".")
-        if not equals or _OF_A_QUEUE.get(key) is not bool(dot):
-            known = ", ".join(
-                f"{name}{'.RESOURCE' if by else ''}" for name, by in _OF_A_QUEUE.items()
-            )
+    path, *entries = text.split(",")
+    values: dict[str, Any] = {}
+    for entry in entries:
+        name, equals, value = entry.partition("=")
+        key, dot, resource = name.strip().partition(".")
+        if not equals or _QUEUE_KEYS.get(key) is not bool(dot):
+            keys = [f"{key}.RESOURCE" if by else key for key, by in _QUEUE_KEYS.items()]
             raise typer.BadParameter(
-                f"{part!r}; expected KEY=VALUE with one of {known}", param_hint="'--queue'"
+                f"{entry!r}; expected KEY=VALUE with one of {', '.join(keys)}",
+                param_hint="'--queue'",
             )
         if dot:
-            said.setdefault(key, {})[resource] = read_number(value, "--queue")
+            values.setdefault(key, {})[resource] = read_number(value, "--queue")
         else:
-            said[key] = value if key == "like" else read_number(value, "--queue")
-    return path, said
+            values[key] = value if key == "like" else read_number(value, "--queue")
+    return path, values
 
 
-# Who has what beside what is fair, by queue and user.
+# Shares beside fair shares, by queue and user.
 
 
 def shares_text(comparison: ShareComparison) -> Text:
-    """Give the tables of queues and users; those who are owed most come first."""
-    fair = comparison.fair
+    """Yield the tables of queues and users; those who are owed most come first."""
     subject = comparison.subject
     units = comparison.instance.units
     name = subject.name or subject.scheduler
-    whose = f"{name}: " if name else ""
-    yield f"{whose}what runs now, beside what is fair by {fair.mechanism}"
-    yield ("shares are dominant shares of the whole cluster, in percent\n")
+    prefix = f"{name}: " if name else ""
+    yield f"{prefix}what runs now, beside what is fair by {comparison.fair.mechanism}"
+    yield "shares are dominant shares of the whole cluster, in percent\n"
+
     hint = "--table prints all of a table, --csv and --json too"
     if comparison.instance.has_queues:
         queues = comparison.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
         yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
-    yield TitledTable(
-        "By user, those first who are owed most",
-        for_people(owed_first(comparison), units),
-        SHOWN,
-        hint,
-    )
-    lost = subject.homeless
-    odd = len(subject.not_understood)
-    if len(lost):
-        yield f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take"
-    if odd:
-        yield f"{odd} lines of the dump were not understood, or read in a way of our own"
+    users = for_people(owed_first(comparison), units)
+    yield TitledTable("By user, those first who are owed most", users, SHOWN, hint)
+
+    homeless = subject.homeless
+    if len(homeless):
+        tasks = int(homeless["tasks"].sum())
+        yield f"{tasks} more tasks wait of {len(homeless)} users whom no server may take"
+    notes = len(subject.not_understood)
+    if notes:
+        yield f"{notes} lines of the dump are left out, not understood or interpreted"
     yield ""
 
 
@@ -302,36 +312,37 @@ def owed_first(comparison: ShareComparison) -> pd.DataFrame:
 
 
 def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Return a table with shares in percent, who holds what in words, and without columns that say nothing."""
-    shown = table.copy()
-    if "blocked_by" in shown:
+    """Return a table with shares in percent, holders in words, and without empty columns."""
+    copy = table.copy()
+    if "blocked_by" in copy:
         from ..operations.reports.sections import amounts
 
-        of = [
-            (units or {}).get(str(what).removeprefix("cap of "), "") for what in shown["blocked_by"]
-        ]
+        resources = [str(text).removeprefix("cap of ") for text in copy["blocked_by"]]
+        units_of_rows = [(units or {}).get(resource, "") for resource in resources]
         for name in ("held_by", "beyond_fair"):
-            shown[name] = [amounts(held, unit) for held, unit in zip(shown[name], of, strict=True)]
-    for name in shown.columns:
+            entries = zip(copy[name], units_of_rows, strict=True)
+            copy[name] = [amounts(holders, unit) for holders, unit in entries]
+
+    for name in copy.columns:
         if name in _SHARES:
-            shown[name] = shown[name].map(lambda share: cell(100 * share))
-        elif shown[name].dtype.kind == "f":
-            shown[name] = shown[name].map(cell)
-    told = [
+            copy[name] = copy[name].map(lambda share: cell(100 * share))
+        elif copy[name].dtype.kind == "f":
+            copy[name] = copy[name].map(cell)
+    filled = [
         name
-        for name in shown.columns
-        if name in _SHARES[:2] or not shown[name].isin(["", "–", 0, "0"]).all()
+        for name in copy.columns
+        if name in _SHARES[:2] or not copy[name].isin(["", "–", 0, "0"]).all()
     ]
-    return shown[told]
+    return copy[filled]
 
 
 def for_csv(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with who holds what as text, numbers in full."""
-    found = table.copy()
+    """Return a table with holders as text, numbers in full."""
+    rows = table.copy()
     for name in ("held_by", "beyond_fair"):
-        if name in found:
-            found[name] = [
-                ", ".join(f"{who} ({amount!r})" for who, amount in held.items())
-                for held in found[name]
+        if name in rows:
+            rows[name] = [
+                ", ".join(f"{holder} ({amount!r})" for holder, amount in holders.items())
+                for holders in rows[name]
             ]
-    return found
+    return rows

@@ -20,8 +20,8 @@ from .parameters import (
     MechanismOption,
     MechanismsOption,
     MethodOptions,
-    given_names,
     load_instance,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def allocate(
     method: MethodOptions,
     report: DrawnReportOptions,
 ) -> None:
-    """Share the cluster by a mechanism: who runs how many tasks where.
+    """Share the cluster by a mechanism: the tasks of each user on each server.
 
     The exit code is 1 where the answer is not verified.
 
@@ -83,19 +83,21 @@ def allocate(
     arguments = method.arguments()
     from ..api import allocate as run
 
-    found = run(load_instance(instance), mechanism, **arguments)
+    allocation = run(load_instance(instance), mechanism, **arguments)
     if proof is not None:
-        wrote(found.certify(exact=True).write(proof))
+        wrote(allocation.certify(exact=True).write(proof))
 
-    frame = allocation_table(found, table or "users", level)
-    said = ctx.obj if report.output is None else ()
-    text = [TitledTable(table.capitalize(), frame)] if table else allocation_text(found, said)
-    report.deliver(text, frame, found.to_dict)
+    frame = allocation_table(allocation, table or "users", level)
+    messages = ctx.obj if report.output is None else ()
+    text = (
+        [TitledTable(table.capitalize(), frame)] if table else allocation_text(allocation, messages)
+    )
+    report.deliver(text, frame, allocation.to_dict)
     if table == "queues":
-        report.save(lambda: plots.plot_queues(found, level=1 if level is None else level))
+        report.save(lambda: plots.plot_queues(allocation, level=1 if level is None else level))
     else:
-        report.save(lambda: plots.plot_allocation(found))
-    if not verification(found)[0]:
+        report.save(lambda: plots.plot_allocation(allocation))
+    if not verification(allocation)[0]:
         raise typer.Exit(ExitCode.NO)
 
 
@@ -123,7 +125,7 @@ def compare(
     Example: fairlp compare khamse-ashari-figure-1 -m c-drfh,tsf
     """
     arguments = method.arguments()
-    names = given_names(mechanism)
+    names = split_names(mechanism)
     if methods:
         if value is not None or report.plot is not None:
             raise typer.BadParameter(
@@ -133,46 +135,46 @@ def compare(
         return
     from ..api import comparison_table
 
-    given = load_instance(instance)
-    quiet = report.format == "text"  # the report says what is left out, and a warning need not
-    found, left_out = _compared(given, names, quiet=quiet, **arguments)
+    cluster = load_instance(instance)
+    is_text = report.format == "text"  # the report itself lists what is left out
+    allocations, left_out = _compared(cluster, names, quiet=is_text, **arguments)
 
-    def made(which: ComparisonTable) -> pd.DataFrame:
-        return comparison_table(given, found, which)
+    def table_of(which: ComparisonTable) -> pd.DataFrame:
+        return comparison_table(cluster, allocations, which)
 
     def text() -> Text:
         if value is not None:
-            yield TitledTable(_TITLES[value], made(value))
+            yield TitledTable(_TITLES[value], table_of(value))
             return
         hint = "--value prints all of a table, --csv and --json too"
         for which in ("summary", "tasks"):
-            yield TitledTable(_TITLES[which], made(which), SHOWN, hint)
+            yield TitledTable(_TITLES[which], table_of(which), SHOWN, hint)
         for reason in dict.fromkeys(left_out.values()):
             names = ", ".join(name for name, other in left_out.items() if other == reason)
             yield f"left out  {names}: {reason}"
 
     def data() -> dict[str, Any]:
         tables = (value,) if value else get_args(ComparisonTable)
-        return {"left_out": left_out, **{which: records(made(which)) for which in tables}}
+        return {"left_out": left_out, **{which: records(table_of(which)) for which in tables}}
 
-    report.deliver(text(), lambda: made(value or "tasks"), data)
-    report.save(lambda: plots.plot_comparison(found))
+    report.deliver(text(), lambda: table_of(value or "tasks"), data)
+    report.save(lambda: plots.plot_comparison(allocations))
 
 
 def _compared(
-    given: Any, names: list[str] | None, *, quiet: bool, **how: Any
+    instance: Any, names: list[str] | None, *, quiet: bool, **options: Any
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the allocations, and the reasons of the mechanisms that were left out (asked for or not)."""
+    """Return the allocations, and the reasons of the mechanisms that are left out."""
     from ..api import allocate_all
     from ..mechanisms.table import TABLE, find
 
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", SkippedMechanismWarning)
-        found = allocate_all(given, names, **how)
+        allocations = allocate_all(instance, names, **options)
     candidates = TABLE.values() if names is None else [find(name) for name in names]
-    reasons = {row.name: row.undefined(given) for row in candidates}
-    return found, {name: reason for name, reason in reasons.items() if reason}
+    reasons = {row.name: row.undefined(instance) for row in candidates}
+    return allocations, {name: reason for name, reason in reasons.items() if reason}
 
 
 def _compare_methods(
@@ -189,14 +191,14 @@ def _compare_methods(
         )
     from ..mechanisms.validation import validate
 
-    found = validate(load_instance(instance), names[0], **arguments)
-    wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]
+    table = validate(load_instance(instance), names[0], **arguments)
+    disagreeing = [str(method) for method in table.index[~table["agrees"].astype(bool)]]
 
-    verdict = f"disagree: {', '.join(wrong)}" if wrong else "all methods agree"
+    verdict = f"disagree: {', '.join(disagreeing)}" if disagreeing else "all methods agree"
     report.deliver(
-        [TitledTable(f"{names[0]}: methods against the linear program", found), verdict], found
+        [TitledTable(f"{names[0]}: methods against the linear program", table), verdict], table
     )
-    if wrong:
+    if disagreeing:
         raise typer.Exit(ExitCode.NO)
 
 
@@ -208,21 +210,21 @@ def frontier(
         str | None,
         Option(
             metavar="LIST",
-            help="α by commas, such as 0.5,1,2; 0 and inf are always there. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
+            help="α by commas, such as 0.5,1,2, to which 0 and inf are added. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
         ),
     ] = None,
     observed: Annotated[
         Path | None,
         Option(
             metavar="FILE",
-            help="CSV of what a scheduler did, to be put beside: user and a column for each server, or user, server, "
+            help="CSV of what a scheduler did, for comparison: user and a column for each server, or user, server, "
             "tasks.",
         ),
     ] = None,
     method: MethodOptions,
     report: DrawnReportOptions,
 ) -> None:
-    """Say what fairness costs in efficiency, and efficiency in fairness, by α.
+    """Show the price of fairness in efficiency, and of efficiency in fairness, by α.
 
     Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
     """
@@ -231,28 +233,37 @@ def frontier(
     from ..research.frontier import ALPHAS
     from ..research.frontier import frontier as run
 
-    given = load_instance(instance)
-    seen = None if observed is None else read_tasks(observed, given)
-    found = run(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, **arguments)
-    failed = [{"alpha": alpha, "why": why} for alpha, why in found.failed.items()]
+    cluster = load_instance(instance)
+    observed_tasks = None if observed is None else read_tasks(observed, cluster)
+    result = run(
+        cluster,
+        ALPHAS if alphas is None else _numbers(alphas),
+        observed=observed_tasks,
+        **arguments,
+    )
+    failed = [{"alpha": alpha, "why": reason} for alpha, reason in result.failed.items()]
 
-    reasons = [f"alpha {alpha:g}: {why}" for alpha, why in found.failed.items()]
+    reasons = [f"alpha {alpha:g}: {reason}" for alpha, reason in result.failed.items()]
 
     def data() -> dict[str, Any]:
-        return {"table": records(found.table), "markers": records(found.markers), "failed": failed}
+        return {
+            "table": records(result.table),
+            "markers": records(result.markers),
+            "failed": failed,
+        }
 
     tables = [
-        TitledTable("α-fair allocations", found.table),
-        TitledTable("Beside them", found.markers),
+        TitledTable("α-fair allocations", result.table),
+        TitledTable("Beside them", result.markers),
     ]
-    report.deliver([*tables, *reasons], found.table, data)
-    report.save(found.plot)
+    report.deliver([*tables, *reasons], result.table, data)
+    report.save(result.plot)
 
 
 def _numbers(text: str) -> list[float]:
     """Return the numbers of a list by commas."""
     try:
-        return [float(part) for part in text.split(",") if part.strip()]
+        return [float(number) for number in text.split(",") if number.strip()]
     except ValueError:
         raise typer.BadParameter(
             f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'"
@@ -270,27 +281,27 @@ def allocation_table(
         return allocation.summary()
     if which == "queues":
         return allocation.by_queue(level)
-    found: pd.DataFrame | None = getattr(allocation, which)
-    if found is None:
+    table: pd.DataFrame | None = getattr(allocation, which)
+    if table is None:
         raise NotDefinedError(
             f"method {allocation.method!r} of {allocation.mechanism!r} gives no {which}; --method "
             "lp does"
         )
-    if which == "rounds" and "users" in found:
-        found = found.assign(users=found["users"].map(cell))
-    return found
+    if which == "rounds" and "users" in table:
+        table = table.assign(users=table["users"].map(cell))
+    return table
 
 
-def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
-    """Give users, utilisation, prices, how it was found and verified, and notes that were not yet said."""
+def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> Text:
+    """Yield users, utilisation, prices, the verification, and notes not in ``messages``."""
     from ..mechanisms.table import TABLE
 
     name = allocation.mechanism
     instance = allocation.instance
     yield f"{name}: {TABLE[name].title}" if name in TABLE and TABLE[name].title else name
-    how = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
-    about = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")
-    yield f"{about}; method {how}\n"
+    method = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
+    description = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")
+    yield f"{description}; method {method}\n"
     yield TitledTable(
         "Users", allocation.summary(), SHOWN, "--table users prints all, --csv and --json write all"
     )
@@ -304,7 +315,7 @@ def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
         yield TitledTable(
             "Most expensive capacities (price: at most what one more unit adds to the level)", dear
         )
-    notes = [("note", note) for note in allocation.notes if note not in said]
+    notes = [("note", note) for note in allocation.notes if note not in messages]
     yield from (f"{label:<9} {text}" for label, text in [*_facts(allocation), *notes])
 
 
@@ -334,8 +345,8 @@ def _dearest(prices: pd.DataFrame, instance: Instance) -> pd.DataFrame:
         (instance.servers[k // prices.shape[1]], instance.resources[k % prices.shape[1]], flat[k])
         for k in dearest
     ]
-    found = pd.DataFrame(rows, columns=["server", "resource", "price"]).set_index("server")
-    return found.assign(per=_units(instance, found["resource"])) if instance.units else found
+    table = pd.DataFrame(rows, columns=["server", "resource", "price"]).set_index("server")
+    return table.assign(per=_units(instance, table["resource"])) if instance.units else table
 
 
 def _units(instance: Instance, resources: Iterable[Any]) -> list[str]:
@@ -347,37 +358,33 @@ def _facts(allocation: Allocation) -> list[tuple[str, str]]:
     facts = []
     rounds = allocation.rounds
     if rounds is not None and len(rounds):
-        low, high = (
-            (cell(float(rounds["level"].iloc[k])) for k in (0, -1))
-            if "level" in rounds
-            else ("", "")
-        )
-        level = f", level {low}" if low == high else f", levels {low} to {high}"
-        facts.append(("rounds", f"{len(rounds)}{level if low else ''}"))
+        levels = ""
+        if "level" in rounds:
+            lowest = cell(float(rounds["level"].iloc[0]))
+            highest = cell(float(rounds["level"].iloc[-1]))
+            levels = f", level {lowest}"
+            if lowest != highest:
+                levels = f", levels {lowest} to {highest}"
+        facts.append(("rounds", f"{len(rounds)}{levels}"))
     facts.append(("verified", verification(allocation)[1]))
     if allocation.times:
-        facts.append(
-            (
-                "times",
-                ", ".join(
-                    f"{phase} {seconds:.3g} s" for phase, seconds in allocation.times.items()
-                ),
-            )
-        )
+        times = [f"{phase} {seconds:.3g} s" for phase, seconds in allocation.times.items()]
+        facts.append(("times", ", ".join(times)))
     return facts
 
 
 def verification(allocation: Allocation) -> tuple[bool, str]:
-    """Return whether an allocation passes all that is checked of it, and what that is, in one line.
+    """Return whether an allocation passes its checks, and which these are, in one line.
 
-    Where the method says that something is unproved, and the mechanism has a proof of its own, that
-    decides.
+    Where the method calls its answer unproved, and the mechanism has a proof of its own, that
+    proof decides.
     """
-    figures = f"largest violation of a capacity or limit {allocation.residual:.3g}"
     unproved = getattr(allocation, "unproved", "")  # users who arrive have no programs
-    proof = None
-    if unproved and allocation.prove is not None:
-        proof = allocation.certify()
+    has_proof = bool(unproved) and allocation.prove is not None
+    proof = allocation.certify() if has_proof else None
+
+    # The figures of the checks
+    figures = f"largest violation of a capacity or limit {allocation.residual:.3g}"
     if allocation.gap is not None:
         figures += f", largest duality gap {allocation.gap:.3g}, both relative"
     elif proof is not None and proof.holds:
@@ -386,14 +393,14 @@ def verification(allocation: Allocation) -> tuple[bool, str]:
         figures += (
             "; no linear program, so no duality gap (fairlp compare --methods compares with one)"
         )
-    too_far = (
-        bool(unproved)
-        and proof is None
-        and allocation.gap is not None
-        and not allocation.gap <= VERIFIED
-    )
-    if too_far or not allocation.residual <= VERIFIED:
+
+    # The verdict
+    gap = allocation.gap if unproved and proof is None else None
+    gap_is_large = gap is not None and not gap <= VERIFIED
+    if gap_is_large or not allocation.residual <= VERIFIED:
         return False, f"NO: {figures}; expected at most {VERIFIED:.3g}"
     if proof is not None and not proof.holds:
         return False, f"NO: {figures}; {proof.message}"
-    return True, figures if proof is not None or not unproved else f"{figures}; {unproved}"
+    if proof is not None or not unproved:
+        return True, figures
+    return True, f"{figures}; {unproved}"

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, what they are read as, and what the shell completes for them."""
+"""Arguments and options that several commands share, how they are read, and their completions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from ..operations.reports.subject import Subject
 
-#: What the shell may complete, each with a word about it.
+#: Completions for the shell, each with a description.
 Completions = list[tuple[str, str]]
-#: What is given of an option that may be repeated.
+#: The values of an option that may be repeated.
 Repeated = list[str] | None
 
 _NODES = "openb_node_list_all_node.csv"
@@ -30,11 +30,11 @@ _NODES = "openb_node_list_all_node.csv"
 _TASKS = ("openb_pod_list_gpuspec33.csv", "openb_pod_list_default.csv")
 
 
-# What was typed, as data.
+# The typed text as data.
 
 
 def load_instance(text: str) -> Instance:
-    """Return the instance that ``text`` names; a file or folder goes before a worked example of the same name.
+    """Return the instance that ``text`` names: a file or folder, else a worked example.
 
     Raises
     ------
@@ -63,18 +63,18 @@ def load_instance(text: str) -> Instance:
 def _alibaba(folder: Path) -> Instance:
     from ..models.files.traces import read_alibaba_gpu
 
-    there = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
-    if not there:
+    names = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
+    if not names:
         raise FileFormatError(
             f"{str(folder)!r} has {_NODES} but no openb_pod_list_*.csv; expected "
             f"{' or '.join(_TASKS)}"
         )
-    tasks = next((name for name in _TASKS if name in there), there[0])
+    tasks = next((name for name in _TASKS if name in names), names[0])
     return read_alibaba_gpu(folder / _NODES, folder / tasks)
 
 
 def load_subject(text: str, scheduler: str | None = None) -> Subject:
-    """Return what a report is about: what a scheduler's tools print, or an instance as `load_instance` takes it."""
+    """Return the subject of a report: a scheduler's dump, or an instance as for `load_instance`."""
     from ..operations.reports.subject import is_dump, subject_of
 
     if scheduler is not None or (text and is_dump(text)):
@@ -83,12 +83,12 @@ def load_subject(text: str, scheduler: str | None = None) -> Subject:
 
 
 def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, Any]:
-    """Return keyword arguments from ``NAME=VALUE`` pairs; numbers, true, false and null are read as such.
+    """Return keyword arguments from ``NAME=VALUE`` pairs; numbers, true, false and null are read.
 
     >>> read_options(["threads=4", "extra.presolve=off"], 2.5)
     {'time_limit': 2.5, 'threads': 4, 'extra': {'presolve': 'off'}}
     """
-    found = {} if time_limit is None else {"time_limit": time_limit}
+    options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     extra: dict[str, Any] = {}
     for pair in pairs or ():
         name, equals, text = pair.partition("=")
@@ -97,40 +97,42 @@ def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, 
             raise typer.BadParameter(
                 f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'"
             )
-        own = name.startswith("extra.")
-        where, key = (
-            (extra, name.removeprefix("extra.")) if own else (found, name.replace("-", "_"))
-        )
-        if key in where:
+        if name.startswith("extra."):
+            target = extra
+            key = name.removeprefix("extra.")
+        else:
+            target = options
+            key = name.replace("-", "_")
+        if key in target:
             raise typer.BadParameter(f"{name!r} is given twice", param_hint="'--option'")
-        where[key] = _value(text.strip())
-    return {**found, "extra": extra} if extra else found
+        target[key] = _value(text.strip())
+    return {**options, "extra": extra} if extra else options
 
 
 def _value(text: str) -> Any:
+    """Return a value that was typed: a number, a truth value, none, or its text."""
+    is_word = text.lower() in ("true", "false", "null", "none")
     try:
-        return json.loads(
-            text.lower() if text.lower() in ("true", "false", "null", "none") else text
-        )
+        return json.loads(text.lower() if is_word else text)
     except ValueError:
         return None if text.lower() == "none" else text
 
 
 def read_pairs(pairs: Repeated, option: str, read: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Return what is said of each name by ``NAME=NUMBER`` (or what ``read`` takes); a name or a text may hold ``=``.
+    """Return values by name from ``NAME=VALUE`` pairs; a name of a number may hold ``=``.
 
     >>> read_pairs(["ann=2", "cpu=4, gpu=1=3"], "--weight")
     {'ann': 2.0, 'cpu=4, gpu=1': 3.0}
     """
-    found = {}
+    values = {}
     for pair in pairs or ():
         name, _, value = pair.partition("=") if read is str else pair.rpartition("=")
         if not name.strip() or not value.strip():
             raise typer.BadParameter(
                 f"{pair!r} is not of the form NAME=VALUE", param_hint=f"'{option}'"
             )
-        found[name.strip()] = read_number(value.strip(), option, read)
-    return found
+        values[name.strip()] = read_number(value.strip(), option, read)
+    return values
 
 
 def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> Any:
@@ -144,29 +146,29 @@ def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> A
         ) from None
 
 
-def given_names(given: Repeated) -> list[str] | None:
-    """Return the names of repeated and comma-separated options, each once; None when there are none.
+def split_names(texts: Repeated) -> list[str] | None:
+    """Return the names of repeated and comma-separated options, each once; None without any.
 
-    >>> given_names(["drf,tsf", "drfh", "drf"])
+    >>> split_names(["drf,tsf", "drfh", "drf"])
     ['drf', 'tsf', 'drfh']
     """
-    names = [name.strip() for part in given or () for name in part.split(",") if name.strip()]
-    return list(dict.fromkeys(names)) or None
+    names = [name.strip() for text in texts or () for name in text.split(",")]
+    return list(dict.fromkeys(filter(None, names))) or None
 
 
-def own_mechanism(given: Any) -> Any:
-    """Return names of mechanisms; what is at ``module:function`` or ``file.py:function`` is loaded, and named."""
+def own_mechanism(value: Any) -> Any:
+    """Return names of mechanisms; ``module:function`` and ``file.py:function`` are loaded."""
 
     def load(reference: str) -> str:
         from ..mechanisms.own import located
 
         return located(reference).name
 
-    return _loaded(given, load)
+    return _loaded(value, load)
 
 
-def own_solver(given: Any) -> Any:
-    """Return names of solvers; what is at ``module:Class`` or ``file.py:Class`` is loaded and registered."""
+def own_solver(value: Any) -> Any:
+    """Return names of solvers; ``module:Class`` and ``file.py:Class`` are loaded and registered."""
 
     def load(reference: str) -> str:
         from ..mechanisms.own import load_solver
@@ -174,19 +176,19 @@ def own_solver(given: Any) -> Any:
 
         return load_solver(reference) if is_reference(reference) else reference
 
-    return _loaded(given, load)
+    return _loaded(value, load)
 
 
-def _loaded(given: Any, load: Callable[[str], str]) -> Any:
-    """Return names as they were typed, with those of what was loaded in the place of references."""
-    if isinstance(given, list):
-        return [_loaded(names, load) for names in given]
-    if not isinstance(given, str) or ":" not in given:
-        return given
-    return ",".join(load(name) if ":" in name else name for name in given.split(","))
+def _loaded(value: Any, load: Callable[[str], str]) -> Any:
+    """Return names as they were typed, those of loaded objects in the place of references."""
+    if isinstance(value, list):
+        return [_loaded(names, load) for names in value]
+    if not isinstance(value, str) or ":" not in value:
+        return value
+    return ",".join(load(name) if ":" in name else name for name in value.split(","))
 
 
-# What the shell completes.
+# Completions for the shell.
 
 
 def begun(incomplete: str, names: Iterable[str]) -> list[str]:
@@ -228,28 +230,28 @@ def complete_instance(incomplete: str) -> Completions:
     """Return the files, folders and worked examples that begin so."""
     folder, _, start = incomplete.rpartition("/")
     prefix = f"{folder}/" if "/" in incomplete else ""
-    found = []
+    completions = []
     for path in sorted(Path(os.path.expanduser(prefix or ".")).glob("*")):
         if path.name.startswith(start) and (start.startswith(".") or not path.name.startswith(".")):
             if path.is_dir():
-                found.append((f"{prefix}{path.name}/", "folder"))
+                completions.append((f"{prefix}{path.name}/", "folder"))
             elif path.suffix.lower() in (".json", ".yaml", ".yml"):
-                found.append((f"{prefix}{path.name}", "file"))
-    return found if prefix else [*found, *complete_example(incomplete)]
+                completions.append((f"{prefix}{path.name}", "file"))
+    return completions if prefix else [*completions, *complete_example(incomplete)]
 
 
 # The arguments and options.
 
 
-def mechanism_option(what: str, metavar: str = "NAME") -> Any:
-    """Return the option that names a mechanism, or several; ``what`` is its help."""
+def mechanism_option(help_text: str, metavar: str = "NAME") -> Any:
+    """Return the option that names a mechanism, or several; ``help_text`` is its help."""
     return Option(
         "--mechanism",
         "-m",
         metavar=metavar,
         callback=own_mechanism,
         autocompletion=complete_mechanism,
-        help=what,
+        help=help_text,
     )
 
 
@@ -294,7 +296,7 @@ ExtraOption = Annotated[
         "one by the solver's own name. May be repeated.",
     ),
 ]
-SeedOption = Annotated[int, Option(min=0, help="Of everything that is drawn.")]
+SeedOption = Annotated[int, Option(min=0, help="Seed of all random numbers.")]
 ProgressFlag = Annotated[
     bool | None, Option("--progress/--no-progress", help="By default in a terminal only.")
 ]
@@ -302,7 +304,7 @@ ProgressFlag = Annotated[
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """The options that say how a mechanism is computed."""
+    """The options of the computation of a mechanism."""
 
     method: Annotated[
         str,
@@ -334,12 +336,12 @@ class MethodOptions:
             "merge": self.merge,
             "oversized": self.oversized,
         }
-        more = read_options(self.option, self.time_limit)
-        for name in more:
+        solver_options = read_options(self.option, self.time_limit)
+        for name in solver_options:
             if name in named:
                 raise typer.BadParameter(
                     f"{name!r} is an option of its own: --{name}", param_hint="'--option'"
                 )
         if self.oversized is None:
             del named["oversized"]
-        return {**named, **more}
+        return {**named, **solver_options}

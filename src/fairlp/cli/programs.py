@@ -1,4 +1,4 @@
-"""The commands for models and solvers, and what there is: export, solve, mechanisms, solvers, example."""
+"""The commands for models, solvers and lists: export, solve, mechanisms, solvers, example."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer import Argument, Option
 from ..errors import FileFormatError, SolverError
 from ..tolerances import CONFORMANCE
 from .app import ExitCode, command
-from .output import ReportOptions, Text, TitledTable, check_folder, records, report_rows, say
+from .output import ReportOptions, Text, TitledTable, check_folder, print_rows, records, say
 from .parameters import (
     ExtraOption,
     InstanceArgument,
@@ -23,11 +23,11 @@ from .parameters import (
     complete_example,
     complete_mechanism,
     complete_solver,
-    given_names,
     load_instance,
     own_mechanism,
     own_solver,
     read_options,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def export(
     Example: fairlp export two-servers -m drfh -o model.mps
     """
     check_folder(output)
-    kinds = set() if output is None else {suffix.lower() for suffix in output.suffixes[-2:]}
+    suffixes = set() if output is None else {suffix.lower() for suffix in output.suffixes[-2:]}
     if latex and output is not None:
         raise typer.BadParameter("--latex is printed; leave out -o FILE")
-    if profile is not None and ".mps" not in kinds:
+    if profile is not None and ".mps" not in suffixes:
         raise typer.BadParameter("--profile is for MPS files")
-    numbered = output is not None and ".nl" not in kinds and profile != "fixed"
+    numbered = output is not None and ".nl" not in suffixes and profile != "fixed"
     if not (labels or numbered):
         raise typer.BadParameter("--no-labels is for free MPS and LP files")
     from ..api import formulate
@@ -101,10 +101,10 @@ def export(
     if output is None:
         say(model.to_latex() if latex else str(model))
         return
-    how: dict[str, str] = {"profile": profile} if profile else {}
+    write_options: dict[str, str] = {"profile": profile} if profile else {}
     if numbered:
-        how["names"] = "labels" if labels else "numbers"
-    for path in model.write(output, **how):
+        write_options["names"] = "labels" if labels else "numbers"
+    for path in model.write(output, **write_options):
         say(f"wrote {path}")
     program = model.compile()
     say(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")
@@ -128,9 +128,10 @@ def solve(
     option: ExtraOption = None,
     report: ReportOptions,
 ) -> None:
-    """Solve a model file of anywhere, by one solver or several, and check the answer without believing them.
+    """Solve a model file of any program, by one solver or several, and check the answers.
 
-    Without an optimum, the reason is told in the file's own names, and the exit code is 1; so it is
+    The checks are computed from the file, and use no number of a solver but its answer. Without an
+    optimum, the command gives the reason in the file's own names, and the exit code is 1; so it is
     when solvers disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
     """
     from ..models.files.programs import read_program
@@ -138,9 +139,9 @@ def solve(
 
     keywords = read_options(option, time_limit)
     program = read_program(file)
-    names = list(dict.fromkeys([solver, *(given_names(compare) or [])]))
-    found, table = _answers(program, names, keywords)
-    first = found.get(solver)
+    names = list(dict.fromkeys([solver, *(split_names(compare) or [])]))
+    solutions, table = _answers(program, names, keywords)
+    first = solutions.get(solver)
     values = _values(program, first)
 
     def text() -> Text:
@@ -157,35 +158,37 @@ def solve(
         return {"program": program.name, "answers": records(table), "variables": variables}
 
     report.deliver(text(), table if values is None else values, data)
-    if not _agree(found) or len(found) < len(names):
+    if not _agree(solutions) or len(solutions) < len(names):
         raise typer.Exit(ExitCode.NO)
 
 
 def _answers(
     program: Program, names: list[str], keywords: dict[str, Any]
 ) -> tuple[dict[str, Solution], pd.DataFrame]:
-    """Return the solutions by solver, and a row for each; of several solvers, one that fails is a row too."""
+    """Return the solutions by solver, and a row for each; one of several may fail."""
     import pandas as pd
 
     from ..models.programs import backends
     from ..models.programs.options import Options
 
-    chosen = [
+    back_ends = [
         backends.backend(name) for name in names
     ]  # a name that is wrong ends it before any work
-    found: dict[str, Solution] = {}
+    solutions: dict[str, Solution] = {}
     rows: dict[str, dict[str, Any]] = {}
-    for name, back_end in zip(names, chosen, strict=True):
-        begin = perf_counter()
+    for name, back_end in zip(names, back_ends, strict=True):
+        start = perf_counter()
         try:
             options = Options.from_keywords(name, keywords)
-            found[name] = backends.checked(backends.solve_on(back_end, program, options), options)
+            solutions[name] = backends.checked(
+                backends.solve_on(back_end, program, options), options
+            )
         except SolverError as error:
             if len(names) == 1:
                 raise
             rows[name] = {"status": f"failed: {error}"}
             continue
-        rows[name] = {**_figures(found[name]), "seconds": perf_counter() - begin}
+        rows[name] = {**_figures(solutions[name]), "seconds": perf_counter() - start}
     columns = [
         "status",
         "objective",
@@ -195,33 +198,32 @@ def _answers(
         "proved",
         "seconds",
     ]
-    return found, pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
+    return solutions, pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
         "solver"
     )
 
 
 def _figures(solution: Solution) -> dict[str, Any]:
-    """Return what is told of an answer, computed from the program and not taken from the solver."""
+    """Return the figures of an answer, computed from the program and not taken from the solver."""
     status = {"status": solution.status.termination.value}
     if solution.x is None:
         return status
     certificate = solution.verify()
+    proved = (
+        "yes" if certificate.is_optimal else "by the solver's word" if solution.unproved else "no"
+    )
     return {
         **status,
         "objective": solution.objective,
         "primal residual": certificate.primal_residual,
         "dual residual": certificate.dual_residual,
         "gap": certificate.gap,
-        "proved": "yes"
-        if certificate.is_optimal
-        else "by the solver's word"
-        if solution.unproved
-        else "no",
+        "proved": proved,
     }
 
 
 def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
-    """Return the variables and, where the solver tells them, their reduced costs."""
+    """Return the variables and, where the solver gives them, their reduced costs."""
     import pandas as pd
 
     if solution is None or solution.x is None:
@@ -232,15 +234,15 @@ def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
     return pd.DataFrame(columns, index=pd.Index(program.column_names, name="variable"))
 
 
-def _agree(found: dict[str, Solution]) -> bool:
-    """Whether every solver has an optimum, all the same within the tolerance of the conformance suite."""
-    if not found or not all(solution.status.is_optimal for solution in found.values()):
+def _agree(solutions: dict[str, Solution]) -> bool:
+    """Whether all solvers have an optimum, equal within the tolerance of conformance."""
+    if not solutions or not all(solution.status.is_optimal for solution in solutions.values()):
         return False
-    values = [solution.objective for solution in found.values()]
+    values = [solution.objective for solution in solutions.values()]
     return max(values) - min(values) <= CONFORMANCE * max(1.0, *(abs(value) for value in values))
 
 
-# Lists of what there is.
+# Lists of mechanisms, solvers and examples.
 
 
 @command()
@@ -260,35 +262,32 @@ def mechanisms(
     ] = False,
     report: ReportOptions,
 ) -> None:
-    """List the mechanisms: source, methods, what they are defined for, what they promise, or their papers.
+    """List the mechanisms: source, methods, domain, promises, or their papers.
 
     Example: fairlp mechanisms drfh --bibtex
     """
     from ..mechanisms.table import find, listed
 
-    chosen = [find(name) for name in names or ()]
+    rows_of_names = [find(name) for name in names or ()]
     if bibtex:
         if report != ReportOptions():
             raise typer.BadParameter("--bibtex is printed; leave out --json, --csv and -o")
         from ..mechanisms.literature import REFERENCES
 
         entries = (
-            [row.bibtex for row in chosen] if chosen else [paper.bibtex for paper in REFERENCES]
+            [row.bibtex for row in rows_of_names]
+            if rows_of_names
+            else [paper.bibtex for paper in REFERENCES]
         )
         say("\n\n".join(dict.fromkeys("\n\n".join(entries).split("\n\n"))))
         return
     rows = listed()
-    rows = {row.name: rows[row.name] for row in chosen} or rows
+    rows = {row.name: rows[row.name] for row in rows_of_names} or rows
 
-    def words(console: Console) -> None:
-        heads = ["mechanism", *next(iter(rows.values()))]
-        report_rows(
-            console,
-            "Mechanisms",
-            heads,
-            [[name, *row.values()] for name, row in rows.items()],
-            folded=True,
-        )
+    def print_table(console: Console) -> None:
+        headers = ["mechanism", *next(iter(rows.values()))]
+        entries = [[name, *row.values()] for name, row in rows.items()]
+        print_rows(console, "Mechanisms", headers, entries)
         console.print()
 
     def frame() -> pd.DataFrame:
@@ -297,7 +296,7 @@ def mechanisms(
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mechanism")
 
     report.deliver(
-        [words], frame, lambda: [{"mechanism": name, **row} for name, row in rows.items()]
+        [print_table], frame, lambda: [{"mechanism": name, **row} for name, row in rows.items()]
     )
 
 
@@ -322,7 +321,7 @@ def solvers(
     ] = False,
     report: ReportOptions,
 ) -> None:
-    """List the solvers: whether they are installed, what they can do, how to get them; or check them.
+    """List the solvers: whether they are installed, their capabilities, how to get them; or check.
 
     --check judges an answer by the optimality conditions, not by the solver's word. The exit code
     is 1 when a solver fails.
@@ -331,13 +330,13 @@ def solvers(
     """
     from ..models.programs import backends
 
-    chosen = [backends.backend(name).name for name in names or ()]
+    known_names = [backends.backend(name).name for name in names or ()]
     if check:
-        _check(chosen or None, report)
+        _check(known_names or None, report)
         return
     from ..solvers import table
 
-    report.table(table().loc[chosen or slice(None)], "Solvers")
+    report.table(table().loc[known_names or slice(None)], "Solvers")
 
 
 def _check(names: list[str] | None, report: ReportOptions) -> None:
@@ -381,7 +380,7 @@ def example(
             "--output", "-o", metavar="FILE", help=".json, .yaml or a folder; by default NAME.yaml."
         ),
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace a file of that name.")] = False,
 ) -> None:
     """List the worked examples, or write one as a file to start from."""
     from .. import examples
@@ -391,7 +390,7 @@ def example(
             raise typer.BadParameter("--output needs the NAME of an example")
         ReportOptions().table(examples.table(), "Worked examples")
         return
-    made = None if name == "study" else examples.load(name)
+    instance = None if name == "study" else examples.load(name)
     target = output or Path(f"{name}.yaml")
     check_folder(target)
     empty_folder = target.is_dir() and not any(target.iterdir())
@@ -399,11 +398,11 @@ def example(
         raise FileFormatError(
             f"{str(target)!r} exists already; choose another name with -o, or pass --force"
         )
-    if made is None:
+    if instance is None:
         from ..research.study import Study
 
         written = [Study.from_dict(_STUDY).write(target)]
     else:
-        written = made.write(target)
+        written = instance.write(target)
     for path in written:
         say(f"wrote {path}")

@@ -20,11 +20,11 @@ from .parameters import (
     ProgressFlag,
     Repeated,
     begun,
-    given_names,
     load_instance,
     own_mechanism,
     read_options,
     read_pairs,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ class JobOptions:
             raise FileFormatError(
                 f"there is no file {self.jobs!r}; expected a CSV file of jobs, or {_DRAWN!r}"
             )
-        known = list(inspect.signature(generators.synthetic).parameters)
+        parameters = list(inspect.signature(generators.synthetic).parameters)
         for name in drawn:
-            require_known(name, known, f"synthetic jobs have no option {name!r}")
+            require_known(name, parameters, f"synthetic jobs have no option {name!r}")
         return generators.synthetic(**drawn)
 
     def save(self, workload: Workload) -> None:
-        """Write the jobs where that was asked for."""
+        """Write the jobs, where ``--save-jobs`` names a file."""
         if self.save_jobs is not None:
             workload.to_csv(self.save_jobs)
             wrote(self.save_jobs)
@@ -103,7 +103,7 @@ class JobOptions:
 
 @dataclass(frozen=True)
 class PolicyOptions:
-    """The options that say how the jobs are run."""
+    """The options of the policies that run the jobs."""
 
     policy: Annotated[
         Repeated,
@@ -143,11 +143,11 @@ class PolicyOptions:
     ] = None
 
     def options(self) -> dict[str, dict[str, Any]]:
-        """Return the options of each policy, which only divisible tasks have; check the names of all."""
+        """Return the options of each policy, which only those of divisible tasks have."""
         from ..mechanisms.whole_tasks.placement import POLICIES
         from ..research.simulation import policies
 
-        names = given_names(self.policy) or ["best-fit"]
+        names = split_names(self.policy) or ["best-fit"]
         for name in names:
             require_known(name, policies(), f"no policy is called {name!r}")
         options = read_options(self.option)
@@ -160,7 +160,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True)
 class FolderOptions:
-    """The option that says which folder has the tables."""
+    """The option of the folder of the tables."""
 
     tables: Annotated[
         Path | None,
@@ -177,7 +177,7 @@ class FolderOptions:
             )
 
     def save(self, policy: str, result: SimulationResult) -> None:
-        """Write the tables of one policy where that was asked for."""
+        """Write the tables of one policy, where ``--tables`` names a folder."""
         for path in [] if self.tables is None else result.to_csv(self.tables / policy):
             wrote(path)
 
@@ -199,7 +199,7 @@ def simulate(
     from ..research.simulation import simulate as run
     from ..research.simulation.experiments import Comparison
 
-    options = runs.options()  # a name that is wrong ends it before the first policy is simulated
+    options = runs.options()  # an unknown name raises before the first simulation
     servers = load_instance(cluster)
     workload = jobs.drawn_or_read()
     users = {str(user): user for user in workload.users}  # labels may be numbers
@@ -209,7 +209,7 @@ def simulate(
     }
     jobs.save(workload)
     results = {}
-    for policy, own in options.items():
+    for policy, policy_options in options.items():
         results[policy] = run(
             servers,
             workload,
@@ -219,15 +219,15 @@ def simulate(
             slots=runs.slots,
             weights=weights,
             progress=progress,
-            **own,
+            **policy_options,
         )
         folders.save(policy, results[policy])
-    found = Comparison(servers, workload, results)
-    summary = found.summary()
+    comparison = Comparison(servers, workload, results)
+    summary = comparison.summary()
 
     title = "Means over time; fractions of the tasks and jobs that arrived"
     report.deliver([f"{servers!r}\n{workload!r}\n", TitledTable(title, summary)], summary)
-    report.save(lambda: plots.plot_utilization_over_time(found))
+    report.save(lambda: plots.plot_utilization_over_time(comparison))
 
 
 def _is_trace(path: Path) -> bool:

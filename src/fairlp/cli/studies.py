@@ -32,9 +32,9 @@ from .parameters import (
     SeedOption,
     begun,
     complete_solver,
-    given_names,
     own_solver,
     read_pairs,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class WorkerOptions:
 
     @contextmanager
     def configured(self) -> Iterator[None]:
-        """Run the calls of the block on these workers, connected to the Dask cluster if there is one."""
+        """Run the calls of the block on these workers, or on a connected Dask cluster."""
         from ..research.runner import need, run_on
 
         if self.scheduler is None:
@@ -129,7 +129,7 @@ class StudyOptions:
         return result
 
     def _earlier(self, target: Path, study: Study) -> Result | None:
-        """Return the result in a file where it is complete; the file of another study is an error."""
+        """Return the result in a complete file; the file of another study is an error."""
         from .._version import __version__
         from ..research.study import Result
 
@@ -173,7 +173,7 @@ def study(
     progress: ProgressFlag = None,
     report: ReportOptions,
 ) -> None:
-    """Run a Monte Carlo study and show its figures; with --folder, a study that was stopped goes on.
+    """Run a Monte Carlo study and show its figures; --folder goes on where a study stopped.
 
     Results in .parquet are shown as they are. The exit code is 1 when runs failed and were
     recorded.
@@ -285,7 +285,7 @@ def reproduce(
     progress: ProgressFlag = None,
     report: ReportOptions,
 ) -> None:
-    """Compute tables, figures, examples and theorems of the papers again, each beside what the paper says.
+    """Compute tables, figures, examples and theorems of the papers again, beside the papers.
 
     Example: fairlp reproduce 002 "Figure 3"
     """
@@ -303,7 +303,7 @@ def reproduce(
 
 
 def _ledger_text(ledger: Ledger) -> Text:
-    """Yield a table for each paper, then the number of items by verdict; of a single item its numbers."""
+    """Yield a table for each paper and the verdicts; of a single item its numbers."""
     import pandas as pd
 
     table = ledger.table()
@@ -413,7 +413,7 @@ def library(
     progress: ProgressFlag = None,
     report: DrawnReportOptions,
 ) -> None:
-    """List the benchmark instances, write them as MPS, or run solvers on them and print a performance profile.
+    """List the benchmark instances, write them as MPS, or run solvers and print a profile.
 
     The list says how large each is, why it is hard, and the optimum where there is a closed form.
     Each solve has a process of its own, and only proved answers count; Ctrl-C keeps finished
@@ -440,7 +440,7 @@ def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
     from ..research.library.registry import find
 
     frame = table(entries.size, entries.seed, data=entries.folders())
-    if names := given_names(entries.only):
+    if names := split_names(entries.only):
         frame = frame.loc[[find(name).name for name in names]]
     numbers = frame.astype(object).where(frame.notna(), float("nan"))
 
@@ -455,7 +455,7 @@ def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: b
 
     index = write_all(
         folder,
-        given_names(entries.only),
+        split_names(entries.only),
         size=entries.size,
         seed=entries.seed,
         suffix=suffix,
@@ -480,10 +480,10 @@ def _run_solvers(
     from ..research.library import run
     from ..research.library.entry import chosen
 
-    names = given_names(runs.solvers) or []
+    names = split_names(runs.solvers) or []
     names = available_backends() if names == ["all"] else names
     chosen_entries, missing = chosen(
-        given_names(entries.only), entries.size, entries.seed, entries.folders()
+        split_names(entries.only), entries.size, entries.seed, entries.folders()
     )
     for reason in missing.values():
         tell("warning", f"left out: {reason}")

@@ -1,4 +1,4 @@
-"""The conformance suite: what every back end must pass, checked by optimality conditions and not by its word.
+"""The conformance suite of back ends, which judges by optimality conditions, not by status.
 
 A third party runs it on its own back end:
 
@@ -44,17 +44,17 @@ def check(backend: backends.AnySolver, cases: Iterable[Case] | None = None) -> p
         Indexed by case: ``outcome`` ("passed"; "failed": the answer is wrong; "undecided": honest,
         but no answer; "unable": the back end does not claim to do this), ``detail``, ``seconds``.
     """
-    chosen = backends.backend(backend)
+    back_end = backends.backend(backend)
     rows = {}
     for case in zoo() if cases is None else cases:
-        begin = perf_counter()
-        outcome, detail = _try(chosen, case)
-        rows[case.name] = {"outcome": outcome, "detail": detail, "seconds": perf_counter() - begin}
+        start = perf_counter()
+        outcome, detail = _try(back_end, case)
+        rows[case.name] = {"outcome": outcome, "detail": detail, "seconds": perf_counter() - start}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
 
 
 def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
-    """Return outcomes of all cases (rows) for these back ends, or all that are available here (columns).
+    """Return outcomes of all cases (rows) for these back ends, by default those available.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _judge(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
 
 
 def _objective_size(case: Case, solution: Solution) -> float:
-    """Return the size of the objective's terms, so that an optimum of 0 is compared with what it is made of."""
+    """Return the size of the objective's terms, with which an optimum of 0 is compared."""
     program = case.program
     weights = 0.0 if program.logs is None else float(abs(program.logs.weights).sum())
     return float(abs(program.c * solution.x).sum()) + abs(program.offset) + weights
@@ -131,13 +131,15 @@ def _objective_size(case: Case, solution: Solution) -> float:
 
 def _judge_hopeless(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
     status = solution.status
-    right = {"infeasible": Termination.INFEASIBLE, "unbounded": Termination.UNBOUNDED}[case.answer]
-    if status.termination not in (right, Termination.INFEASIBLE_OR_UNBOUNDED):
-        wrong = status.is_optimal or status.termination in (
+    expected = {"infeasible": Termination.INFEASIBLE, "unbounded": Termination.UNBOUNDED}[
+        case.answer
+    ]
+    if status.termination not in (expected, Termination.INFEASIBLE_OR_UNBOUNDED):
+        contradicts = status.is_optimal or status.termination in (
             Termination.INFEASIBLE,
             Termination.UNBOUNDED,
         )
-        return ("failed" if wrong else "undecided"), f"{case.answer}, but says {status}"
+        return ("failed" if contradicts else "undecided"), f"{case.answer}, but says {status}"
     if case.answer == "infeasible" and solution.x is not None:
         return "failed", "infeasible, and yet there is a point"
     if status.primal is Point.OPTIMAL:

@@ -13,14 +13,14 @@ _BY_TANGENTS = (Capability.LOG, Capability.POWER)
 
 
 def capability_rows() -> list[str]:
-    """Return the table of declared capabilities as Markdown; t: logarithms and powers by tangents, a series of LPs."""
+    """Return the table of declared capabilities as Markdown; t: by tangents, a series of LPs."""
     rows = [
         "| solver | " + " | ".join(c.value for c in Capability) + " |",
         "| --- |" + " :-: |" * len(Capability),
     ]
     for name in backends.backend_names():
-        able = backends.find_backend(name).capabilities
-        marks = ["✓" if c in able else "t" if c in _BY_TANGENTS else "" for c in Capability]
+        capabilities = backends.find_backend(name).capabilities
+        marks = ["✓" if c in capabilities else "t" if c in _BY_TANGENTS else "" for c in Capability]
         rows.append(f"| `{name}` | " + " | ".join(marks) + " |")
     return rows
 
@@ -32,12 +32,14 @@ def outcome_rows(names: list[str]) -> list[str]:
         "| --- | --- |" + " --: |" * 5,
     ]
     for name in names:
-        found = backends.find_backend(name)
-        if not found.available()[0]:
+        back_end = backends.find_backend(name)
+        if not back_end.available()[0]:
             continue
         table = check(name)
         counts = " | ".join(map(str, summary(table).values()))
-        rows.append(f"| `{name}` | {found.version()} | {counts} | {table['seconds'].sum():.1f} |")
+        rows.append(
+            f"| `{name}` | {back_end.version()} | {counts} | {table['seconds'].sum():.1f} |"
+        )
         undecided = table.index[table["outcome"] == "undecided"].tolist()
         if undecided:
             rows[-1] += f" <!-- undecided: {', '.join(undecided)} -->"

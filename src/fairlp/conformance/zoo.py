@@ -1,4 +1,4 @@
-"""A zoo of small programs, each with its answer known beforehand: what every back end must get right."""
+"""A zoo of small programs with known answers, which every back end must get right."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def linear(
     offset: float = 0.0,
     integer: Sequence[int] = (),
 ) -> Program:
-    """Return a program from a cost vector, rows (lower, coefficients, upper), and bounds of the columns."""
+    """Return a program of a cost vector, rows (lower, coefficients, upper), and bounds."""
     n = len(c)
     m = len(rows)
     dense = np.array([row for _, row, _ in rows], dtype=float).reshape(m, n)
@@ -143,7 +143,7 @@ def linear_cases() -> list[Case]:
 
 def fair_cases() -> list[Case]:
     """Return models of the project, whose optimum is known from the papers."""
-    known = {
+    optima = {
         "DRF": (max_min.drf, examples.ghodsi(), 2 / 3),
         "EDRF with zero demands": (max_min.edrf, examples.parkes_zero_demands(), 0.5),
         "DRFH": (max_min.drfh, examples.wang_figure_1(), 5 / 7),
@@ -152,7 +152,7 @@ def fair_cases() -> list[Case]:
     }
     return [
         Case(name, form(instance).compile(), "optimal", value)
-        for name, (form, instance, value) in known.items()
+        for name, (form, instance, value) in optima.items()
     ]
 
 
@@ -161,7 +161,7 @@ def hopeless_cases() -> list[Case]:
     infeasible = [
         linear("rows contradict", [1, 1], [(-INF, [1, 1], 1), (3, [1, 1], INF)]),
         linear("rows against bounds", [1], [(5, [1], INF)], [(0, 3)], sense="min"),
-        linear("an equality nobody can meet", [1, 0], [(-1, [1, 1], -1)]),
+        linear("an equality that no point meets", [1, 0], [(-1, [1, 1], -1)]),
         linear("an empty row that cannot hold", [1], [(1, [0], 2), (-INF, [1], 4)]),
     ]
     unbounded = [
@@ -218,7 +218,7 @@ def log_cases() -> list[Case]:
         return model.compile()
 
     def market() -> Program:
-        """Two users, two goods; each wants one good much more: x = (1, 0), (0, 1), and 2·log-utilities."""
+        """Two users, two goods, each wanted by one: x = (1, 0), (0, 1), and 2·log-utilities."""
         i = Index("i", ["s", "t"])
         m = Index("m", ["u", "v"])
         model = Model("a Fisher market", indices=(m, i))

@@ -1,4 +1,4 @@
-"""One pool of servers: Ghodsi et al., Metin, Parkes et al., Li et al., and Bhattacharya et al. with queues."""
+"""One pool of servers: Ghodsi et al., Metin, Parkes et al., Li et al., Bhattacharya et al."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOOGLE_SERVERS = (
 
 
 def wang_figure_1() -> Instance:
-    """Wang, Li and Liang, Figs. 1–3: servers (2 CPUs, 12 GB) and (12, 2), tasks (0.2, 1) and (1, 0.2).
+    """Wang, Li and Liang, Figs. 1–3: servers (2, 12) and (12, 2), tasks (0.2, 1) and (1, 0.2).
 
     DRFH: 10 tasks each, a global dominant share of 5/7. DRF on each server separately: 6 each.
 
@@ -105,10 +105,10 @@ def google_cluster(users: int = 100, seed: int = 0, one_by_one: bool = False) ->
 
 
 def wang_figure_4(seed: int = 0) -> Instance:
-    """Wang, Li and Liang, Fig. 4: 100 servers drawn from Google's table, tasks (0.2, 0.3), (0.5, 0.1), (0.1, 0.3).
+    """Wang, Li and Liang, Fig. 4: 100 servers of Google's table, three users who arrive in turn.
 
-    Draws are repeated until the pool is near the paper's (52.75 CPU, 51.32 memory); it is not to
-    the digit.
+    Tasks are (0.2, 0.3), (0.5, 0.1) and (0.1, 0.3). Draws are repeated until the pool is near the
+    paper's (52.75 CPU, 51.32 memory); it is not to the digit.
 
     Parameters
     ----------
@@ -125,22 +125,22 @@ def wang_figure_4(seed: int = 0) -> Instance:
     counts = table["count"].to_numpy()
     target = np.array([52.75, 51.32])
     draws = rng.multinomial(100, counts / counts.sum(), size=2000)
-    best = draws[np.abs(draws @ capacities / target - 1).max(axis=1).argmin()]
-    kept = best > 0
+    drawn_counts = draws[np.abs(draws @ capacities / target - 1).max(axis=1).argmin()]
+    is_drawn = drawn_counts > 0
     joins = pd.DataFrame({"arrival": [0, 200, 500]})
     return Instance.from_arrays(
         [[0.2, 0.3], [0.5, 0.1], [0.1, 0.3]],
-        capacities[kept],
-        servers=list(table.index[kept]),
+        capacities[is_drawn],
+        servers=list(table.index[is_drawn]),
         resources=["cpu", "memory"],
-        counts=best[kept],
+        counts=drawn_counts[is_drawn],
         user_attributes=joins,
         name="wang-figure-4",
     )
 
 
 def ghodsi() -> Instance:
-    """Ghodsi et al., §4.1: 9 CPUs and 18 GB; tasks of A need (1, 4), of B (3, 1). DRF: 3 and 2 tasks.
+    """Ghodsi et al., §4.1: 9 CPUs and 18 GB, tasks (1, 4) and (3, 1). DRF: 3 and 2 tasks.
 
     Returns
     -------
@@ -151,7 +151,9 @@ def ghodsi() -> Instance:
 
 
 def ghodsi_59_19() -> Instance:
-    """Metin, Precomputed DRF, §6.2: 59 CPUs and 19 GB, users as in Ghodsi et al.; stopping early leaves (33, 3).
+    """Metin, Precomputed DRF, §6.2: 59 CPUs and 19 GB, users as in Ghodsi et al.
+
+    Stopping early leaves (33, 3).
 
     Returns
     -------
@@ -180,7 +182,7 @@ def cycles() -> Instance:
 
 
 def parkes_zero_demands() -> Instance:
-    """Three users of two resources, two of whom need one only: EDRF needs two rounds (in the manner of Parkes et al.).
+    """Three users of two resources, two of whom need one only: EDRF needs two rounds.
 
     The demanders of cpu (A and C) stop at 1/2; B, who needs memory only, goes on to 3/4.
 
@@ -195,7 +197,7 @@ def parkes_zero_demands() -> Instance:
 
 
 def epsilon(resources: int = 3, small: float = 1e-3) -> Instance:
-    """Li et al. (2019): n = m + 1 users; user k ≤ m needs resource k mostly, the last needs all; CR1 exceeds 1.
+    """Li et al. (2019): user k ≤ m needs resource k mostly, the last needs all; CR1 exceeds 1.
 
     Parameters
     ----------
@@ -217,7 +219,9 @@ def epsilon(resources: int = 3, small: float = 1e-3) -> Instance:
 
 
 def m_squared_plus_one(resources: int = 3, small: float = 1e-3) -> Instance:
-    """Li et al. (2019): m² + 1 users, user k needs resource k mod m mostly; CR2 → (m + 1)/(m² + 1) at the last.
+    """Li et al. (2019): m² + 1 users, user k needs resource k mod m mostly; CR2 is small at last.
+
+    CR2 tends to (m + 1)/(m² + 1) at the last step.
 
     Parameters
     ----------
@@ -252,7 +256,7 @@ def _arriving(demands: np.ndarray, name: str) -> Instance:
 
 
 def bhattacharya_starvation() -> Instance:
-    """Bhattacharya et al., SoCC 2013: 60 CPUs and 60 GPUs, queue n2 with a (CPU) and b (GPU) beside n1 (GPU).
+    """Bhattacharya et al., SoCC 2013: 60 CPUs and 60 GPUs, queue n2 with a and b beside n1.
 
     Hierarchical DRF gives n1 and b half of the GPUs each and a all CPUs; a naive tree of shares
     starves b.
@@ -268,7 +272,7 @@ def bhattacharya_starvation() -> Instance:
 
 
 def bhattacharya_blocked() -> Instance:
-    """Bhattacharya et al., SoCC 2013: CPUs for n1, n2 and n3's first user, GPUs for its second one and n4.
+    """Bhattacharya et al., SoCC 2013: CPUs for n1, n2 and a user of n3, GPUs for the others.
 
     Hierarchical DRF shares each in equal parts; counting what a blocked user has would take from
     its sibling.
@@ -289,9 +293,9 @@ def _ghodsi(capacity: list[float], name: str) -> Instance:
     return _pool([[1, 4], [3, 1]], capacity, users=["A", "B"], units=units, name=name)
 
 
-def _pool(demands: list[list[float]], capacity: list[float], **more: Any) -> Instance:
+def _pool(demands: list[list[float]], capacity: list[float], **options: Any) -> Instance:
     return Instance.from_arrays(
-        demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **more
+        demands, [capacity], servers=["pool"], resources=["cpu", "memory"], **options
     )
 
 
@@ -312,7 +316,7 @@ def _queued(demands: object, users: list[str], queue: list[str | None], name: st
 
 
 def khamse_ashari_figure_1() -> Instance:
-    """Khamse-Ashari et al., Fig. 1: two servers, only the third user may run on the second; weights 1, 1, 2.
+    """Khamse-Ashari et al., Fig. 1: two servers, one for the third user only; weights 1, 1, 2.
 
     PS-DSF 3, 3, 6 tasks; C-DRFH 2.609, 3.130, 6.261; TSF 2, 2, 8.
 
@@ -343,7 +347,7 @@ def khamse_ashari_section_3a() -> Instance:
 
 
 def khamse_ashari_figure_4() -> Instance:
-    """Khamse-Ashari et al., Fig. 4: two users share three wireless channels; PS-DSF 1500 and 1000 kb/s.
+    """Khamse-Ashari et al., Fig. 4: two users share three channels; PS-DSF 1500 and 1000 kb/s.
 
     A task is 1 kb/s, and rates are given: what a channel carries for each user alone. The rates
     stand only in the figure; these agree with what the text says of the result: the first channel
@@ -390,7 +394,7 @@ def khamse_ashari_table_3() -> Instance:
 
 
 def two_servers() -> Instance:
-    """Servers (20, 30) and (30, 20), tasks (2, 1) and (1, 2): where per-server fairness and DRFH differ.
+    """Servers (20, 30) and (30, 20), tasks (2, 1) and (1, 2): PS-DSF and DRFH differ.
 
     Returns
     -------
@@ -402,14 +406,14 @@ def two_servers() -> Instance:
     )
 
 
-def _khamse_ashari(demands: list[list[float]], name: str, **more: Any) -> Instance:
+def _khamse_ashari(demands: list[list[float]], name: str, **options: Any) -> Instance:
     return Instance.from_arrays(
         demands,
         [[9, 12, 100], [12, 12, 0]],
         resources=["cpu", "memory", "network"],
         units={"cpu": "cores", "memory": "GB", "network": "Mb/s"},
         name=name,
-        **more,
+        **options,
     )
 
 
@@ -417,7 +421,7 @@ def _khamse_ashari(demands: list[list[float]], name: str, **more: Any) -> Instan
 
 
 def requests(fractions: object, entitlements: object, name: str = "") -> Instance:
-    """Return an instance of requests r[n,j] in [0, 1], fractions of capacity: one task each, which may run in part.
+    """Return an instance of requests r[n,j] in [0, 1]: a task each, which may run in part.
 
     Parameters
     ----------
@@ -453,7 +457,7 @@ def requests(fractions: object, entitlements: object, name: str = "") -> Instanc
 
 
 def dolev_figure_2() -> Instance:
-    """Dolev et al., §4, Fig. 2: requests (1, .2), (1, .2), (.4, .8), equal entitlements; NJC gives 1/3, 1/3, 5/6.
+    """Dolev et al., §4, Fig. 2: (1, .2), (1, .2), (.4, .8), equal entitlements; NJC 1/3, 1/3, 5/6.
 
     Returns
     -------
@@ -464,7 +468,7 @@ def dolev_figure_2() -> Instance:
 
 
 def dolev_section_3() -> Instance:
-    """Dolev et al., §3: three users, entitlements ½, ⅜, ⅛; their trajectory ends at .978703, .607937, .130688.
+    """Dolev et al., §3: entitlements ½, ⅜, ⅛; the trajectory ends at .978703, .607937, .130688.
 
     Returns
     -------
@@ -479,7 +483,7 @@ def dolev_section_3() -> Instance:
 
 
 def dolev_section_4() -> Instance:
-    """Dolev et al., §4: requests (½, 0, 0, 1), (1, 1, 1, 0), equal entitlements; NJC gives 1 and ½, DRF ⅔ each.
+    """Dolev et al., §4: requests (½, 0, 0, 1), (1, 1, 1, 0); NJC gives 1 and ½, DRF ⅔ each.
 
     Returns
     -------
@@ -490,7 +494,7 @@ def dolev_section_4() -> Instance:
 
 
 def dolev_section_5() -> Instance:
-    """Dolev et al., §5.5: requests (1, 1), (0, 1), (1, 0): the fair ones are (z, 1−z, 1−z), .5 ≤ z ≤ .7.
+    """Dolev et al., §5.5: requests (1, 1), (0, 1), (1, 0); fair: (z, 1−z, 1−z), .5 ≤ z ≤ .7.
 
     Returns
     -------
@@ -501,7 +505,7 @@ def dolev_section_5() -> Instance:
 
 
 def dolev_circle() -> Instance:
-    """Dolev et al., §5.5: a circle of four, each needing all resources but the opposite one; a continuum is fair.
+    """Dolev et al., §5.5: a circle of four, each needing all but the opposite one's resource.
 
     Returns
     -------

@@ -85,7 +85,7 @@ TABLE = _MechanismTable(
     "mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name]
 )
 #: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
-OWN = TABLE.own
+OWN = TABLE.declared
 
 
 def find(name: str | Mechanism) -> Mechanism:

@@ -1,4 +1,4 @@
-"""Figures of allocations, comparisons and simulations, for a notebook, a paper or ``fairlp --plot``.
+"""Figures of allocations, comparisons and simulations, for notebooks, papers, ``fairlp --plot``.
 
 Matplotlib is an optional package (``pip install "fairlp[plot]"``), imported when a figure is drawn.
 Every function returns a ``matplotlib.figure.Figure`` that needs no display and is not known to

@@ -19,7 +19,7 @@ from . import style
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
 
-# What bars of servers are called in a figure: every row by its label, or classes of equal servers.
+# Labels of bars: rows of servers, or classes of equal servers.
 
 #: Classes of servers with a bar of their own; the smaller ones share one.
 _CLASSES = 24
@@ -35,7 +35,7 @@ def server_rows(instance: Instance) -> tuple[list[str], np.ndarray, str]:
 
 
 def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
-    """Return a label for each class of equal servers, the class of each row, and what the labels are.
+    """Return a label for each class of equal servers, the class of each row, and a description.
 
     When there are more than 24 classes, the smallest of them are one.
     """
@@ -44,26 +44,26 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     rows = np.bincount(group)
     servers = np.bincount(group, weights=instance.counts).astype(int)
     labels = [_class_label(instance, int(k), int(rows[g])) for g, k in enumerate(first)]
-    twice = {label for label in labels if labels.count(label) > 1}
+    repeated = {label for label in labels if labels.count(label) > 1}
     labels = [
-        f"{label}: {_amounts(instance, int(k))}" if label in twice else label
+        f"{label}: {_amounts(instance, int(k))}" if label in repeated else label
         for label, k in zip(labels, first, strict=True)
     ]
     amounts = any(
         _amounts(instance, int(k)) in label for label, k in zip(labels, first, strict=True)
     )
-    what = "server class (number of servers)"
+    description = "server class (number of servers)"
     if amounts:
-        what += f"; amounts are {', '.join(map(str, instance.resources))}"
+        description += f"; amounts are {', '.join(map(str, instance.resources))}"
     labels = [_counted(label, int(count)) for label, count in zip(labels, servers, strict=True)]
     if len(labels) <= _CLASSES:
-        return labels, group, what
+        return labels, group, description
     largest = np.sort(largest_first(servers)[: _CLASSES - 1])
-    place = np.full(len(labels), len(largest))
-    place[largest] = np.arange(len(largest))
+    class_of_label = np.full(len(labels), len(largest))
+    class_of_label[largest] = np.arange(len(largest))
     others = len(labels) - len(largest)
-    together = _counted(f"{others} other classes", int(np.delete(servers, largest).sum()))
-    return [*(labels[g] for g in largest), together], place[group], what
+    others_label = _counted(f"{others} other classes", int(np.delete(servers, largest).sum()))
+    return [*(labels[g] for g in largest), others_label], class_of_label[group], description
 
 
 def _class_label(instance: Instance, row: int, rows: int) -> str:
@@ -86,7 +86,7 @@ def _counted(label: str, count: int) -> str:
     return f"{label} ({count})" if count > 1 else label
 
 
-Found: TypeAlias = (
+Comparable: TypeAlias = (
     "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"
 )
 
@@ -106,7 +106,7 @@ _NOTHING = "there is nothing to draw; expected at least one mechanism with an al
 def plot_allocation(
     allocation: Allocation, *, by: Literal["class", "server"] = "class", ax: Any = None
 ) -> Any:
-    """Draw how much of each server class the users take, one panel of stacked bars for each resource.
+    """Draw how much of each server class the users take: stacked bars, a panel a resource.
 
     Parameters
     ----------
@@ -132,22 +132,24 @@ def plot_allocation(
     allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
     require_known(by, ("class", "server"), f"there are no bars by {by!r}")
     instance = allocation.instance
-    labels, group, what = server_classes(instance) if by == "class" else server_rows(instance)
+    labels, group, description = (
+        server_classes(instance) if by == "class" else server_rows(instance)
+    )
     size = len(labels)
     member = np.zeros((len(instance.servers), size))
     member[np.arange(len(group)), group] = 1
     capacity = member.T @ instance.total_capacities
     needed = 1.0 if allocation.effort is None else allocation.effort
     tasks = (allocation.tasks_array * needed) @ member
-    layers, rest = _layers(allocation, tasks, capacity)
+    layers, others = _layers(allocation, tasks, capacity)
     axes = style.panels(ax, len(instance.resources), size)
     for r, (axis, resource) in enumerate(zip(axes, map(str, instance.resources), strict=True)):
         _stacked_bars(
-            axis, [(user, used[:, r], look) for user, used, look in layers], capacity[:, r]
+            axis, [(user, amounts[:, r], look) for user, amounts, look in layers], capacity[:, r]
         )
-        if len(rest) and size <= _NUMBERED:
+        if len(others) and size <= _NUMBERED:
             _number_the_others(
-                axis, tasks[rest] * instance.demands[rest, r][:, None], capacity[:, r]
+                axis, tasks[others] * instance.demands[others, r][:, None], capacity[:, r]
             )
         unit = instance.units.get(resource)
         axis.set(
@@ -155,13 +157,13 @@ def plot_allocation(
             ylim=(0, 1.0),
             ylabel=style.CAPACITY_USED,
         )
-        style.name_bars(axis, labels, what)
+        style.name_bars(axis, labels, description)
     style.share_names(axes)
     return style.legend(axes, ax, "user", reverse=True)
 
 
-def plot_shares(found: Found, *, ax: Any = None) -> Any:
-    """Draw the users' shares by mechanism: bars for up to 20 users, one rising curve a mechanism for more.
+def plot_shares(found: Comparable, *, ax: Any = None) -> Any:
+    """Draw the users' shares by mechanism: bars for up to 20 users, rising curves for more.
 
     Parameters
     ----------
@@ -176,9 +178,9 @@ def plot_shares(found: Found, *, ax: Any = None) -> Any:
     matplotlib.figure.Figure
     """
     frame = _frame(found, "shares")
-    few = len(frame) <= _BARS
-    (axis,) = style.panels(ax, 1, len(frame) * frame.shape[1] if few else 0)
-    if few:
+    has_bars = len(frame) <= _BARS
+    (axis,) = style.panels(ax, 1, len(frame) * frame.shape[1] if has_bars else 0)
+    if has_bars:
         style.grouped_bars(axis, frame)
         style.name_bars(axis, [str(user) for user in frame.index], "user")
     else:
@@ -187,7 +189,7 @@ def plot_shares(found: Found, *, ax: Any = None) -> Any:
     return style.legend([axis], ax, "mechanism")
 
 
-def plot_utilization(found: Found, *, ax: Any = None) -> Any:
+def plot_utilization(found: Comparable, *, ax: Any = None) -> Any:
     """Draw the fraction of the whole cluster in use, by resource and mechanism.
 
     Parameters
@@ -210,7 +212,7 @@ def plot_utilization(found: Found, *, ax: Any = None) -> Any:
 
 
 def plot_comparison(
-    found: Instance | Found, mechanisms: Sequence[str] | None = None, **options: Any
+    found: Instance | Comparable, mechanisms: Sequence[str] | None = None, **options: Any
 ) -> Any:
     """Draw shares and utilisation by mechanism, one above the other.
 
@@ -255,47 +257,49 @@ def plot_comparison(
 def _layers(
     allocation: Allocation, tasks: np.ndarray, capacity: np.ndarray
 ) -> tuple[list[tuple[str, np.ndarray, dict[str, str]]], np.ndarray]:
-    """Return name, use (bars × resources) and look of each user with a colour and of the others, and who these are.
+    """Return name, use (bars × resources) and look of each layer, and the other users.
+
+    Each user with a colour is a layer; the others are one.
 
     Of many users those have colours that take most of some bar, whatever its size: they are the
     ones to be seen.
     """
     instance = allocation.instance
     order = _by_share(allocation)
-    rest = order[:0]
+    others = order[:0]
     if len(order) > _ALL_USERS:
         bars = [quotients(demand, capacity) for demand in instance.demands]
-        most = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
-        ranks = largest_first(np.round(most / AGREEMENT))
-        order, rest = (
+        largest_part = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
+        ranks = largest_first(np.round(largest_part / AGREEMENT))
+        order, others = (
             order[np.sort(ranks[:_COLOURED_USERS])],
             order[np.sort(ranks[_COLOURED_USERS:])],
         )
     used = [tasks[n][:, None] * instance.demands[n] for n in order]
     layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(order)]
-    if len(rest):
-        together = tasks[rest].T @ instance.demands[rest]
+    if len(others):
+        others_use = tasks[others].T @ instance.demands[others]
         numbers = ", number on each bar" if len(capacity) <= _NUMBERED else ""
-        layers.append((f"{len(rest)} others{numbers}", together, {"facecolor": style.OTHERS}))
-    return layers, rest
+        layers.append((f"{len(others)} others{numbers}", others_use, {"facecolor": style.OTHERS}))
+    return layers, others
 
 
 def _stacked_bars(
     axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray
 ) -> np.ndarray:
-    """Stack what each layer has before the capacity, and return how high; where there is no capacity, say so."""
-    there = capacity > 0
+    """Stack the layers over the capacity and return their height; name bars without capacity."""
+    has_capacity = capacity > 0
     size = len(capacity)
-    behind = {"color": style.FREE, "edgecolor": style.OTHERS, "linewidth": 0.5}
-    axis.bar(range(size), there.astype(float), label="not in use", **behind)
+    look_of_free = {"color": style.FREE, "edgecolor": style.OTHERS, "linewidth": 0.5}
+    axis.bar(range(size), has_capacity.astype(float), label="not in use", **look_of_free)
     base = np.zeros(size)
     for user, used, look in layers:
-        height = np.divide(used, capacity, out=np.zeros(size), where=there)
+        height = np.divide(used, capacity, out=np.zeros(size), where=has_capacity)
         axis.bar(
             range(size), height, bottom=base, label=user, edgecolor="white", linewidth=0.3, **look
         )
         base += height
-    for k in np.flatnonzero(~there):
+    for k in np.flatnonzero(~has_capacity):
         axis.annotate("none", (k, 0.01), va="bottom", rotation=90, **style.REMARK)
     return base
 
@@ -309,9 +313,9 @@ def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> Non
     ]
     for k, band in enumerate(parts.sum(axis=0)):
         if band > _ROOM:
-            how_many = int((parts[:, k] > AGREEMENT).sum())
+            count = int((parts[:, k] > AGREEMENT).sum())
             axis.annotate(
-                str(how_many), (k, top[k] - band / 2), va="center", ha="center", size="small"
+                str(count), (k, top[k] - band / 2), va="center", ha="center", size="small"
             )
 
 
@@ -326,65 +330,72 @@ def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:
         if k >= len(style.DASHES):  # only the first is solid
             look["linestyle"] = style.DASHES[1 + (k - 1) % (len(style.DASHES) - 1)]
         axis.step(range(1, len(values) + 1), values, where="mid", label=str(mechanism), **look)
-    what = f"users, for each mechanism from the smallest share to the largest (of {len(frame)})"
-    axis.set(xlabel=fill(what, round(style.letters_across(axis))), xlim=(1, len(frame)))
+    description = (
+        f"users, for each mechanism from the smallest share to the largest (of {len(frame)})"
+    )
+    axis.set(xlabel=fill(description, round(style.letters_across(axis))), xlim=(1, len(frame)))
     style.tidy(axis)
 
 
 def _by_share(allocation: Allocation) -> np.ndarray:
-    """Return positions of users from the largest share down; shares that differ by rounding only are equal."""
+    """Return users from the largest share down; rounding makes no difference."""
     shares = allocation.shares.to_numpy()
     largest = shares.max(initial=0.0)
     return largest_first(np.round(shares / (largest if largest > 0 else 1.0) / AGREEMENT))
 
 
-def _frame(found: Found, value: str) -> pd.DataFrame:
+def _frame(comparison: Comparable, value: str) -> pd.DataFrame:
     """Return a comparison as a table, rows × mechanisms, without mechanisms that were left out."""
-    frame = found if isinstance(found, pd.DataFrame) else _compared(found, value)
+    frame = comparison if isinstance(comparison, pd.DataFrame) else _compared(comparison, value)
     frame = frame.dropna(axis=1, how="all")
     if frame.empty:
         raise InstanceError(_NOTHING)
     return frame
 
 
-def _told_apart(given: Sequence[Allocation]) -> list[str]:
-    """Return a name for each allocation: its mechanism, and where that is not enough its method, options or number."""
-    names = [allocation.mechanism for allocation in given]
-    names = [
-        f"{a.mechanism} ({a.method})" if names.count(a.mechanism) > 1 else a.mechanism
-        for a in given
+def _unique_names(allocations: Sequence[Allocation]) -> list[str]:
+    """Return a name for each allocation: its mechanism, with method and options if needed."""
+    mechanisms = [allocation.mechanism for allocation in allocations]
+    with_methods = [
+        f"{allocation.mechanism} ({allocation.method})"
+        if mechanisms.count(allocation.mechanism) > 1
+        else allocation.mechanism
+        for allocation in allocations
     ]
-    options = [", ".join(f"{key}={value}" for key, value in a.parameters.items()) for a in given]
-    names = [
-        f"{a.mechanism} ({a.method}, {said})" if said and names.count(name) > 1 else name
-        for a, name, said in zip(given, names, options, strict=True)
-    ]
+
+    names = []
+    for allocation, name in zip(allocations, with_methods, strict=True):
+        options = ", ".join(f"{key}={value}" for key, value in allocation.parameters.items())
+        if options and with_methods.count(name) > 1:
+            name = f"{allocation.mechanism} ({allocation.method}, {options})"
+        names.append(name)
     return [
         f"{name} #{names[: k + 1].count(name)}" if names.count(name) > 1 else name
         for k, name in enumerate(names)
     ]
 
 
-def _compared(found: Any, value: str) -> pd.DataFrame:
+def _compared(allocations: Any, value: str) -> pd.DataFrame:
     """Return the table of allocations of one instance, each under the name of its mechanism."""
     from ..api import comparison_table
 
-    if hasattr(found, "mechanism"):
-        found = [found]
-    if not isinstance(found, Mapping):
-        given = list(found)
-        found = dict(zip(_told_apart(given), given, strict=True))
-    there = [allocation for allocation in found.values() if allocation is not None]
-    if not there:
+    if hasattr(allocations, "mechanism"):
+        allocations = [allocations]
+    if not isinstance(allocations, Mapping):
+        listed = list(allocations)
+        allocations = dict(zip(_unique_names(listed), listed, strict=True))
+    defined = [allocation for allocation in allocations.values() if allocation is not None]
+    if not defined:
         raise InstanceError(_NOTHING)
-    instance = there[0].instance
-    for allocation in there[1:]:
-        same = allocation.instance.users.labels.equals(instance.users.labels)
-        if not same or list(allocation.instance.resources) != list(instance.resources):
+    instance = defined[0].instance
+    for allocation in defined[1:]:
+        equal_users = allocation.instance.users.labels.equals(instance.users.labels)
+        equal_resources = list(allocation.instance.resources) == list(instance.resources)
+        if not equal_users or not equal_resources:
             raise InstanceError(
                 "the allocations are of different users or resources; expected the same instance"
             )
-    return comparison_table(instance, dict(found), value)
+    return comparison_table(instance, dict(allocations), value)
 
 
 # Figures of allocations by queue.
@@ -394,14 +405,14 @@ _COLOURED = 12
 
 
 def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> Any:
-    """Draw which part of each resource the queues have: one bar of stacked queues for each resource.
+    """Draw the part of each resource that the queues have: a bar of stacked queues each.
 
     Parameters
     ----------
     allocation : Allocation
         Of an instance with queues.
     level : int
-        Queues at this depth (1: below the root); who stands higher counts with its own queue.
+        Queues at this depth (1: below the root); users who stand higher count with their own queue.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -422,12 +433,16 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     resources = [str(resource) for resource in instance.resources]
     parts = table[resources].to_numpy() / instance.pool
     order = largest_first(parts.max(axis=1))
-    own = order if len(order) <= _COLOURED + 1 else order[:_COLOURED]
+    named = order if len(order) <= _COLOURED + 1 else order[:_COLOURED]
     (axis,) = style.panels(ax, 1, len(resources))
-    layers = [(str(table.index[v]) or "(root)", parts[v], style.bar(k)) for k, v in enumerate(own)]
-    if len(order) > len(own):
-        rest = order[len(own) :]
-        layers.append((f"{len(rest)} others", parts[rest].sum(axis=0), {"facecolor": style.OTHERS}))
+    layers = [
+        (str(table.index[v]) or "(root)", parts[v], style.bar(k)) for k, v in enumerate(named)
+    ]
+    if len(order) > len(named):
+        others = order[len(named) :]
+        layers.append(
+            (f"{len(others)} others", parts[others].sum(axis=0), {"facecolor": style.OTHERS})
+        )
     top = _stacked_bars(axis, layers, np.ones(len(resources)))
     axis.set(ylim=(0, max(1.0, float(top.max()))), ylabel=style.CLUSTER_USED)
     style.name_bars(axis, resources, "resource")

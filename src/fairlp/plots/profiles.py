@@ -1,4 +1,4 @@
-"""Figures of curves: performance profiles, frontiers, means of studies, users who come and go, convergence."""
+"""Figures of curves: performance profiles, frontiers, means, users over time, convergence."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
     (axis,) = style.panels(ax, 1, 8)
     solved = ratios.to_numpy(dtype=float)
     finite = solved[np.isfinite(solved)]
-    last = max(float(finite.max(initial=1.0)) * 1.2, 2.0)
-    parts = np.isfinite(solved).mean(axis=0) if len(solved) else np.zeros(solved.shape[1])
-    fastest = (solved <= 1).mean(axis=0) if len(solved) else parts
-    for k, column in enumerate(np.lexsort((-fastest, -parts))):
-        own = solved[:, column]
-        steps = np.unique(own[np.isfinite(own)])
-        at = np.concatenate([[1.0], steps, [last]])
-        within = [(own <= factor).mean() if len(own) else 0.0 for factor in at]
-        axis.step(at, within, where="post", label=str(ratios.columns[column]), **style.line(k))
+    largest_factor = max(float(finite.max(initial=1.0)) * 1.2, 2.0)
+    solved_parts = np.isfinite(solved).mean(axis=0) if len(solved) else np.zeros(solved.shape[1])
+    fastest = (solved <= 1).mean(axis=0) if len(solved) else solved_parts
+    for k, column in enumerate(np.lexsort((-fastest, -solved_parts))):
+        times = solved[:, column]
+        steps = np.unique(times[np.isfinite(times)])
+        factors = np.concatenate([[1.0], steps, [largest_factor]])
+        within = [(times <= factor).mean() if len(times) else 0.0 for factor in factors]
+        axis.step(factors, within, where="post", label=str(ratios.columns[column]), **style.line(k))
     axis.set_xscale("log")
     axis.set(
         xlabel="τ: time, as a multiple of the fastest solver's [–]",
         ylabel="fraction of the problems solved within τ [–]",
-        xlim=(1.0, last),
+        xlim=(1.0, largest_factor),
         ylim=(-0.02, 1.02),
     )
     if ax is None:  # a line of the legend for each solver
@@ -63,7 +63,7 @@ _MARKERS = "osD^vP*X"
 
 
 def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None) -> Any:
-    """Draw the smallest level against the total share, a point for each α, and mechanisms beside it.
+    """Draw the smallest level against the total share, by α, with mechanisms beside it.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
     matplotlib.figure.Figure
     """
     (axis,) = style.panels(ax, 1, 6)
-    own, *others = style.places(["alpha-fair", *markers.index])
-    look = style.line(0, colour=own)
+    own_place, *places = style.places(["alpha-fair", *markers.index])
+    look = style.line(0, colour=own_place)
     axis.plot(
         points["total_share"],
         points["smallest_level"],
@@ -91,16 +91,16 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
     )
     for alpha, row in points.iterrows():
         name = "∞" if float(str(alpha)) == float("inf") else f"{alpha:g}"
-        where = (row["total_share"], row["smallest_level"])
+        point = (row["total_share"], row["smallest_level"])
         axis.annotate(
             name,
-            where,
+            point,
             xytext=(4, 4),
             textcoords="offset points",
             fontsize="small",
             color="#666666",
         )
-    for k, ((label, row), place) in enumerate(zip(markers.iterrows(), others, strict=True)):
+    for k, ((label, row), place) in enumerate(zip(markers.iterrows(), places, strict=True)):
         look = {"marker": _MARKERS[k % len(_MARKERS)], "linestyle": "none", "zorder": 3}
         colour = style.COLOURS[place % len(style.COLOURS)]
         axis.plot(
@@ -154,7 +154,7 @@ def plot_tracking(
     mechanisms: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the fraction of a resource in use over time, one panel for each row of servers, one line a mechanism.
+    """Draw the fraction of a resource in use over time: a panel a row of servers.
 
     Parameters
     ----------
@@ -180,13 +180,13 @@ def plot_tracking(
     resource = instance.resources[0] if resource is None else resource
     servers = list(instance.servers) if servers is None else list(servers)
     mechanisms = found.mechanisms if mechanisms is None else list(mechanisms)
-    for given, known, what in (
+    for names, labels, kind in (
         ([resource], instance.resources, "resource"),
         (servers, instance.servers, "server"),
         (mechanisms, found.mechanisms, "mechanism"),
     ):
-        for one in given:
-            require_known(one, list(known), f"no {what} is called {one!r}")
+        for name in names:
+            require_known(name, list(labels), f"no {kind} is called {name!r}")
     axes = style.panels(ax, len(servers), 5)
     times = found.utilization.index.to_numpy()
     for server, axis in zip(servers, axes, strict=True):
@@ -229,11 +229,11 @@ def plot_convergence(
     import pandas as pd
 
     (axis,) = style.panels(ax, 1, 12)
-    for k, (name, given) in enumerate(series.items()):
+    for k, (name, entries) in enumerate(series.items()):
         values = (
-            given.dropna()
-            if isinstance(given, pd.Series)
-            else pd.Series(given, index=range(1, len(given) + 1))
+            entries.dropna()
+            if isinstance(entries, pd.Series)
+            else pd.Series(entries, index=range(1, len(entries) + 1))
         )
         values = values[values > 0]
         axis.plot(
@@ -246,13 +246,13 @@ def plot_convergence(
     return style.finished(axis, ax, "method")
 
 
-def _shade(axis: Any, found: Tracking) -> None:
-    """Shade the times when a user is away, and say who."""
-    end = float(found.utilization.index[-1])
-    for user in dict.fromkeys(found.changes["user"]):
-        own = found.changes[found.changes["user"] == user]
-        leaves = own.loc[own["event"] == "leaves", "time"].tolist()
-        enters = own.loc[own["event"] == "enters", "time"].tolist()
+def _shade(axis: Any, tracking: Tracking) -> None:
+    """Shade the times when a user is away, and name the user."""
+    end = float(tracking.utilization.index[-1])
+    for user in dict.fromkeys(tracking.changes["user"]):
+        events = tracking.changes[tracking.changes["user"] == user]
+        leaves = events.loc[events["event"] == "leaves", "time"].tolist()
+        enters = events.loc[events["event"] == "enters", "time"].tolist()
         for start in leaves:
             stop = min([time for time in enters if time > start], default=end)
             axis.axvspan(start, stop, color="#EEEEEE", zorder=0)

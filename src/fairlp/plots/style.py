@@ -1,6 +1,6 @@
 """How the figures look: colours, dashes, panels, names of bars, legends.
 
-Matplotlib is imported when a figure is made, not before.
+Matplotlib is imported when a figure is drawn, not before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
     "tidy",
 ]
 
-#: After Paul Tol's "muted" scheme: told apart by colour-blind readers too, three times as dark as
+#: After Paul Tol's "muted" scheme: distinct for colour-blind readers too, three times as dark as
 #: paper or more (tests/plots/test_colours.py calculates both); beyond it the colours come again,
 #: hatched.
 COLOURS = (
@@ -53,7 +53,7 @@ HATCHES = ("", "////", "....", "xxxx")
 #: Only the first curve is solid: where curves are equal, the earlier ones show through the gaps of
 #: the later ones.
 DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)))
-#: Colours of what is of no one: everybody else, and capacity that is not in use.
+#: Colours of all other users, and of capacity that is not in use.
 OTHERS, FREE = "#BBBBBB", "#F2F2F2"
 #: A remark inside a panel.
 REMARK = {"ha": "center", "size": "small", "color": "#666666", "parse_math": False}
@@ -75,15 +75,15 @@ class PlottingNotAvailableError(FairlpError, ImportError):
 
 def require_format(path: str | Path) -> None:
     """Raise when figures cannot be drawn, or not be written with the suffix of this path."""
-    known = sorted(new_figure(1, 1).canvas.get_supported_filetypes())
+    formats = sorted(new_figure(1, 1).canvas.get_supported_filetypes())
     suffix = Path(path).suffix.lower().removeprefix(".")
     require_known(
-        suffix, known, f"cannot tell the format of figure {Path(path).name!r}", FileFormatError
+        suffix, formats, f"cannot tell the format of figure {Path(path).name!r}", FileFormatError
     )
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure that no global state knows; notebooks show it once, where it is the value of a cell."""
+    """Return an empty figure without global state; a notebook shows it once, as a value."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -97,7 +97,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def _png(figure: Any) -> bytes | None:
-    """Return a figure for a notebook, or None where the notebook draws all figures in formats that it was told."""
+    """Return a figure as PNG; None where the notebook draws figures in its own formats."""
     if _drawn_by_the_notebook(type(figure)):
         return None
     target = BytesIO()
@@ -106,17 +106,19 @@ def _png(figure: Any) -> bytes | None:
 
 
 def _heed_the_notebook(kind: type) -> None:
-    """Let IPython show figures in the formats of ``%config InlineBackend.figure_format``, as importing pyplot does."""
+    """Let IPython show figures in the formats of its configuration, as pyplot does."""
     shell = _shell()
     if shell is None or "InlineBackend" not in shell.config or _drawn_by_the_notebook(kind):
         return
     from IPython.core.pylabtools import select_figure_formats
     from matplotlib_inline.config import InlineBackend
 
-    told = InlineBackend.instance(parent=shell)
-    told.shell = shell  # so that it follows what is said later
-    shell.configurables.extend([] if told in shell.configurables else [told])
-    select_figure_formats(shell, told.figure_formats, **told.print_figure_kwargs)  # type: ignore[no-untyped-call]
+    backend_config = InlineBackend.instance(parent=shell)
+    backend_config.shell = shell  # so that it follows later changes
+    shell.configurables.extend([] if backend_config in shell.configurables else [backend_config])
+    select_figure_formats(
+        shell, backend_config.figure_formats, **backend_config.print_figure_kwargs
+    )  # type: ignore[no-untyped-call]
 
 
 def _shell() -> Any:
@@ -141,7 +143,7 @@ def width_for(bars: int) -> float:
 
 
 def panels(ax: Any, count: int, bars: int) -> list[Any]:
-    """Return the axes of a figure: those given, or new ones, side by side while they are narrow."""
+    """Return the axes of a figure: ``ax``, or new ones, side by side while they are narrow."""
     if ax is not None:
         axes = (
             list(ax.flat)
@@ -163,17 +165,25 @@ def panels(ax: Any, count: int, bars: int) -> list[Any]:
 
 
 def places(names: Iterable[Any]) -> list[int]:
-    """Return which look each series has: a mechanism, or the policy that goes by it, the same in every figure.
+    """Return the position of each series' look: that of its mechanism is the same in every figure.
 
-    Where none of them is a mechanism, they are counted.
+    A policy has that of the mechanism that it follows. Where none of them is a mechanism, they are
+    counted.
     """
-    known = {name: k for k, name in enumerate(FAMILIES)}
-    asked = [str(name) for name in names]
-    found = [known.get(name, known.get(f"drfh-{name}")) for name in asked]
-    if found.count(None) == len(found):
-        return list(range(len(found)))
-    free = (k for k in range(len(known) + len(asked)) if k not in found)
-    return [next(free) if k is None or k in found[:at] else k for at, k in enumerate(found)]
+    position = {name: k for k, name in enumerate(FAMILIES)}
+    series = [str(name) for name in names]
+    positions = [position.get(name, position.get(f"drfh-{name}")) for name in series]
+    if positions.count(None) == len(positions):
+        return list(range(len(positions)))
+
+    # A series that is no mechanism, or repeats one, has the next free look.
+    free = (k for k in range(len(position) + len(series)) if k not in positions)
+    looks = []
+    for k, place in enumerate(positions):
+        if place is None or place in positions[:k]:
+            place = next(free)
+        looks.append(place)
+    return looks
 
 
 def bar(k: int) -> dict[str, str]:
@@ -186,16 +196,16 @@ def bar(k: int) -> dict[str, str]:
 
 def line(k: int, width: float = 1.6, colour: int | None = None) -> dict[str, Any]:
     """Return colour (of another place, if one is given), dashes and width of the k-th curve."""
-    shown = COLOURS[(k if colour is None else colour) % len(COLOURS)]
-    return {"color": shown, "linestyle": DASHES[k % len(DASHES)], "linewidth": width}
+    name_of_colour = COLOURS[(k if colour is None else colour) % len(COLOURS)]
+    return {"color": name_of_colour, "linestyle": DASHES[k % len(DASHES)], "linewidth": width}
 
 
 def open_frame(axis: Any) -> None:
     """Leave out the top and the right side of the frame; labels break where the figure ends."""
-    words = (axis.xaxis.label, axis.yaxis.label, axis.title)
-    for text in words:
+    texts = (axis.xaxis.label, axis.yaxis.label, axis.title)
+    for text in texts:
         text.set_wrap(True)
-    as_they_are(words)
+    as_they_are(texts)
     axis.spines[["top", "right"]].set_visible(False)
 
 
@@ -218,11 +228,11 @@ def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
 
     width = 0.8 / frame.shape[1]
     groups = np.arange(len(frame))
-    for k, (column, look_at) in enumerate(zip(frame.columns, places(frame.columns), strict=True)):
-        at = groups + (k - (frame.shape[1] - 1) / 2) * width
-        look = bar(look_at)
+    for k, (column, place) in enumerate(zip(frame.columns, places(frame.columns), strict=True)):
+        positions = groups + (k - (frame.shape[1] - 1) / 2) * width
+        look = bar(place)
         axis.bar(
-            at,
+            positions,
             frame[column].to_numpy(),
             width,
             label=str(column),
@@ -232,33 +242,33 @@ def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
         )
 
 
-def name_bars(axis: Any, labels: list[str], what: str) -> None:
-    """Name the bars, slanted where neighbours would meet, and what they are, in lines as wide as the panel."""
+def name_bars(axis: Any, labels: list[str], description: str) -> None:
+    """Name the bars, slanted where neighbours would meet, and describe them below."""
     labels = shortened(labels, _LONGEST)
     axis.set_xticks(range(len(labels)), labels)
     room = letters_across(axis)
-    longest = max((len(one) + len(other) for one, other in pairwise(labels)), default=0)
+    longest = max((len(label) + len(other) for label, other in pairwise(labels)), default=0)
     if longest / 2 + 1 > room / (len(labels) + 0.2):
         axis.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
     as_they_are(axis.get_xticklabels())
-    axis.set(xlabel=fill(what, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
+    axis.set(xlabel=fill(description, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
     open_frame(axis)
 
 
-def shortened(names: list[str], most: int) -> list[str]:
-    """Return both ends of names that are too long, of more letters where they would not be told apart.
+def shortened(names: list[str], limit: int) -> list[str]:
+    """Return both ends of names that are too long; names stay different.
 
     >>> shortened(["organisation/department/user-1", "organisation/department/user-2", "ann"], 12)
     ['organi…ser-1', 'organi…ser-2', 'ann']
     """
-    for size in (most, 2 * most):
+    for size in (limit, 2 * limit):
         end = (size - 1) // 2
-        short = [
-            one if len(one) <= size else f"{one[: size - 1 - end]}…{one[len(one) - end :]}"
-            for one in names
+        shortened_names = [
+            name if len(name) <= size else f"{name[: size - 1 - end]}…{name[len(name) - end :]}"
+            for name in names
         ]
-        if len(set(short)) == len(set(names)):
-            return short
+        if len(set(shortened_names)) == len(set(names)):
+            return shortened_names
     return list(names)
 
 
@@ -278,13 +288,13 @@ def share_names(axes: list[Any]) -> None:
             upper.tick_params(labelbottom=False)
 
 
-def finished(axis: Any, given: Any, title: str) -> Any:
+def finished(axis: Any, ax: Any, title: str) -> Any:
     """Tidy the only axis of a figure, put the legend beside it, and return the figure."""
     tidy(axis)
-    return legend([axis], given, title)
+    return legend([axis], ax, title)
 
 
-def legend(axes: list[Any], given: Any, title: str, reverse: bool = False) -> Any:
+def legend(axes: list[Any], ax: Any, title: str, reverse: bool = False) -> Any:
     """Put the legend outside the axes, and return their figure.
 
     It is of the figure, which makes room, if no axes were given, else right of the last.
@@ -292,13 +302,15 @@ def legend(axes: list[Any], given: Any, title: str, reverse: bool = False) -> An
     figure = axes[0].figure
     handles, names = axes[0].get_legend_handles_labels()
     names = shortened(names, _LONGEST)
-    how = {"title": title, "frameon": False, "reverse": reverse}
-    if given is None:
+    options = {"title": title, "frameon": False, "reverse": reverse}
+    if ax is None:
         figure.set_figwidth(
             figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)])
         )
-        made = figure.legend(handles, names, loc="outside right upper", **how)
+        box = figure.legend(handles, names, loc="outside right upper", **options)
     else:
-        made = axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)
-    as_they_are(made.get_texts())
+        box = axes[-1].legend(
+            handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **options
+        )
+    as_they_are(box.get_texts())
     return figure

@@ -97,7 +97,7 @@ _FAIR = (
     "global bottleneck",
     "single-resource",
 )
-_PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
+_PLAIN = "all run on one server and no user has a task limit and no queue has a guarantee or a cap"
 _LEAVES = f"hierarchical share guarantee if {_PLAIN}"
 _QUEUES = f"queue share guarantee if {_PLAIN} (ours)"
 _NO_LIMITS = "all run on one server and no queue has a guarantee or a cap"

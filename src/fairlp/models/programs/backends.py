@@ -116,7 +116,7 @@ SOLVERS: Registry[Any] = Registry(
     "solver", "fairlp.solvers", BACKENDS, _ours, SolverNotAvailableError
 )
 #: Back ends of one's own, by name: what `register_solver` was given in this process.
-OWN = SOLVERS.own
+OWN = SOLVERS.declared
 
 
 def register_solver(name: str, backend: Any) -> None:

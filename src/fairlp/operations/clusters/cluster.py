@@ -1,4 +1,4 @@
-"""A cluster as every reader fills it: nodes, tasks that run and wait by leaf, and rows of queues."""
+"""A cluster as every reader fills it: nodes, tasks that run and wait, and rows of queues."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Notes:
             self.add(file, place, str(error), action)
 
     def read_entry(self, read: ReadEntry, entry: Any, file: str, prefix: str, *keys: str) -> None:
-        """Read an entry of a file; where it raises `EntryError`, add a line and leave the entry out.
+        """Read an entry of a file; where it raises `EntryError`, note that and leave it out.
 
         The line names the entry by the first of ``keys`` that it has.
         """
@@ -265,7 +265,7 @@ class Cluster:
         self.groups[leaf].wait(count, since, priority)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
-        """Count tasks that may not run yet, by the scheduler's own reason; they are owed nothing."""
+        """Count tasks that may not run yet, by the scheduler's reason; they are owed nothing."""
         add_amounts(self.groups[leaf].held_tasks, {reason: count})
 
     def queue(self, path: str) -> Record:

@@ -1,4 +1,4 @@
-"""Kubernetes: what ``kubectl get nodes,pods,… -o json`` prints, with queues of Kueue and Volcano."""
+"""Kubernetes: ``kubectl get nodes,pods,… -o json``, with queues of Kueue and Volcano."""
 
 from __future__ import annotations
 

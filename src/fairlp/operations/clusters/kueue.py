@@ -178,7 +178,7 @@ class Kueue:
         self._flavors[name_of(manifest)] = _Flavor(place.selector, taints, place.tolerations)
 
     def _queue(self, manifest: Record, file: str, parents: tuple[str, str]) -> _QuotaQueue:
-        """Return a ClusterQueue or cohort; ``parents`` are the keys that may name the cohort above."""
+        """Return a ClusterQueue or cohort; ``parents`` are the keys that may name its parent."""
         where = file, f"{manifest['kind']} {name_of(manifest)!r}"
         spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
@@ -283,7 +283,7 @@ class Kueue:
         return None if queue is None else self._path(queue)
 
     def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
-        """Return the ClusterQueue of a pod, None where it is in none; note queues that are missing."""
+        """Return the ClusterQueue of a pod, None where it is in none; note missing queues."""
         labels = (pod.labels[key] for key in _QUEUE_NAMES if pod.labels.get(key))
         local_queue = next(labels, None)
         if local_queue is None:
@@ -399,7 +399,7 @@ class Kueue:
                 cluster.queue(path)["cap"] = in_units(total)
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
-        """Put the weight and quotas of a queue or cohort on its row; a root neither borrows nor lends."""
+        """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""
         row = cluster.queue(path)
         row["weight"] = queue.weight
         for (resource, flavor), amounts in queue.quotas.items():
@@ -424,7 +424,7 @@ class Kueue:
             cluster.share_figures[path] = {"told": queue.weighted_share}
 
     def _column(self, resource: str, flavor: str) -> str:
-        """Return the column of a resource and flavor, with a condition for a flavor of some nodes."""
+        """Return the column of a resource and flavor, with a condition on the flavor's nodes."""
         lines = self._flavors.get(flavor, _Flavor()).labels
         labels = {line.key: line.values[0] for line in lines}
         if not labels:

@@ -1,4 +1,4 @@
-"""Pods: their demands, their owners, where they may be, and whether they run, wait or have finished."""
+"""Pods: demands, owners, the nodes where they may be, and whether they run, wait or are done."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Requirement(NamedTuple):
 
 
 class Toleration(NamedTuple):
-    """A taint that a pod bears: a key (empty: any), an operator, a value and an effect (empty: any)."""
+    """A taint that a pod bears: key and effect (empty: any), operator and value."""
 
     key: str
     operator: str

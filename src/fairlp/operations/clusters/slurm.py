@@ -175,7 +175,7 @@ def hosts(text: str) -> list[str]:
 
 
 def _numbers(entry: str, text: str) -> list[str]:
-    """Return the numbers of a range such as ``01-03``, as wide as its first; ``text`` is the list."""
+    """Return the numbers of a range such as ``01-03``, as wide as its first."""
     match = _RANGE.fullmatch(entry)
     if match is None or match["step"]:
         raise EntryError(f"{shown(text)} is no list of hosts: {shown(entry)} is no range")
@@ -424,7 +424,7 @@ class Accounts:
         return positive_weight(float(share), where, self._notes, "share")
 
     def path(self, account: str, user: str) -> str:
-        """Return the path of a user's queue: the accounts from below the root down, and the user."""
+        """Return the path of a user's queue: its accounts, the highest first, and the user."""
         return "/".join([*self._above(account), name_in_path(user)])
 
     def _above(self, account: str) -> list[str]:
@@ -449,7 +449,7 @@ class Accounts:
         return chain
 
     def fill(self, cluster: Cluster) -> None:
-        """Put weights, caps and sshare's figures on the queues of a cluster whose jobs are known."""
+        """Put weights, caps and sshare's figures on the queues of a cluster with its jobs."""
         rows = {
             "/".join(self._above(name)) if name != _ROOT else "": account
             for name, account in self._accounts.items()
@@ -766,7 +766,7 @@ class SlurmReader:
         return portion
 
     def _portions(self, entry: Record, total: Amounts, where: Where) -> list[tuple[str, Amounts]]:
-        """Return the amounts of a job on each of its nodes, from the details that add up to its total.
+        """Return the amounts of a job on each of its nodes, so that they add up to its total.
 
         Of each resource these are the amounts by node of ``job_resources``, else those of
         ``gres_detail``, else equal parts.
@@ -903,7 +903,7 @@ def _words(entry: Record, key: str) -> list[str]:
 
 
 def _allocated_amounts(entry: Record) -> Iterator[tuple[str, Amounts]]:
-    """Yield the nodes of a job with its CPUs and memory on each, of old and new versions of Slurm."""
+    """Yield the nodes of a job with its CPUs and memory on each, of all versions of Slurm."""
     resources = mapping_at(entry, "job_resources")
     nodes = resources.get("nodes")
     allocations = (

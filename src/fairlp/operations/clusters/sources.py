@@ -1,4 +1,4 @@
-"""The files of a dump: which scheduler wrote them, and their entries, one by one, so that large files fit."""
+"""The files of a dump: the scheduler that wrote them, and their entries one by one."""
 
 from __future__ import annotations
 

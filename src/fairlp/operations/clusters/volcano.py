@@ -172,7 +172,7 @@ class Volcano:
             row["guarantee"] = queue.guarantee
 
     def _put_weights(self, cluster: Cluster, path: str, queue: _Queue) -> None:
-        """Put the weights of a queue on the last steps of its path; the first queue to do so wins."""
+        """Put the weights of a queue on the last steps of its path, where none are set."""
         steps = path.split("/") if path else []
         for k, weight in enumerate(reversed(queue.weights[: len(steps)])):
             step = "/".join(steps[: len(steps) - k])

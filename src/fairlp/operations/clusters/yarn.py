@@ -65,7 +65,7 @@ def entries(value: Any, name: str) -> list[Any]:
 def resources_of(
     value: Any, flat: Any = None, memory_key: str = "", vcores_key: str = ""
 ) -> Resources:
-    """Return amounts by resource: of a resource object, else of two numbers in the mapping ``flat``."""
+    """Return amounts by resource: of a resource object, else of two numbers in ``flat``."""
     resource_object = mapping_at(value)
     amounts: Resources = {}
     informations = mapping_at(resource_object, "resourceInformations")
@@ -215,7 +215,7 @@ class YarnQueues:
             self._read_fair_queue(mapping_at(child), path, file)
 
     def path(self, queue: str, where: Where) -> str:
-        """Return the path of an application's queue, which it names by its path or its last name."""
+        """Return the path of an application's queue, given by its path or its last name."""
         steps = [name_in_path(step) for step in queue.split(".")]
         path = "/".join(steps[1:] if steps[0] == _ROOT else steps)
         if path in self._rows or not self._rows:

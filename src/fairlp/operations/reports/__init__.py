@@ -1,1 +1,1 @@
-"""What a cluster's shares look like beside the fair ones: tables, what-if, and a page that holds all of it."""
+"""A cluster's shares beside the fair ones: tables, what-if, and a page that has all of it."""

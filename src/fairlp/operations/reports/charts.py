@@ -138,7 +138,7 @@ def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Any:
 
 
 def who_has_what(facts: Facts) -> Any:
-    """Draw the part of each resource that queues have: stacked bars, at the first level of several."""
+    """Draw the part of each resource that queues have, at the first level of several."""
     alt = need("altair")
     instance = facts.share_comparison.instance
     level, bands = _bands(facts)
@@ -169,7 +169,7 @@ class _Band(NamedTuple):
 
 
 def _bands(facts: Facts) -> tuple[int, list[_Band]]:
-    """Return the first level of several queues, and its largest queues, the others, and what is free."""
+    """Return the first level of several queues, with its queues and the free part."""
     comparison = facts.share_comparison
     instance = comparison.instance
     tree = instance.tree

@@ -25,7 +25,7 @@ from .subject import Classes
 def next_to_buy(
     fair: Allocation, classes: Classes, oversized: Oversized = "divide"
 ) -> pd.DataFrame | None:
-    """Return the prices of capacity by class and resource, dearest first; None where there are none.
+    """Return the prices of capacity by class and resource, dearest first; None without.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Facts:
 
 
 def _default_mechanisms(instance: Instance) -> list[str]:
-    """Return the mechanisms to compare: those that are defined, of a large instance the quick ones."""
+    """Return the mechanisms to compare by default: all, or those quick on a large instance."""
     defined = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     if is_large(instance):
         defined = [row for row in defined if getattr(row.prove, "func", None) is by_rounds]

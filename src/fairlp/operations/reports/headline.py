@@ -1,4 +1,4 @@
-"""The first lines of the page: the verdict, the user who is short first, the remedy, and the rule."""
+"""The first lines of the page: the verdict, the first user who is short, the remedy, the rule."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def is_fair(comparison: ShareComparison) -> bool:
 
 
 def _verdict(comparison: ShareComparison) -> list[str]:
-    """Return whether users who wait are short of a whole task, the first of them, and the remedy."""
+    """Return whether users are short of a whole task, the first of them, and the remedy."""
     short_users = np.flatnonzero(comparison.owed >= 1)
     if not short_users.size:
         return [_fair_verdict(comparison)]

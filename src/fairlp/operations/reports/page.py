@@ -1,4 +1,4 @@
-"""``report``: one self-contained page of HTML, from a template, with its script and its pictures' data in it."""
+"""``report``: one self-contained page of HTML, with its script and the data of its charts."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def limited(
     rows: Any,
     whole: pd.DataFrame,
 ) -> Table:
-    """Return a table of the first rows, the number of the others, and all of it as text if short."""
+    """Return a table of the first rows; all rows follow as text, where that is short."""
     table = _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS])))
     omitted = len(frame) - MOST_ROWS
     if omitted <= 0:

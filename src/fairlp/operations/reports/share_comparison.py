@@ -91,7 +91,7 @@ class Blocking:
         return np.asarray(self.instance.tree.below @ amounts)
 
     def of(self, n: int) -> Obstacle:
-        """Return the obstacle of a user: a cap, else no server at all, else room, else a resource."""
+        """Return the obstacle of a user: a cap, no server at all, room, or a resource."""
         demand = self.instance.demands[n]
         cap = self._cap(n, demand)
         if cap is not None:
@@ -156,7 +156,10 @@ class Blocking:
         return obstacles[0] if obstacles else None
 
     def _cap(self, n: int, demand: np.ndarray) -> Obstacle | None:
-        """Return the lowest queue above a user whose cap leaves no room for a task (or part of one)."""
+        """Return the lowest queue above a user whose cap leaves no room for a task.
+
+        Where parts of tasks count, a cap that leaves no part counts.
+        """
         queues = self.instance.tree
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
@@ -204,7 +207,7 @@ class ObstacleRow(NamedTuple):
     def without_holders(
         cls, blocked_by: str = "", servers: int = 0, where: str = ""
     ) -> ObstacleRow:
-        """Return a row without holders; all of it is empty where a user or queue has no obstacle."""
+        """Return a row without holders; by default all of it is empty."""
         return cls(blocked_by, servers, where, {}, {})
 
 
@@ -374,7 +377,7 @@ class ShareComparison:
         return np.zeros(len(self.instance.users))
 
     def _obstacle_of_user(self, n: int) -> ObstacleRow:
-        """Return the obstacle of a user, with the users who hold most and beyond their fair share."""
+        """Return the obstacle of a user, with its holders."""
         obstacle = self.obstacles.get(n)
         if obstacle is None:
             return ObstacleRow.without_holders()
@@ -386,7 +389,7 @@ class ShareComparison:
         )
 
     def _obstacle_of_queue(self, v: int) -> ObstacleRow:
-        """Return the obstacle of most tasks that wait below a queue, with the queues that hold most."""
+        """Return the obstacle of most tasks that wait below a queue, with its holders."""
         tree = self.instance.tree
 
         # Users below the queue by obstacle: the one that stops the largest share of tasks
@@ -448,7 +451,7 @@ class ShareComparison:
         return quotients(excess, self.has)
 
     def _described(self, obstacle: Obstacle) -> ObstacleRow:
-        """Return an obstacle in words: on how many servers, and the nearest (of a cap: the queue)."""
+        """Return an obstacle in words, with its servers and the nearest (of a cap: the queue)."""
         instance = self.instance
         if obstacle.kind == "cap":
             tree = instance.tree

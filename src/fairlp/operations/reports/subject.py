@@ -1,4 +1,4 @@
-"""The subject of a report: an instance, its running tasks where they are known, and those that wait."""
+"""The subject of a report: an instance, its running tasks (if known) and waiting tasks."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Classes(NamedTuple):
 
 
 def _distinguishing_attributes(instance: Instance) -> pd.DataFrame:
-    """Return the attributes of kinds of servers: with several values, yet not one for each server."""
+    """Return the attributes that distinguish kinds of servers: neither one value nor one each."""
     frame = instance.server_attributes.reset_index(drop=True)
     server_names = [str(name) for name in instance.servers]
     columns = []

@@ -43,7 +43,7 @@ def edited(
 
 
 def _with_servers(instance: Instance, counts: Mapping[str, int]) -> Instance:
-    """Return the instance with more servers: like the one of that name, or like those of a class."""
+    """Return the instance with new servers, like those of a name or of a class."""
     classes = Classes.among(instance)
     new_counts = np.array(instance.counts)
     row_of_server = {str(name): i for i, name in enumerate(instance.servers)}
