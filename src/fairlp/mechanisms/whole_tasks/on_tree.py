@@ -1,6 +1,6 @@
 """Progressive filling along a tree of queues with whole tasks: the next task goes to the lowest active user.
 
-A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. Whoever's next
+A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. A user whose next
 task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of
 the others are those of the tree without it.
 """

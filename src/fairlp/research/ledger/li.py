@@ -85,7 +85,7 @@ def lemma_2(instance: Instance) -> CheckAnswer:
 
 @PAPER.statement(
     "Lemma 3",
-    "Whoever has more than another came before it, and has got nothing since it came",
+    "A user who has more than another came before it, and has got nothing since it came",
     _drawn,
 )
 def lemma_3(instance: Instance) -> CheckAnswer:
