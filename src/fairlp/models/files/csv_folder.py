@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,9 +23,18 @@ from ...errors import FileFormatError, InstanceError, nearest, require_known
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT
-from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
-from .instances import READ, VERSION, VERSIONS, column_of, plain, short
+from .documents import column_of, plain, short
+from .frames import (
+    ATTRIBUTE,
+    FAMILIES,
+    RESOURCE,
+    from_frames,
+    pair_positions,
+    split_unit,
+    to_frames,
+)
 from .plain_data import plain_json
+from .schema import VERSION, require_version
 from .tables import guarded, unguarded
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
@@ -79,8 +88,9 @@ def read_folder(folder: Path) -> Instance:
     rates = None
     if RATES in tables:
         rates = np.zeros((len(users), len(servers)))
-        for user, server, rate in tables[RATES].pairs(labels, "rate"):
-            rates[user, server] = rate
+        amounts = tables[RATES].numbers("rate", blank=False)
+        for position, rate in zip(tables[RATES].pairs(labels), amounts, strict=True):
+            rates[position] = rate
     queues = tables[QUEUES].queues() if QUEUES in tables else None
     try:
         return from_frames(users, servers, rates=rates, queues=queues, name=about["name"])
@@ -236,13 +246,8 @@ def _about(path: Path) -> dict[str, Any]:
     about = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
         return about
-    document = plain_json(read_text(path), str(path))
-    if not isinstance(document, dict) or type(document.get("fairlp")) is not int:
-        raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
-    if document["fairlp"] not in VERSIONS:
-        raise FileFormatError(
-            f"{path}: the schema is version {document['fairlp']}; this fairlp reads {READ}"
-        )
+    document: dict[str, Any] = plain_json(read_text(path), str(path))
+    require_version(document, str(path))
     for key, value in document.items():
         require_known(key, about, f"{path}: unknown key {key!r}", FileFormatError)
         if not isinstance(value, kind := type(about[key])):
@@ -255,7 +260,7 @@ def _about(path: Path) -> dict[str, Any]:
 def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> list[Any]:
     """Return for each user its condition, or its servers in ``eligible.csv``."""
     entries = users["eligible"].tolist() if "eligible" in users else [None] * len(users)
-    for user, server, _ in table.pairs(labels, None):
+    for user, server in table.pairs(labels):
         if isinstance(entries[user], str):
             table.fail(
                 1,
@@ -373,26 +378,8 @@ class _Csv:
         columns |= {header: self.numbers(header) for header in self.cells if header != "queue"}
         return pd.DataFrame(columns, dtype=object)
 
-    def pairs(
-        self, labels: dict[str, list[Any]], value: str | None
-    ) -> list[tuple[int, int, float]]:
-        """Return positions of user and server (and the value) of each row; unknown and repeated ones are errors."""
-        columns = []
-        for noun, axis_labels in labels.items():
-            place = {str(label): k for k, label in enumerate(axis_labels)}
-            cells = list(map(str, self.labels(noun)))
-            for label, line in zip(cells, self.lines, strict=True):
-                if label not in place:
-                    self.fail(line, f"{noun} {label!r} is unknown; {nearest(label, place)}")
-            columns.append([place[label] for label in cells])
-        values = self.numbers(value, blank=False) if value else [1.0] * len(self.lines)
-        seen = set()
-        for user, server, line in zip(*columns, self.lines, strict=True):
-            if (user, server) in seen:
-                self.fail(
-                    line,
-                    f"user {labels['user'][user]!r} and server {labels['server'][server]!r} occur "
-                    "twice",
-                )
-            seen.add((user, server))
-        return list(zip(*columns, values, strict=True))
+    def pairs(self, labels: Mapping[str, Sequence[Any]]) -> list[tuple[int, ...]]:
+        """Return the positions of the user and the server in each row."""
+        pairs = zip(*(map(str, self.labels(noun)) for noun in labels), strict=True)
+        texts = {noun: list(map(str, names)) for noun, names in labels.items()}
+        return pair_positions(pairs, texts, lambda row: f"{self.path}, line {self.lines[row]}")
