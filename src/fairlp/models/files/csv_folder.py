@@ -29,7 +29,7 @@ from .frames import (
     FAMILIES,
     RESOURCE,
     from_frames,
-    pair_positions,
+    pair_table,
     split_unit,
     to_frames,
 )
@@ -87,10 +87,7 @@ def read_folder(folder: Path) -> Instance:
         users["eligible"] = pd.Series(_places(tables[ELIGIBLE], users, labels), dtype=object)
     rates = None
     if RATES in tables:
-        rates = np.zeros((len(users), len(servers)))
-        amounts = tables[RATES].numbers("rate", blank=False)
-        for position, rate in zip(tables[RATES].pairs(labels), amounts, strict=True):
-            rates[position] = rate
+        rates = tables[RATES].pairs(labels, tables[RATES].numbers("rate", blank=False))
     queues = tables[QUEUES].queues() if QUEUES in tables else None
     try:
         return from_frames(users, servers, rates=rates, queues=queues, name=about["name"])
@@ -260,14 +257,15 @@ def _about(path: Path) -> dict[str, Any]:
 def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> list[Any]:
     """Return for each user its condition, or its servers in ``eligible.csv``."""
     entries = users["eligible"].tolist() if "eligible" in users else [None] * len(users)
-    for user, server in table.pairs(labels):
+    is_listed = table.pairs(labels, [1.0] * len(table.lines)) > 0
+    for user in np.flatnonzero(is_listed.any(axis=1)):
         if isinstance(entries[user], str):
             table.fail(
                 1,
                 f"user {labels['user'][user]!r} also has a condition in {USERS}; expected one of "
                 "the two",
             )
-        entries[user] = [*(entries[user] or ()), labels["server"][server]]
+        entries[user] = [labels["server"][server] for server in np.flatnonzero(is_listed[user])]
     return entries
 
 
@@ -378,8 +376,9 @@ class _Csv:
         columns |= {header: self.numbers(header) for header in self.cells if header != "queue"}
         return pd.DataFrame(columns, dtype=object)
 
-    def pairs(self, labels: Mapping[str, Sequence[Any]]) -> list[tuple[int, ...]]:
-        """Return the positions of the user and the server in each row."""
-        pairs = zip(*(map(str, self.labels(noun)) for noun in labels), strict=True)
-        texts = {noun: list(map(str, names)) for noun, names in labels.items()}
-        return pair_positions(pairs, texts, lambda row: f"{self.path}, line {self.lines[row]}")
+    def pairs(self, labels: Mapping[str, Sequence[Any]], numbers: Sequence[float]) -> np.ndarray:
+        """Return a number for each user and server; labels are compared as text."""
+        users, servers = (list(map(str, labels[noun])) for noun in ("user", "server"))
+        pairs = (map(str, self.labels(noun)) for noun in ("user", "server"))
+        rows = zip(*pairs, numbers, strict=True)
+        return pair_table(rows, users, servers, lambda row: f"{self.path}, line {self.lines[row]}")

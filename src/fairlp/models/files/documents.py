@@ -16,7 +16,7 @@ from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT
-from .frames import ATTRIBUTE, RESOURCE, eligible_entries, from_frames, pair_positions
+from .frames import ATTRIBUTE, RESOURCE, eligible_entries, from_frames, pair_table
 from .schema import LABELS, VERSION, place, require_schema
 
 #: A mapping of a document.
@@ -59,11 +59,19 @@ def from_document(document: Any, file: str) -> Instance:
         del tables["users"]["queue"]  # all users stand in the root, which is no tree of queues
     if "queues" in document:
         tables["queues"] = _table(document, "queues", headers, {}, file)
+    rates = None
+    if "rates" in document:
+        rates = pair_table(
+            [(record["user"], record["server"], record["rate"]) for record in document["rates"]],
+            tables["users"]["user"].tolist(),
+            tables["servers"]["server"].tolist(),
+            lambda row: f"{file}: {place(document, ['rates', row])}",
+        )
     try:
         return from_frames(
             **tables,
             resources=units,
-            rates=_rates(document, file) if "rates" in document else None,
+            rates=rates,
             name=document.get("name", ""),
         )
     except InstanceError as error:
@@ -118,20 +126,6 @@ def _header(field: str, name: Any, headers: Mapping[str, Any]) -> Any:
     if field in ("demand", "capacity"):
         return headers[str(name)]
     return f"{ATTRIBUTE}{name}" if field == "attributes" else f"{field}:{name}"
-
-
-def _rates(document: Record, file: str) -> np.ndarray:
-    """Return the rate of each user on each server, 0 where the document has none."""
-    records = document["rates"]
-    rates = np.zeros((len(document["users"]), len(document["servers"])))
-    positions = pair_positions(
-        [(record["user"], record["server"]) for record in records],
-        {noun: [record[noun] for record in document[f"{noun}s"]] for noun in ("user", "server")},
-        lambda row: f"{file}: {place(document, ['rates', row])}",
-    )
-    for position, record in zip(positions, records, strict=True):
-        rates[position] = record["rate"]
-    return rates
 
 
 def to_document(instance: Instance) -> Record:

@@ -187,46 +187,46 @@ def split_unit(header: str) -> tuple[str, str]:
     return (match["name"], match["unit"]) if match else (header, "")
 
 
-def pair_positions(
-    pairs: Iterable[tuple[Any, Any]],
-    labels: Mapping[str, Sequence[Any]],
+def pair_table(
+    rows: Iterable[tuple[Any, Any, float]],
+    users: Sequence[Any],
+    servers: Sequence[Any],
     place: Callable[[int], str],
-) -> list[tuple[int, ...]]:
-    """Return the positions of the user and the server in each row of a table of pairs.
+) -> np.ndarray:
+    """Return a number for each user and server, 0 where no row names the pair.
 
     Parameters
     ----------
-    pairs : iterable of tuples
-        The labels of a user and a server.
-    labels : mapping
-        Those of all users, and of all servers.
+    rows : iterable of tuples
+        The labels of a user and a server, and their number.
+    users, servers : sequences of labels
     place : callable
-        The name of a row, for errors.
+        The name of a row in its file, for errors.
 
     Raises
     ------
     FileFormatError
         When a label is unknown, or a pair occurs twice.
     """
-    position_of = {
-        noun: {label: position for position, label in enumerate(names)}
-        for noun, names in labels.items()
-    }
-    positions: dict[tuple[int, ...], None] = {}
-    for row, pair in enumerate(pairs):
-        for (noun, known), label in zip(position_of.items(), pair, strict=True):
-            if label not in known:
+    user_positions = {label: position for position, label in enumerate(users)}
+    server_positions = {label: position for position, label in enumerate(servers)}
+    table = np.full((len(users), len(servers)), np.nan)
+    for row, (user, server, number) in enumerate(rows):
+        for noun, label, positions in (
+            ("user", user, user_positions),
+            ("server", server, server_positions),
+        ):
+            if label not in positions:
                 raise FileFormatError(
-                    f"{place(row)}: {noun} {label!r} is unknown; {nearest(label, known)}"
+                    f"{place(row)}: {noun} {label!r} is unknown; {nearest(label, positions)}"
                 )
-        user, server = pair
-        position = (position_of["user"][user], position_of["server"][server])
-        if position in positions:
+        pair = user_positions[user], server_positions[server]
+        if not np.isnan(table[pair]):
             raise FileFormatError(
                 f"{place(row)}: user {user!r} and server {server!r} occur twice; expected once"
             )
-        positions[position] = None
-    return list(positions)
+        table[pair] = number
+    return np.where(np.isnan(table), 0.0, table)
 
 
 def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:
