@@ -15,7 +15,7 @@ import pandas as pd
 from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from ..instances.queues import ROOT
+from ..instances.queues import ROOT, SLASH
 from .frames import ATTRIBUTE, RESOURCE, eligible_entries, from_frames, pair_table
 from .schema import LABELS, VERSION, place, require_schema
 
@@ -55,8 +55,9 @@ def from_document(document: Any, file: str) -> Instance:
         "users": _table(document | {"users": users}, "users", headers, amounts, file),
         "servers": _table(document, "servers", headers, amounts | {"count": 1}, file),
     }
-    if "queue" in tables["users"] and not tables["users"]["queue"].any():
-        del tables["users"]["queue"]  # all users stand in the root, which is no tree of queues
+    if not any(path and path.strip(SLASH) for path in tables["users"].get("queue", ())):
+        # All users stand in the root, which is no tree of queues.
+        tables["users"] = tables["users"].drop(columns="queue", errors="ignore")
     if "queues" in document:
         tables["queues"] = _table(document, "queues", headers, {}, file)
     rates = None

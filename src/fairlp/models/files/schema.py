@@ -1,8 +1,8 @@
 """The form of ``.json`` and ``.yaml`` files: a JSON Schema, and errors that name the place in a document.
 
-jsonschema takes some 0.1 ms for each record. So the records of a list are sorted by kind, and one
-record of each kind is checked. What numbers mean together (an amount below 0, a whole count) is left
-to :class:`~fairlp.Instance`, whose errors name the user, server or resource.
+jsonschema takes 0.1 ms for a record, so only the first record of each kind is checked: records of one
+kind have the same keys, with values of the same types. Amounts below 0, counts that are not whole and
+the like are left to :class:`~fairlp.Instance`, whose errors name the user, server or resource.
 """
 
 from __future__ import annotations
