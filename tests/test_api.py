@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp import examples
-from fairlp.errors import SkippedMechanismWarning
+from fairlp import Instance, examples
+from fairlp.errors import (
+    SkippedMechanismWarning,
+)
 from own_mechanisms import EVERY
 
 #: cyd needs no memory: what counts is its share of the CPU
 OWN_INSTANCE = fairlp.Instance.from_arrays(
     [[1, 4], [3, 1], [1, 0]], [[9, 18]], users=["ann", "bob", "cyd"], resources=["cpu", "memory"]
 )
+
+
 OWN_TASKS = {
     "memory-first": [0.6, 2.4, 1.2],  # 4x/18 = y/18 = z/9, and the CPU is full
     "half-guaranteed": [4.375, 0.5, 3.125],  # bob has its half; then memory, then CPU
@@ -71,3 +75,15 @@ def test_compare_leaves_out_what_given_rates_contradict():
     cdrf = fairlp.allocate(instance, "cdrf")
     assert cdrf.totals.tolist() == pytest.approx([2750 * 24 / 43, 1750 * 24 / 43])
     assert cdrf.utilization.to_numpy() == pytest.approx(1, rel=1e-9)
+
+
+def two(**more):
+    return Instance.from_arrays(
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+    )
+
+
+def test_one_name_instead_of_a_list_of_mechanisms():
+    assert list(fairlp.api.allocate_all(two(), "drf")) == ["drf"]
+    (found,) = fairlp.api.allocate_all(two(), "drf").values()
+    assert found.mechanism == "drf"

@@ -7,7 +7,11 @@ import pytest
 
 import fairlp
 from fairlp import Instance
+from fairlp.auditing import arrivals
 from fairlp.auditing import arrivals as audits
+from fairlp.errors import (
+    NotDefinedError,
+)
 from fairlp.tolerances import AGREEMENT
 
 
@@ -55,3 +59,17 @@ def test_no_lie_found_is_not_called_proof(mechanism):
         )
     assert found.holds["envy-free at every step"] is (mechanism == "cautious-lp")
     assert found.holds[["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]].all()
+
+
+def pool(**more):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+
+
+def test_arrivals_for_which_no_lie_is_defined(monkeypatch):
+    found = fairlp.allocate(pool(), "dynamic-drf")
+
+    def refuses(*_, **__):
+        raise NotDefinedError("not for this one")
+
+    monkeypatch.setattr(arrivals, "allocate", refuses)
+    assert arrivals.lies(found, 5, 0).holds is None

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import json
+import os
 import re
+import subprocess
+import sys
 from io import StringIO
 
 import numpy as np
@@ -11,10 +17,15 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_runner import run
-from fairlp.cli.output import console, print_frame
+from cli_runner import IN_A_ROW, fairlp_in_a_shell, python, run
+from fairlp import examples
+from fairlp.cli import output
+from fairlp.cli.output import console, json_text, print_frame
+from profiles import by_day
 
 USERS = [f"organisation/department-{n % 7}/a-group-of-people-{n}/user-{n:03d}" for n in range(100)]
+
+
 SERVERS = [f"rack-{k % 4}.a-long-data-centre-name.example.org/machine-{k:02d}" for k in range(40)]
 
 
@@ -102,3 +113,175 @@ def test_the_bold_title_and_header_have_no_control_character_of_a_name():
     frame = pd.DataFrame({"a\x1b[31m": [1]}, index=["b\x07"])
     text = "\n".join(in_terminal(frame, 80))
     assert r"a\x1b[31m" in text and r"b\x07" in text
+
+
+def from_csv(text):
+    """Read a table with Python's own float, which reads what repr writes exactly."""
+    frame = pd.read_csv(StringIO(text), index_col=0, dtype=str, keep_default_na=False)
+    return frame.map(number)
+
+
+def number(cell):
+    try:
+        return float(cell or "nan")
+    except ValueError:
+        return cell
+
+
+def same_numbers(found, expected):
+    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
+    assert list(found.columns) == list(expected.columns)
+    for column in expected:
+        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
+            assert one == other or (pd.isna(one) and pd.isna(other))
+
+
+@pytest.fixture
+def oversized(here):
+    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
+        "big.yaml"
+    )
+    return "big.yaml"
+
+
+def test_machine_output_stays_pure_beside_a_warning(oversized):
+    result = run("allocate", oversized, "--json")
+    assert "fits no single" in json.loads(result.stdout)["notes"][-1]
+    assert result.stderr.startswith("warning: ")
+
+
+@pytest.mark.parametrize(
+    ("file", "how"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())]
+)
+def test_output_goes_to_a_file(here, file, how):
+    result = run("allocate ghodsi -m drf -o", file, *how)
+    assert result.stdout == ""
+    assert result.stderr == f"wrote {file}\n"
+    text = (here / file).read_text(encoding="utf-8")
+    if file in ("a.json", "a.dat"):
+        assert json.loads(text)["mechanism"] == "drf"
+    elif file == "a.csv":
+        same_numbers(from_csv(text), fairlp.allocate(examples.load("ghodsi"), "drf").summary())
+    else:
+        assert text.startswith("drf: Dominant Resource Fairness\n")
+        assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_a_pipe_cuts_and_colours_nothing():
+    result = fairlp_in_a_shell("example")
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout
+    about = examples.table()["about"]
+    assert all(line in result.stdout for line in about)
+
+
+def test_json_survives_a_narrow_encoding(here):
+    fairlp.Instance.from_arrays([[1.0]], [[9.0]], users=["é∑"], resources=["cpu"]).write("odd.json")
+    commands = ("allocate odd.json -m drf --json", "export odd.json -m drf")
+    result = python("-c", IN_A_ROW, *commands, PYTHONIOENCODING="ascii")
+    found, _ = json.JSONDecoder().raw_decode(result.stdout)
+    assert found["users"][0]["user"] == "é∑" and result.returncode == 0
+
+
+def test_json_is_valid_where_there_is_no_number():
+    given = {
+        "a": [float("nan"), float("inf"), None, True, 1.5],
+        "b": [np.int64(3), np.float64("nan")],
+    }
+    assert json.loads(json_text(given)) == {"a": [None, None, None, True, 1.5], "b": [3, None]}
+
+
+def test_a_terminal_gets_what_fits_its_width(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stdout", screen := Terminal())
+    output.print_text(["word " * 30])
+    assert (
+        max(map(len, screen.getvalue().splitlines())) <= 40
+        and len(screen.getvalue().splitlines()) > 3
+    )
+
+
+INSTANCE = {
+    "fairlp": 1,
+    "resources": [{"name": "cpu"}, {"name": "memory"}],
+    "users": [
+        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
+        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
+    ],
+    "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
+}
+
+
+JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
+
+
+@pytest.fixture(autouse=True)
+def jobs(here):
+    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
+
+
+HOSTILE = "\x1b[31mred\x9b2J\u2028line\u202eback"
+
+
+def test_names_move_no_cursor_and_start_no_line(here):
+    document = json.loads(json.dumps(INSTANCE))
+    document["users"][0]["user"] = HOSTILE
+    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    for command in (
+        "allocate i.json",
+        "audit i.json -m drfh",
+        "export i.json",
+        "allocate i.json --json",
+    ):
+        printed = run(command).output
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", printed), command
+    assert json.loads(run("allocate i.json --json").stdout)
+    document["users"][1]["user"] = HOSTILE
+    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    assert "\x1b[31mred" not in run("allocate i.json", code=3).output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize("command", by_day(["allocate i.json --csv", "allocate i.json"], 2))
+def test_names_do_not_reach_a_terminal_as_commands(command, here):
+    document = json.loads(json.dumps(INSTANCE))
+    document["users"][0]["user"] = HOSTILE
+    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    main, other = os.openpty()
+    wide = {**os.environ, "COLUMNS": "200"}
+    code = "from fairlp.cli import main; main()"
+    ran = subprocess.Popen(
+        [sys.executable, "-c", code, *command.split()],
+        stdout=other,
+        stderr=other,
+        stdin=other,
+        env=wide,
+    )
+    os.close(other)
+    printed = b""
+    with contextlib.suppress(OSError):  # the end of a pseudo-terminal
+        while part := os.read(main, 65536):
+            printed += part
+    os.close(main)
+    assert ran.wait() == 0 and b"[31mred" in printed
+    assert b"\x1b[31mred" not in printed and "\x9b2J".encode() not in printed
+
+
+@pytest.mark.parametrize("suffix", by_day(["png", "pdf", "svg"], 3))
+def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, here, monkeypatch):
+    pytest.importorskip("matplotlib")
+    plot = here / f"x.{suffix}"
+    run("allocate ghodsi --plot", plot)
+    old = plot.read_bytes()
+    assert old
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "No space left on device" in run("compare ghodsi --plot", plot, code=3).output
+    assert plot.read_bytes() == old and [path.name for path in here.glob(".*")] == []

@@ -25,9 +25,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-# study
-
-
 def test_a_study_is_run_and_its_file_shown(here):
     run("example", "study")
     shown = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
@@ -168,9 +165,6 @@ def test_recorded_errors_make_the_exit_code_1(here):
     )
     shown = run("study", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
     assert "6 failed" in shown.stdout and "run 0: ZeroDivisionError: a large demand" in shown.stdout
-
-
-# library
 
 
 def test_the_list_is_the_table():
@@ -349,3 +343,9 @@ def test_a_process_that_is_real():
     done = run("library", "--solvers", "highs", "--only", "ties", "--json", "--no-progress")
     (row,) = json.loads(done.stdout)["results"]
     assert row["verdict"] == "certified" and 0 < row["seconds"] < 60
+
+
+def test_a_study_is_replaced_when_asked_to():
+    run("example study -o s.yaml")
+    assert "exists already" in error_line(run("example study -o s.yaml", code=ExitCode.INPUT))
+    run("example study -o s.yaml --force")

@@ -40,30 +40,32 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     When there are more than 24 classes, the smallest of them are one.
     """
     group = equal_servers(instance, instance.server_attributes.reset_index(drop=True))
-    first = np.unique(group, return_index=True)[1]
+    first_rows = np.unique(group, return_index=True)[1].tolist()
     rows = np.bincount(group)
     servers = np.bincount(group, weights=instance.counts).astype(int)
-    labels = [_class_label(instance, int(k), int(rows[g])) for g, k in enumerate(first)]
-    repeated = {label for label in labels if labels.count(label) > 1}
+
+    # Labels: attributes, with amounts where two are the same
+    names = [_class_label(instance, row, int(rows[g])) for g, row in enumerate(first_rows)]
+    amounts = [_amounts(instance, row) for row in first_rows]
+    repeated = {name for name in names if names.count(name) > 1}
     labels = [
-        f"{label}: {_amounts(instance, int(k))}" if label in repeated else label
-        for label, k in zip(labels, first, strict=True)
+        f"{name}: {of_server}" if name in repeated else name
+        for name, of_server in zip(names, amounts, strict=True)
     ]
-    amounts = any(
-        _amounts(instance, int(k)) in label for label, k in zip(labels, first, strict=True)
-    )
     description = "server class (number of servers)"
-    if amounts:
+    if any(of_server in label for label, of_server in zip(labels, amounts, strict=True)):
         description += f"; amounts are {', '.join(map(str, instance.resources))}"
     labels = [_counted(label, int(count)) for label, count in zip(labels, servers, strict=True)]
     if len(labels) <= _CLASSES:
         return labels, group, description
+
+    # The smallest classes together
     largest = np.sort(largest_first(servers)[: _CLASSES - 1])
-    class_of_label = np.full(len(labels), len(largest))
-    class_of_label[largest] = np.arange(len(largest))
-    others = len(labels) - len(largest)
-    others_label = _counted(f"{others} other classes", int(np.delete(servers, largest).sum()))
-    return [*(labels[g] for g in largest), others_label], class_of_label[group], description
+    position = np.full(len(labels), len(largest))
+    position[largest] = np.arange(len(largest))
+    other_servers = int(np.delete(servers, largest).sum())
+    others_label = _counted(f"{len(labels) - len(largest)} other classes", other_servers)
+    return [*(labels[g] for g in largest), others_label], position[group], description
 
 
 def _class_label(instance: Instance, row: int, rows: int) -> str:
@@ -132,31 +134,28 @@ def plot_allocation(
     allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
     require_known(by, ("class", "server"), f"there are no bars by {by!r}")
     instance = allocation.instance
-    labels, group, description = (
-        server_classes(instance) if by == "class" else server_rows(instance)
-    )
+
+    # Bars: the servers of a class together
+    bars = server_classes(instance) if by == "class" else server_rows(instance)
+    labels, bar_of_row, description = bars
     size = len(labels)
-    member = np.zeros((len(instance.servers), size))
-    member[np.arange(len(group)), group] = 1
-    capacity = member.T @ instance.total_capacities
-    needed = 1.0 if allocation.effort is None else allocation.effort
-    tasks = (allocation.tasks_array * needed) @ member
+    membership = np.zeros((len(instance.servers), size))
+    membership[np.arange(len(bar_of_row)), bar_of_row] = 1
+    capacity = membership.T @ instance.total_capacities
+    effort = 1.0 if allocation.effort is None else allocation.effort
+    tasks = (allocation.tasks_array * effort) @ membership
     layers, others = _layers(allocation, tasks, capacity)
+
     axes = style.panels(ax, len(instance.resources), size)
     for r, (axis, resource) in enumerate(zip(axes, map(str, instance.resources), strict=True)):
-        _stacked_bars(
-            axis, [(user, amounts[:, r], look) for user, amounts, look in layers], capacity[:, r]
-        )
+        layers_of_resource = [(user, amounts[:, r], look) for user, amounts, look in layers]
+        _stacked_bars(axis, layers_of_resource, capacity[:, r])
         if len(others) and size <= _NUMBERED:
-            _number_the_others(
-                axis, tasks[others] * instance.demands[others, r][:, None], capacity[:, r]
-            )
+            others_use = tasks[others] * instance.demands[others, r][:, None]
+            _number_the_others(axis, others_use, capacity[:, r])
         unit = instance.units.get(resource)
-        axis.set(
-            title=f"{resource} [{unit}]" if unit else resource,
-            ylim=(0, 1.0),
-            ylabel=style.CAPACITY_USED,
-        )
+        title = f"{resource} [{unit}]" if unit else resource
+        axis.set(title=title, ylim=(0, 1.0), ylabel=style.CAPACITY_USED)
         style.name_bars(axis, labels, description)
     style.share_names(axes)
     return style.legend(axes, ax, "user", reverse=True)
@@ -259,28 +258,30 @@ def _layers(
 ) -> tuple[list[tuple[str, np.ndarray, dict[str, str]]], np.ndarray]:
     """Return name, use (bars × resources) and look of each layer, and the other users.
 
-    Each user with a colour is a layer; the others are one.
-
-    Of many users those have colours that take most of some bar, whatever its size: they are the
-    ones to be seen.
+    Each user with a colour is a layer; the others are one. Of many users those have colours that
+    take most of some bar, whatever its size: they are the ones to be seen.
     """
     instance = allocation.instance
-    order = _by_share(allocation)
-    others = order[:0]
-    if len(order) > _ALL_USERS:
-        bars = [quotients(demand, capacity) for demand in instance.demands]
-        largest_part = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
-        ranks = largest_first(np.round(largest_part / AGREEMENT))
-        order, others = (
-            order[np.sort(ranks[:_COLOURED_USERS])],
-            order[np.sort(ranks[_COLOURED_USERS:])],
+    users = _by_share(allocation)
+    others = users[:0]
+    if len(users) > _ALL_USERS:
+        fractions = [quotients(demand, capacity) for demand in instance.demands]
+        largest_part = np.array(
+            [(tasks[n][:, None] * fractions[n]).max(initial=0.0) for n in users]
         )
-    used = [tasks[n][:, None] * instance.demands[n] for n in order]
-    layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(order)]
+        ranks = largest_first(np.round(largest_part / AGREEMENT))
+        others = users[np.sort(ranks[_COLOURED_USERS:])]
+        users = users[np.sort(ranks[:_COLOURED_USERS])]
+
+    layers = []
+    for k, n in enumerate(users):
+        use = tasks[n][:, None] * instance.demands[n]
+        layers.append((str(instance.users[n]), use, style.bar(k)))
     if len(others):
         others_use = tasks[others].T @ instance.demands[others]
         numbers = ", number on each bar" if len(capacity) <= _NUMBERED else ""
-        layers.append((f"{len(others)} others{numbers}", others_use, {"facecolor": style.OTHERS}))
+        name = f"{len(others)} others{numbers}"
+        layers.append((name, others_use, {"facecolor": style.OTHERS}))
     return layers, others
 
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 #: After Paul Tol's "muted" scheme: distinct for colour-blind readers too, three times as dark as
-#: paper or more (tests/plots/test_colours.py calculates both); beyond it the colours come again,
+#: paper or more (tests/plots/test_style.py calculates both); beyond it the colours come again,
 #: hatched.
 COLOURS = (
     "#332288",

@@ -7,7 +7,6 @@ import json
 import pytest
 
 import fairlp
-from fairlp.operations.clusters.pods import owner_of
 from kubernetes_dumps import node, pod, said, thing, written
 
 
@@ -138,81 +137,6 @@ def test_one_user_for_all_owners_of_a_queue(tmp_path):
     ]
 
 
-def test_an_owner_without_a_name_owns_nothing():
-    nameless, named = {"kind": "Job", "controller": True}, {"kind": "ReplicaSet", "name": "web"}
-    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == (
-        "ReplicaSet",
-        "web",
-    )
-    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
-
-
-def test_owners_are_called_by_what_a_person_made(tmp_path):
-    items = [
-        pod("a", owner=("ReplicaSet", "plain"), on="n1"),
-        pod("b", owner=("Job", "nightly-28391040"), on="n1"),
-        pod("c", owner=("Job", "nightly-28392480"), on="n1"),
-        pod("proxy-n1", "kube-system", ("Node", "n1"), on="n1"),
-        pod("proxy-n2", "kube-system", ("Node", "n2"), on="n2"),
-    ]
-    found = read(tmp_path, node("n1"), node("n2"), *items)
-    assert dict(found.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
-
-
-def container(cpu, **more):
-    return {"resources": {"requests": {"cpu": cpu}}} | more
-
-
-@pytest.mark.parametrize(
-    ("spec", "cpu"),
-    [
-        ({"containers": [container("1"), container("250m")]}, 1250),
-        (
-            {"containers": [container("1")], "initContainers": [container("3"), container("2")]},
-            3000,
-        ),
-        (
-            {
-                "containers": [container("1")],
-                "initContainers": [container("500m")],
-                "overhead": {"cpu": "100m"},
-            },
-            1100,
-        ),
-        (
-            {
-                "containers": [container("1")],
-                "initContainers": [container("1", restartPolicy="Always")],
-            },
-            2000,
-        ),
-        # a sidecar runs while the next one starts
-        (
-            {
-                "containers": [container("1")],
-                "initContainers": [container("1", restartPolicy="Always"), container("3")],
-            },
-            4000,
-        ),
-        (
-            {
-                "containers": [container("1")],
-                "initContainers": [container("3"), container("1", restartPolicy="Always")],
-            },
-            3000,
-        ),
-        ({"containers": [container("1")], "resources": {"requests": {"cpu": "6"}}}, 6000),
-        ({"containers": [{"resources": {"limits": {"cpu": "2"}}}]}, 2000),
-        ({"containers": [{"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}}]}, 1000),
-    ],
-)
-def test_what_a_pod_requests(tmp_path, spec, cpu):
-    assert read(tmp_path, node("n1"), pod("a", on="n1", **spec)).instance.demands[0, 0] == cpu
-
-
-LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}, {}]
-
-
 def affinity(*terms):
     required = {"nodeSelectorTerms": list(terms)}
     return {
@@ -222,83 +146,6 @@ def affinity(*terms):
 
 def term(key, operator, *values, kind="matchExpressions"):
     return {kind: [{"key": key, "operator": operator, "values": list(values)}]}
-
-
-@pytest.mark.parametrize(
-    ("spec", "where"),
-    [
-        ({}, "1111"),
-        ({"nodeSelector": {"zone": "a"}}, "1000"),
-        (affinity(term("zone", "In", "a", "b")), "1100"),
-        (affinity(term("zone", "NotIn", "a")), "0111"),
-        (affinity(term("zone", "Exists")), "1110"),
-        (affinity(term("zone", "DoesNotExist")), "0001"),
-        (affinity(term("size", "Gt", "5")), "0100"),
-        (affinity(term("size", "Lt", "5")), "1000"),
-        (
-            affinity(term("zone", "In", "a"), term("zone", "In", "c")),
-            "1010",
-        ),  # terms are alternatives
-        (
-            affinity(
-                {
-                    "matchExpressions": [
-                        *term("zone", "Exists")["matchExpressions"],
-                        *term("size", "Gt", "5")["matchExpressions"],
-                    ]
-                }
-            ),
-            "0100",
-        ),
-        (affinity(term("metadata.name", "In", "n3", kind="matchFields")), "0001"),
-        (affinity(term("zone", "Exists")) | {"nodeSelector": {"zone": "c"}}, "0010"),
-        (affinity({}, term("zone", "In", "c")), "0010"),  # an empty term selects nothing
-    ],
-)
-def test_selectors_and_affinity(tmp_path, spec, where):
-    nodes = [node(f"n{k}", labels) for k, labels in enumerate(LABELS)]
-    found = read(tmp_path, *nodes, pod("a", **spec)).instance
-    assert "".join(str(int(one)) for one in found.eligible[0]) == where
-    assert found.server_attributes["zone"].tolist() == ["a", "b", "c", None]
-
-
-def taint(key, value="", effect="NoSchedule"):
-    return {"key": key, "value": value, "effect": effect}
-
-
-@pytest.mark.parametrize(
-    ("tolerations", "where"),
-    [
-        ([], "1001"),
-        ([{"operator": "Exists"}], "1111"),
-        ([{"key": "gpu", "operator": "Exists"}], "1101"),
-        ([{"key": "gpu", "value": "yes"}], "1101"),
-        ([{"key": "gpu", "value": "no"}], "1001"),
-        ([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], "1001"),
-        (
-            [
-                {
-                    "key": "down",
-                    "operator": "Exists",
-                    "effect": "NoExecute",
-                    "tolerationSeconds": 300,
-                }
-            ],
-            "1011",
-        ),
-        ([{"key": "", "operator": "Equal", "value": ""}], "1001"),
-    ],
-)
-def test_taints_and_tolerations(tmp_path, tolerations, where):
-    taints = [
-        [],
-        [taint("gpu", "yes")],
-        [taint("down", effect="NoExecute")],
-        [taint("soft", effect="PreferNoSchedule")],
-    ]
-    nodes = [node(f"n{k}", taints=own) for k, own in enumerate(taints)]
-    found = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
-    assert "".join(str(int(one)) for one in found.eligible[0]) == where
 
 
 def test_a_cordoned_node_counts_with_what_runs_on_it(tmp_path):
@@ -397,3 +244,65 @@ def test_a_device_that_is_gone_is_no_part_of_what_runs(tmp_path):
         "pods",
     ]
     assert found.waiting["user"].tolist() == ["ml/web"]
+
+
+def test_a_node_of_kubernetes_without_amounts_is_left_out(tmp_path):
+    bare = node("n2")
+    bare["status"] = {"allocatable": {}, "conditions": []}
+    found = fairlp.snapshot(written(tmp_path, node("n1"), bare, pod("a", on="n1")))
+    assert list(found.instance.servers) == ["n1"]
+    assert said(found, "it has no status.allocatable")[0][1] == "left out"
+
+
+HALF = {"cpu": "500m", "memory": "1Gi"}
+
+
+def notes(found):
+    return " | ".join(
+        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+    )
+
+
+def snapshot(folder, *items):
+    return fairlp.snapshot(written(folder, *items))
+
+
+def test_a_node_that_is_ready_is_open(tmp_path):
+    ready, lost = [{"type": "Ready", "status": "True"}], [{"type": "Ready", "status": "Unknown"}]
+    pressed = [{"type": "DiskPressure", "status": "False"}, *ready]
+    items = [node("n1", conditions=pressed), node("n2", conditions=lost), pod("a", on="n1")]
+    assert snapshot(tmp_path, *items).instance.n_servers == 1
+
+
+def test_a_quota_of_pods_by_count(tmp_path):
+    quota = thing(
+        "ResourceQuota", "q", {"hard": {"count/pods": "7", "count/secrets": "3"}}, namespace="ml"
+    )
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", requests=HALF), quota)
+    assert "count/secrets" in notes(found) and "count/pods" not in notes(found)
+    named = [path for path in found.instance.queues.paths if "ml" in path]
+    caps = found.instance.queues.table(found.instance.resources)
+    assert named and 7.0 in caps.loc[named[0]].tolist()
+
+
+def test_an_empty_object_in_json(tmp_path):
+    path = tmp_path / "empty.json"
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(fairlp.FairlpError, match=r"empty\.json"):
+        fairlp.snapshot(path)
+
+
+def test_the_kind_of_a_list_may_stand_behind_its_entries(tmp_path):
+    for name, kind, items in (
+        ("nodes", "NodeList", [node("n1")]),
+        ("pods", "PodList", [pod("a", on="n1"), pod("b")]),
+    ):
+        entries = [
+            {key: value for key, value in one.items() if key not in ("kind", "apiVersion")}
+            for one in items
+        ]
+        document = {"apiVersion": "v1", "items": entries, "kind": kind}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    found = fairlp.snapshot(tmp_path)
+    assert list(found.instance.servers) == ["n1"] and found.not_understood.empty
+    assert len(found.instance.users) == 1 and found.instance.task_limits.tolist() == [2]

@@ -15,6 +15,8 @@ from fairlp.operations.reports.subject import subject_of
 from kubernetes_dumps import kueue, node, pod, said, written
 
 LABEL = "kueue.x-k8s.io/queue-name"
+
+
 _CPU = {"cpu": "1"}
 
 
@@ -95,7 +97,11 @@ FLAVORS = [
     kueue("ResourceFlavor", "spot", {
         "nodeLabels": {"pool": "spot"}, "nodeTaints": [{"key": "spot", "value": "yes", "effect": "NoSchedule"}]}),
 ]  # fmt: skip
+
+
 _TAINTED = {"taints": [{"key": "spot", "value": "yes", "effect": "NoSchedule"}]}
+
+
 _BEARS = [{"key": "spot", "operator": "Exists"}]
 
 
@@ -311,3 +317,29 @@ def test_what_a_workload_cannot_have_is_left_out(tmp_path):
     assert said(found, "count is -3") == [("Workload 'job-B'", "left out")]
     assert said(found, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
     assert said(found, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
+
+
+def notes(found):
+    return " | ".join(
+        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+    )
+
+
+def snapshot(folder, *items):
+    return fairlp.snapshot(written(folder, *items))
+
+
+def test_a_local_queue_of_no_cluster_queue(tmp_path):
+    queue = kueue("LocalQueue", "lost", {"clusterQueue": ""}, namespace="ml")
+    assert "it names no ClusterQueue" in notes(
+        snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    )
+
+
+def test_flavors_need_no_word(tmp_path):
+    every, some = (
+        kueue("ResourceFlavor", "every", {}),
+        kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}}),
+    )
+    said = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, some))
+    assert "'some'" not in said and "'every'" not in said

@@ -1,15 +1,23 @@
-"""Quantities of Kubernetes: every suffix, exactly, and what is none."""
+"""Dumps of every scheduler, with anything anywhere: read, or refused in words; wrong parts are a line each."""
 
 from __future__ import annotations
 
+import copy
+import json
 from fractions import Fraction
 
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlp.operations.clusters.cluster import EntryError
-from fairlp.operations.clusters.pods import amount, quantity, unit_of
+import fairlp
+import kueue_dumps
+import slurm_dumps
+import yarn_dumps
+from fairlp.errors import FileFormatError, InstanceError, TooLargeError, UnknownNameError
+from kubernetes_dumps import node, pod, said, thing, volcano, written
+from profiles import PROFILE, many
 
 TABLE = {
     "0": 0,
@@ -43,81 +51,208 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("text", TABLE)
-def test_every_form_of_a_quantity(text):
-    assert quantity(text) == TABLE[text]
+def read(folder, *items, **options):
+    return fairlp.snapshot(written(folder, *items), **options)
 
 
-def test_numbers_of_json_are_quantities():
-    assert quantity(4) == 4 and quantity(0.1) == Fraction(1, 10)
+def test_what_is_asked_for_is_checked(tmp_path):
+    written(tmp_path, node("n1"), pod("a", on="n1"))
+    with pytest.raises(
+        UnknownNameError, match=r"scheduler='kubernets' is not known; did you mean 'kubernetes'"
+    ):
+        fairlp.snapshot(tmp_path, "kubernets")
+    with pytest.raises(UnknownNameError, match=r"capacity='fre' is not known; did you mean 'free'"):
+        fairlp.snapshot(tmp_path, capacity="fre")
+    with pytest.raises(UnknownNameError, match="by='user' is not known"):
+        fairlp.snapshot(tmp_path, by="user")
+    with pytest.raises(FileFormatError, match=r"no file .*; did you mean 'dump.json'"):
+        fairlp.snapshot(tmp_path / "dmp.json")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "",
-        "x",
-        "1 Gi",
-        "1gi",
-        "1KI",
-        "1K",
-        "--1",
-        "1e",
-        "1e3Gi",
-        "Gi",
-        "1,5",
-        "0x10",
-        "١",
-        "1e999999999",
-        "9" * 50,
-        "inf",
-    ],
-)
-def test_what_is_no_quantity_is_named(wrong):
-    with pytest.raises(EntryError, match="is no quantity; expected"):
-        quantity(wrong)
-
-
-@pytest.mark.parametrize("wrong", [None, True, [], {"cpu": 1}])
-def test_what_is_no_text_is_named(wrong):
-    with pytest.raises(EntryError, match="is no quantity; expected text"):
-        quantity(wrong)
-
-
-def test_a_negative_one_is_refused():
-    with pytest.raises(EntryError, match="'-1Gi' is negative"):
-        quantity("-1Gi")
-
-
-@pytest.mark.parametrize(
-    ("resource", "text", "expected", "unit"),
-    [
-        ("cpu", "2", 2000, "1/1000 core"),
-        ("cpu", "0.1", 100, "1/1000 core"),
-        ("cpu", "1.5m", 2, "1/1000 core"),  # rounded up, as Kubernetes does
-        ("cpu", "1n", 1, "1/1000 core"),
-        ("memory", "64Gi", 65536, "MiB"),
-        ("memory", "1", 2**-20, "MiB"),
-        ("memory", "1M", 10**6 / 2**20, "MiB"),
-        ("memory", "100m", 2**-20, "MiB"),  # a tenth of a byte
-        ("ephemeral-storage", "1Gi", 1024, "MiB"),
-        ("hugepages-2Mi", "4Mi", 4, "MiB"),
-        ("nvidia.com/gpu", "8", 8, ""),
-        ("pods", "110", 110, ""),
-    ],
-)
-def test_amounts_in_the_unit_of_their_resource(resource, text, expected, unit):
-    assert amount(resource, quantity(text)) == expected and unit_of(resource) == unit
-
-
-@given(st.integers(0, 2**53 - 1))
-def test_bytes_are_kept_to_the_unit(count):
-    assert amount("memory", quantity(str(count))) * 2**20 == count
-
-
-@given(st.integers(0, 10**9), st.sampled_from(["m", "", "k", "M", "Ki", "Mi"]))
-def test_a_quantity_is_its_number_times_its_suffix(number, suffix):
-    factor = {"m": Fraction(1, 1000), "": 1, "k": 1000, "M": 10**6, "Ki": 1024, "Mi": 1024**2}[
-        suffix
+def test_a_folder_is_of_one_scheduler_and_what_else_is_in_it_is_told(tmp_path):
+    with pytest.raises(FileFormatError, match="has no files"):
+        fairlp.snapshot(tmp_path)
+    (tmp_path / "notes.json").write_text('{"hello": 1}', encoding="utf-8")
+    with pytest.raises(
+        FileFormatError,
+        match="is of no scheduler that is known; expected a dump of one of kubernetes",
+    ):
+        fairlp.snapshot(tmp_path)
+    found = read(tmp_path, node("n1"), pod("a", on="n1"))
+    assert found.not_understood.to_dict("records") == [
+        {
+            "file": "notes.json",
+            "where": "the file",
+            "what": "it is of no scheduler that is known",
+            "done": "left out",
+        }
     ]
-    assert quantity(f"{number}{suffix}") == number * factor
+    (tmp_path / "yarn.json").write_text('{"apps": {"app": []}}', encoding="utf-8")
+    with pytest.raises(
+        FileFormatError, match=r"is of kubernetes and yarn; expected .*scheduler=… says which"
+    ):
+        fairlp.snapshot(tmp_path)
+    assert said(fairlp.snapshot(tmp_path, "kubernetes"), "it is of yarn") == [
+        ("the file", "left out")
+    ]
+
+
+LINES = [
+    (thing("ConfigMap", "c", {}), "objects of kind 'ConfigMap' (v1) are not read", "ConfigMap 'c'"),
+    (thing("Queue", "q", {}, "other.io/v1"), "objects of kind 'Queue' (other.io/v1) are not read", "Queue 'q'"),
+    ([1], "it is a list; expected a mapping", "an entry of items"),
+    ({"kind": 5}, "kind is 5; expected text", "an entry of items"),
+    (node("n1"), "an earlier node has this name", "node 'n1'"),
+    (node("") | {}, "it has no name", "Node ''"),
+    (node("bad", allocatable={"cpu": "many"}), "'many' is no quantity", "Node 'bad'"),
+    (node("bad", allocatable={"cpu": "-1"}), "'-1' is negative", "Node 'bad'"),
+    (node("bad", taints="x"), "taints is 'x'; expected a list", "Node 'bad'"),
+    (node("bad", unschedulable="yes"), "spec.unschedulable is 'yes'", "Node 'bad'"),
+    (pod("run", on="n1"), "an earlier pod has this name", "pod 'ml/run'"),
+    (pod("odd", on="n9"), "it runs on 'n9', a node that is not in the dump", "pod 'ml/odd'"),
+    (pod("odd", phase="Succeeded"), "it has finished (Succeeded)", "pod 'ml/odd'"),
+    (pod("odd", requests={}), "it requests nothing", "pod 'ml/odd'"),
+    (pod("odd", requests={"cpu": "1x"}), "'1x' is no quantity", "Pod 'odd'"),
+    (pod("odd", containers={}), "containers is a mapping; expected a list", "Pod 'odd'"),
+    (pod("odd", tomorrow=1), "unknown field spec.tomorrow", "pod 'ml/odd'"),
+    (pod("odd", topologySpreadConstraints=[{}]), "spec.topologySpreadConstraints", "pod 'ml/odd'"),
+    (pod("odd", priorityClassName="high"), "spec.priorityClassName", "pod 'ml/odd'"),
+    (pod("odd", affinity={"podAntiAffinity": {"x": 1}}), "affinity.podAntiAffinity", "pod 'ml/odd'"),
+    (pod("odd", requests={"foo": "1", "cpu": "1"}), "it is asked for, but no node has it", "resource 'foo'"),
+    (pod("odd", owner=("Job", "odd"), nodeSelector={"z": "m"}), "no node may take its tasks", "user 'ml/odd'"),
+    (pod("odd", on="n1", requests={"cpu": "100"}), "of 'cpu' are in use, of 8000", "node 'n1'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "what", "where"), LINES, ids=[what for _, what, _ in LINES])
+def test_everything_else_is_one_clear_line(tmp_path, item, what, where):
+    found = read(tmp_path, node("n1"), pod("run", on="n1"), item)
+    assert [place for place, _ in said(found, what)] == [where]
+    assert found.observed.totals["ml/web"] >= 1
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "0", "x", "a/b", "1e9", "n[1-", "root"])
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "name", "id"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def kubernetes():
+    items = [
+        node("n1", {"zone": "a"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
+        pod(
+            "a",
+            on="n1",
+            labels={kueue_dumps.LABEL: "to-red"},
+            initContainers=[{"restartPolicy": "Always"}],
+        ),
+        pod(
+            "b",
+            tolerations=[{"key": "k", "operator": "Exists"}],
+            nodeSelector={"zone": "a"},
+            overhead={"cpu": "1"},
+        ),
+        thing("ResourceQuota", "q", {"hard": {"cpu": "3"}}, namespace="ml"),
+        volcano(
+            "dev",
+            {"weight": 2, "guarantee": {"resource": {"cpu": 1}}},
+            hierarchy="root/a",
+            hierarchy_weights="1/2",
+        ),
+        kueue_dumps.workload("w", "to-red", ("Job", "w")),
+        *kueue_dumps.TREE,
+    ]
+    return {"x.json": {"apiVersion": "v1", "items": items}}
+
+
+def slurm():
+    spread = slurm_dumps.job(
+        1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
+    )
+    spread["job_resources"] = slurm_dumps.ALLOCATIONS["new"]
+    jobs = [spread, slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
+    nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
+    share = {
+        "name": "physics",
+        "parent": "root",
+        "shares": slurm_dumps.wrapped(5),
+        "type": ["USER"],
+    }
+    accounts = {"associations": [slurm_dumps.association("physics", "ann", total=[("cpu", "", 1)])]}
+    return {
+        "a.json": {"meta": {}, "nodes": nodes},
+        "b.json": {"meta": {}, "jobs": jobs},
+        "c.json": {"meta": {}, "shares": {"shares": [share]}} | accounts,
+    }
+
+
+def yarn():
+    app = yarn_dumps.app(1, resourceRequests=[yarn_dumps.asks(2)])
+    app["resourceInfo"] = {
+        "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
+    }
+    fair = {
+        "type": "fairScheduler",
+        "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
+    }
+    return {
+        "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
+        "b.json": {"apps": {"app": [app]}},
+        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(yarn_dumps.CAPACITY)}},
+        "d.json": {"scheduler": {"schedulerInfo": fair}},
+    }
+
+
+def places(value, path=()):
+    """All places in a document."""
+    yield path
+    for key, inner in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
+        yield from places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
+@settings(
+    max_examples=many(300 if PROFILE == "nightly" else 150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, made, data):
+    documents = copy.deepcopy(made())
+    path = data.draw(st.sampled_from([place for place in places(documents) if len(place) > 1]))
+    inner = documents
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = data.draw(JSON)
+    folder = tmp_path_factory.mktemp("any")
+    for name, document in documents.items():
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    for capacity in ("whole", "free"):
+        try:
+            found = fairlp.snapshot(folder, made.__name__, capacity=capacity)
+        except (FileFormatError, InstanceError, TooLargeError):
+            continue
+        assert isinstance(found.not_understood, pd.DataFrame) and len(found.instance.users)
+
+
+def test_a_scheduler_that_is_told_reads_files_that_tell_nothing(tmp_path):
+    (tmp_path / "dump.json").write_text('{"unknown": 1}', encoding="utf-8")
+    with pytest.raises(FileFormatError, match="is of no scheduler that is known"):
+        fairlp.snapshot(tmp_path)
+    with pytest.raises(InstanceError, match="node"):
+        fairlp.snapshot(tmp_path, scheduler="yarn")

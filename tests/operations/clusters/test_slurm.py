@@ -605,3 +605,78 @@ def test_parentheses_without_end_and_a_file_of_nothing(tmp_path):
     with pytest.raises(FairlpError):
         fairlp.snapshot(tmp_path / "accounts.txt", scheduler="slurm")
     assert fairlp.snapshot(tmp_path).instance.task_limits.tolist() == [1]
+
+
+SLURM = {"Slurm": {"release": "24.05.1"}}
+
+
+def put(folder, **documents):
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def slurm_dump(folder, jobs, accounts=None):
+    nodes = [
+        {
+            "name": name,
+            "cpus": 16,
+            "real_memory": 65536,
+            "gres": "gpu:4",
+            "state": ["IDLE"],
+            "partitions": ["cpu"],
+        }
+        for name in ("n1", "n2")
+    ]
+    put(folder, nodes={"meta": SLURM, "nodes": nodes}, jobs={"meta": SLURM, "jobs": jobs})
+    if accounts is not None:
+        (folder / "accounts.txt").write_text(accounts, encoding="utf-8")
+    return fairlp.snapshot(folder)
+
+
+def slurm_job(tres, nodes, **more):
+    known = {
+        "job_id": 1,
+        "user_name": "ann",
+        "account": "physics",
+        "partition": "cpu",
+        "job_state": ["RUNNING"],
+    }
+    return known | {"nodes": nodes, "tres_req_str": tres, "tres_alloc_str": tres} | more
+
+
+def test_details_of_devices_that_do_not_add_up_are_divided_evenly(tmp_path):
+    parts = ["gpu:1", "gpu:2"]  # 3, where the job has 4
+    told = [{"nodename": name, "cpus": 2, "memory": 4096} for name in ("n1", "n2")]
+    here = {"gres_detail": parts, "job_resources": {"allocated_nodes": told}}
+    found = slurm_dump(tmp_path, [slurm_job("cpu=4,mem=8G,node=2,gres/gpu=4", "n[1-2]", **here)])
+    held = found.instance.demands[:, list(found.instance.resources).index("gpu")]
+    assert (held == 2).all() and found.observed.totals.sum() == 2
+
+
+def test_an_entry_of_a_job_without_a_node_is_passed_over(tmp_path):
+    entries = [{"cpus": 9, "memory": 9}, {"nodename": "n1", "cpus": 4, "memory": 8192}]
+    found = slurm_dump(
+        tmp_path,
+        [slurm_job("cpu=4,mem=8G,node=1", "n1", job_resources={"allocated_nodes": entries})],
+    )
+    assert found.observed.totals.to_list() == [1]
+    assert found.instance.demands[0, list(found.instance.resources).index("cpu")] == 4
+
+
+def test_blank_lines_of_a_table_and_a_line_without_an_account(tmp_path):
+    table = "Account|User|ParentName|Share\nphysics|||3\n\n|zoe||1\nphysics|ann||2\n"
+    found = slurm_dump(tmp_path, [slurm_job("cpu=4,mem=8G,node=1", "n1")], table)
+    assert said(found, "it has no account") == [("line 4", "left out")]
+    queues = found.instance.queues
+    assert queues.weights[queues.named("physics")] == 3
+
+
+def test_devices_of_no_kind_are_none():
+    assert gres("(null)") == {} and gres("gpu:2,gres/:3,:4") == gres("gpu:2,gres/:3")
+    assert gres(":4") == {}
+
+
+def test_an_array_of_too_many_tasks_is_refused():
+    with pytest.raises(EntryError, match=r"has more than \d+ tasks"):
+        array_tasks("0-999999999")

@@ -267,3 +267,46 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
         ]
     fair = fairlp.allocate(read(tmp_path, *items).instance, "h-drf")
     assert fair.totals.tolist() == pytest.approx([30, 10], rel=1e-9)
+
+
+def notes(found):
+    return " | ".join(
+        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+    )
+
+
+def snapshot(folder, *items):
+    return fairlp.snapshot(written(folder, *items))
+
+
+@pytest.mark.parametrize(
+    ("queue", "words"),
+    [
+        (volcano("dev", {"weight": -2}), "its weight is -2"),
+        (
+            volcano("dev", {"weight": 1}, hierarchy="root/a", hierarchy_weights="1/much"),
+            "each weight is taken as 1",
+        ),
+        (
+            volcano("dev", {"weight": 1}, hierarchy="root//a", hierarchy_weights="1/2/3"),
+            "has an empty name",
+        ),
+    ],
+)
+def test_queues_of_volcano_that_are_odd(tmp_path, queue, words):
+    assert words in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
+
+
+def test_two_queues_of_volcano_at_one_place(tmp_path):
+    twins = [
+        volcano(
+            name,
+            {"weight": 1, "capability": {"cpu": cpu}},
+            hierarchy="root/a",
+            hierarchy_weights="1/2",
+        )
+        for name, cpu in (("one", 4), ("two", 6))
+    ]
+    assert "an earlier queue stands at" in notes(
+        snapshot(tmp_path, node("n1"), pod("a", on="n1"), *twins)
+    )

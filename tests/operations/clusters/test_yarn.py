@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import fairlp
 from kubernetes_dumps import said
 from profiles import many
-from yarn_dumps import CAPACITY, app, asks, node
+from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
+from yarn_dumps import app, asks, node
 
 
 def leaf(name, capacity, most=100.0, **more):
@@ -34,7 +35,9 @@ TREE = [
     leaf("b", 25.0, 40.0, absoluteCapacity=25.0, userLimitFactor=2.0),
     leaf("stopped", 0.0, state="STOPPED"),
 ]
-CAPACITY |= {"queues": {"queue": TREE}}
+
+
+CAPACITY = CAPACITY_SCHEDULER | {"queues": {"queue": TREE}}
 
 
 def written(folder, nodes, apps, scheduler=None):
@@ -400,3 +403,49 @@ def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tm
         allocation = fairlp.allocate(found.instance, mechanism)
         assert allocation.totals.to_dict() == pytest.approx({"default/ann": 8.75, "default/bob": 5})
         assert allocation.certify()
+
+
+def put(folder, **documents):
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def yarn_dump(folder, nodes, apps):
+    return fairlp.snapshot(
+        put(folder, nodes={"nodes": {"node": nodes}}, apps={"apps": {"app": apps}})
+    )
+
+
+def manager(name, **more):
+    known = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
+    return known | {"availMemoryMB": 8192, "availableVirtualCores": 8} | more
+
+
+def application(number, **more):
+    known = {
+        "id": f"application_1_{number:04}",
+        "state": "RUNNING",
+        "queue": "root.a",
+        "user": "ann",
+    }
+    return known | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | more
+
+
+def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
+    waiting = application(
+        2, state="ACCEPTED", allocatedMB=-1, allocatedVCores=-1, runningContainers=-1
+    )
+    empty = application(3, user="bob", allocatedMB=0, allocatedVCores=0, runningContainers=0)
+    used = [
+        {"used": {"memory": 2048, "vCores": 2}},
+        {"partitionName": "x", "used": {"memory": 0, "vCores": 0}},
+    ]
+    divided = application(1, resourceInfo={"resourceUsagesByPartition": used})
+    put(tmp_path, more={"apps": None, "clusterMetrics": {}})
+    found = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
+    assert found.observed.totals.to_dict() == {"a/ann": 2}
+    assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
+    assert said(found, "the dump does not say what it asks for")[0][0].startswith(
+        "application 'application_1_0002'"
+    )

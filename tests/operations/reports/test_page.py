@@ -13,20 +13,14 @@ import pandas as pd
 import pytest
 
 import fairlp
+from cli_runner import run
 from fairlp import Instance, examples
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 from fairlp.operations.reports import charts, sections, subject
-from fairlp.operations.reports import facts as prices
-from fairlp.operations.reports.facts import (
-    Facts,
-    costly_properties,
-    default_properties,
-    findings_in_words,
-    is_large,
-)
+from fairlp.operations.reports.facts import Facts
 from fairlp.operations.reports.share_comparison import ShareComparison
-from fairlp.operations.reports.subject import is_dump, subject_of
-from fairlp.operations.reports.what_if import edited
+from fairlp.operations.reports.subject import subject_of
+from kubernetes_dumps import node, pod, written
 from report_instances import HOSTILE, hostile, queued
 
 for package in ("altair", "jinja2", "vl_convert"):
@@ -180,108 +174,6 @@ def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):
         )
 
 
-def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
-    rng = np.random.default_rng(5)
-    count = 900
-    instance = fairlp.Instance.from_arrays(
-        rng.integers(1, 9, (count, 2)).astype(float),
-        [[64.0, 256.0], [96.0, 192.0]],
-        counts=[3000, 2000],
-        users=[f"user {k}" for k in range(count)],
-        queue=[f"q{k % 700}" for k in range(count)],
-    )
-    now = np.zeros((count, 2))
-    now[:, 0] = 2
-    text = fairlp.report(instance, tmp_path / "many.html", observed=now).read_text(encoding="utf-8")
-    assert len(text.encode()) < 5_000_000
-    assert "The 200 first of 900 rows; 700 are left out." in text
-    assert "The whole table as text (CSV)" in text and "user 899," in text
-    assert "… and 660 more" in text
-    monkeypatch.setattr(sections, "MOST_CSV", 1000)
-    facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh"])
-    from fairlp.operations.reports.page import page as made
-
-    assert "user 899," not in made(facts)
-
-
-def test_many_pairs_are_asked_what_is_quick(monkeypatch):
-    instance, now = queued()
-    assert (
-        not is_large(instance)
-        and "Pareto-optimal" in default_properties(instance)
-        and costly_properties(instance) == []
-    )
-    monkeypatch.setattr("fairlp.operations.reports.facts.MOST_PAIRS", 3)
-    assert "Pareto-optimal" not in default_properties(
-        instance
-    ) and "leximin (tsf)" in costly_properties(instance)
-    assert "caps kept" in default_properties(instance)
-    free = instance.replace(queues=None)
-    names = [set(Facts(ShareComparison.of(subject_of(free, now)), None).compared)]
-    monkeypatch.undo()
-    names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
-    assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
-    assert names[1].isdisjoint(
-        {"alpha-fair", "slots", "kueue"}
-    )  # not compared by default, and not defined here
-
-
-def tree_of(waits=True):
-    """Each queue beside its siblings; the bar of the largest of them, in use or fair, is whole."""
-    table = pd.DataFrame(
-        {"share": [0.6, 0.5, 0.1, 0.4, 0.1], "fair_share": [0.8, 0.4, 0.2, 0.2, 0.4], "guarantee": 0.0, "users": 1,
-         "waiting": [3, 0, 0, 0, 2], "blocked_by": ["", "cpu", "", "", "cpu"], "owed": [0, 0, 0, 0, 1.0]},
-        ["", "a", "a/x", "a/y", "b"],
-    )  # fmt: skip
-    found = sections.tree_of(table, waits)
-    return found, {
-        child["name"]: child for node in (found, *found["children"]) for child in node["children"]
-    }
-
-
-def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
-    root, queues = tree_of()
-    widths = {name: (node["has_width"], node["due_width"]) for name, node in queues.items()}
-    assert (root["name"], root["has_width"], root["due_width"]) == (
-        "whole cluster",
-        "75.0",
-        "100.0",
-    )
-    assert widths == {
-        "a": ("100.0", "80.0"),
-        "b": ("20.0", "80.0"),
-        "x": ("25.0", "50.0"),
-        "y": ("100.0", "50.0"),
-    }
-    assert root["figures"] == "has 60.0 %, fair 80.0 %, 1 user, 3 tasks wait"
-    assert queues["a"]["figures"] == "has 50.0 %, fair 40.0 %, 1 user"
-    assert queues["b"]["figures"] == "has 10.0 %, fair 40.0 %, 1 user, 2 tasks wait, stopped by cpu"
-    assert tree_of(waits=False)[1]["b"]["figures"] == "fair 40.0 %, 1 user"
-
-
-@pytest.mark.parametrize(
-    ("limit", "most", "shown", "more", "unfolded"),
-    [
-        ("MOST_QUEUES", 2, {"a"}, {"": 1, "a": 2}, {"a"}),
-        ("MOST_CHILDREN", 1, {"a", "x"}, {"": 1, "a": 1, "x": 0}, {"a", "x"}),
-        ("MOST_OPEN", 5, {"a", "b", "x", "y"}, {"": 0, "a": 0}, {"a", "b", "x", "y"}),
-        ("MOST_OPEN", 4, {"a", "b", "x", "y"}, {"": 0, "a": 0}, set()),
-    ],
-)
-def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
-    limit, most, shown, more, unfolded, monkeypatch
-):
-    monkeypatch.setattr(sections, limit, most)
-    root, queues = tree_of()
-    assert (
-        set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
-    )
-    assert (
-        root["open"]
-        and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
-    )
-
-
 def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
     instance = fairlp.examples.load("wang-figure-1")
     text = fairlp.report(instance, tmp_path / "r.html", "tsf").read_text(encoding="utf-8")
@@ -299,87 +191,6 @@ def test_the_mechanisms_to_compare_can_be_named(tmp_path):
         ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit")
     )
     assert procedure.model == "" and procedure.prices is None
-
-
-def test_charts_are_the_same_in_python(page):
-    instance, now = queued()
-    found = fairlp.charts(instance, observed=now)
-    inside = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
-    assert {name: chart.to_dict()["description"] for name, chart in found.items()} == {
-        name: spec["description"] for name, spec in inside.items()
-    }
-    assert list(found) == ["who", "queues", "users", "servers", "mechanisms"]
-    parts = [row["part"] for rows in found["who"].to_dict()["datasets"].values() for row in rows]
-    assert sum(parts) == pytest.approx(len(instance.resources))  # with what is free, all of each
-    assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == [
-        "users",
-        "servers",
-        "mechanisms",
-    ]
-
-
-def test_queues_are_drawn_at_the_first_level_that_has_several():
-    instance, now = queued()
-    deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
-    spec = fairlp.charts(deep, observed=now)["who"].to_dict()
-    assert "level 2" in spec["description"]
-    assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {
-        "all/org",
-        "all/lab",
-        "not in use",
-    }
-
-
-def test_the_dearest_price_is_what_more_of_it_adds():
-    instance = fairlp.Instance.from_arrays(
-        [[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"]
-    )
-    prices = Facts(
-        ShareComparison.of(subject_of(instance), "drf")
-    ).prices  # found without prices, so once more by programs
-    assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
-    one = fairlp.allocate(instance, "drf").levels.min()
-    more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
-    gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
-    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][
-        0
-    ] == pytest.approx(one / 9)
-    assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
-
-
-def test_what_capacity_is_worth_is_shared_by_classes():
-    """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
-    instance = fairlp.Instance.from_arrays(
-        [[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1]
-    )
-    prices = Facts(ShareComparison.of(subject_of(instance), "drfh")).prices
-    assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
-    assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
-    assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
-    assert len(set(prices["price"])) == 1
-
-
-def test_answers_in_three_words():
-    witnesses = [
-        "",
-        "",
-        "vacuous: there are 2 resources",
-        "no lie that pays was found in 9 tries, which proves nothing",
-    ]
-    names = ["envy-free", "feasible", "single-resource", "strategy-proof"]
-    shown, others = findings_in_words(
-        pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names)
-    )
-    assert shown["holds"].to_dict() == {
-        "envy-free": "kept",
-        "feasible": "broken",
-        "strategy-proof": "not checked",
-    }
-    assert others.startswith("not about such an instance: single-resource (")
-    assert (
-        findings_in_words(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1]
-        == ""
-    )
 
 
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
@@ -437,10 +248,6 @@ def test_names_of_any_length_fit(tmp_path):
     assert len(text) < 2_000_000 and "x" * 400 + "…" in text
 
 
-# Pages of instances with nothing to buy, trees too large to show, and solvers that fail at the
-# ends.
-
-
 def satisfied():
     """Two users that have all their tasks on a server that is half empty."""
     return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
@@ -451,57 +258,6 @@ def facts(**more):
     return Facts(ShareComparison.of(one, "drfh"))
 
 
-def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
-    comparison = facts().share_comparison
-    fair = dataclasses.replace(comparison.fair, prices_array=np.zeros((1, 1)))
-    found = sections._prices(Facts(dataclasses.replace(comparison, fair=fair)))
-    assert found.paragraphs == [sections._NO_PRICE] and not found.tables
-
-
-def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
-    homeless = pd.DataFrame({"user": ["zoe"], "queue": ["q"], "tasks": [3]})
-    found = sections._reading(facts(homeless=homeless))
-    assert [table.id for table in found.tables] == ["homeless-table"]
-    assert found.tables[0].rows == [["zoe", "q", 3]]
-
-
-def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
-    odd = pd.DataFrame(
-        {"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]}
-    )
-    found = sections._reading(facts(not_understood=odd))
-    assert [table.id for table in found.tables] == ["note-table"]
-    assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
-
-
-def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
-    queues = ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
-    monkeypatch.setattr(sections, "MOST_QUEUES", 1)
-    found = sections.tree_of(queues, False)
-    assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]
-
-
-def test_a_folder_of_tables_is_no_dump_even_beside_one(tmp_path):
-    (tmp_path / "dump.json").write_text(json.dumps({"nodes": {"node": []}}), encoding="utf-8")
-    assert is_dump(tmp_path)
-    for name in ("users.csv", "servers.csv"):
-        (tmp_path / name).write_text("user,cpu\n", encoding="utf-8")
-    assert not is_dump(tmp_path)
-
-
-def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
-    assert (
-        subject.mechanism_or_default(satisfied(), None)
-        and subject.mechanism_or_default(satisfied(), "tsf") == "tsf"
-    )
-    monkeypatch.setattr(subject, "TABLE", {})
-    with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
-        subject.mechanism_or_default(satisfied(), None)
-
-
-# Names that are long or the same, edits that meet what is there, subjects that are none.
-
-
 def servers(names):
     attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
     capacities = [[float(4 + k)] for k in range(len(names))]
@@ -510,64 +266,15 @@ def servers(names):
     )
 
 
-def test_names_of_classes_are_short_and_told_apart():
-    found = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
-    assert len(found[0]) < 100 and found[0].endswith("…")
-    assert len(set(found)) == 3 and found[1].startswith("same") and found[2].startswith("same")
-    nearly = servers(["same", "same", "other"]).derived(
-        capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]])
-    )
-    found = subject.Classes.among(nearly).names
-    assert len(set(found)) == 3 and any(name.endswith(" #2") for name in found)
-
-
-def test_what_is_no_dump(tmp_path):
-    assert not is_dump(str(tmp_path))
-    (tmp_path / "odd.json").write_bytes(b"\xff\xfe{")
-    assert (
-        not is_dump(str(tmp_path / "odd.json"))
-        and not is_dump("")
-        and not is_dump(str(tmp_path / "none"))
-    )
-
-
 def test_a_cluster_without_queues_has_no_table_of_them():
     with pytest.raises(TypeError, match="no queues"):
         ShareComparison.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
-
-
-def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
-    found = fairlp.allocate(examples.wang_figure_1(), "drfh")
-    gone = dataclasses.replace(found, mechanism="gone", prices_array=None)
-    assert prices.next_to_buy(gone, subject.Classes.among(gone.instance)) is None
-    assert prices.next_to_buy(found, subject.Classes.among(found.instance)) is not None
 
 
 def two():
     return Instance.from_arrays(
         [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]
     )
-
-
-def test_new_users_are_told_apart_from_those_there():
-    users = list(edited(two(), None, None, {"a": {"like": "x"}}).users)
-    assert len(set(users)) == 3 and users[:2] == ["x", "a (new)"] and users[2].startswith("a (new")
-
-
-def test_nobody_is_like_an_empty_queue():
-    empty = two().replace(queues={"a": 1, "b": 1, "c": 1})
-    with pytest.raises(UnknownNameError, match="like='c' is no user and no queue with users"):
-        edited(empty, None, None, {"d": {"like": "c"}})
-
-
-def test_given_rates_say_nothing_of_users_that_are_new():
-    rated = Instance.from_arrays(
-        [[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"]
-    )
-    with pytest.raises(
-        InstanceError, match="the instance has rates, and new users would have none"
-    ):
-        edited(rated, None, None, {"c": {"like": "x"}})
 
 
 def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
@@ -626,3 +333,31 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
     )
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
     assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c", "g"]
+
+
+HALF = {"cpu": "500m", "memory": "1Gi"}
+
+
+def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_path, monkeypatch):
+    for package in ("altair", "jinja2", "vl_convert"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    giant = {"cpu": "64", "memory": "1Gi"}
+    items = [
+        node("n1"),
+        pod("a", on="n1", requests=HALF),
+        pod("g1", owner=("Job", "giant"), requests=HALF, nodeSelector={"zone": "nowhere"}),
+        pod("h1", owner=("Job", "heavy"), requests=giant),
+        pod("odd", on="n1", topologySpreadConstraints=[{"maxSkew": 1}]),
+    ]
+    (tmp_path / "dump").mkdir()
+    dump = written(tmp_path / "dump", *items)
+    text = fairlp.report(fairlp.snapshot(dump), tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (
+        "Parts of the dump that are left out or not understood" in text
+        and "Lines of the dump" in text
+    )
+    assert "They wait, and no server may take them" in text and "ml/giant" in text
+    said = " ".join(run("audit", dump).stdout.split())
+    assert "more tasks wait of 1 users whom no server may take" in said
+    assert "lines of the dump are left out, not understood or interpreted" in said

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.operations.reports.share_comparison import Blocking, ShareComparison
-from fairlp.operations.reports.subject import Classes, Subject, mechanism_or_default, subject_of
+from fairlp.operations.reports.subject import Subject, subject_of
 from fairlp.tolerances import SATURATED
-from kubernetes_dumps import flavors, kueue, node, pod, thing, written
+from kubernetes_dumps import flavors, kueue, node, pod, written
 
 
 def shared():
@@ -205,22 +204,6 @@ def test_what_cannot_be_asked_is_refused(wrong, error, words):
         fairlp.fair_shares(fairlp.examples.load("ghodsi"), **wrong)
 
 
-def test_neither_an_instance_nor_a_path():
-    with pytest.raises(InstanceError, match="int was given"):
-        fairlp.fair_shares(3)
-
-
-def test_the_mechanism_goes_with_the_instance():
-    assert mechanism_or_default(shared(), None) == "h-drf-counted"
-    assert mechanism_or_default(shared(), "tsf") == "tsf"
-    assert mechanism_or_default(fairlp.examples.load("wang-figure-1"), None) == "drfh"
-    assert mechanism_or_default(fairlp.examples.load("ghodsi"), None) == "drf"
-    rated = fairlp.Instance.from_arrays([[1.0]], [[4.0]], rates=[[2.0]])
-    assert fairlp.allocate(
-        rated, mechanism_or_default(rated, None)
-    ).totals.tolist() == pytest.approx([2.0])
-
-
 def test_options_of_the_mechanism_are_its_own():
     borrowed = fairlp.fair_shares(shared(), observed=NOW, count="borrowed")["fair_tasks"]
     assert borrowed.tolist() == pytest.approx(
@@ -277,23 +260,6 @@ def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
         fairlp.fair_shares(path, observed=found)
 
 
-def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
-    instance = fairlp.snapshot(cluster(tmp_path)).instance
-    classes = Classes.among(instance)
-    assert len(classes.names) == 1 and classes.servers.tolist() == [2]
-    assert "CPU" in classes.names[0]
-    two = fairlp.Instance.from_arrays(
-        [[1.0]],
-        [[4.0], [4.0], [4.0], [8.0]],
-        counts=[1, 2, 1, 5],
-        server_attributes=pd.DataFrame({"gpu": ["T4", "T4", "P100", "T4"]}),
-    )
-    found = Classes.among(two)
-    assert found.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
-    assert found.servers.tolist() == [5, 3, 1] and found.of.tolist() == [1, 1, 2, 0]
-    assert found.capacities.tolist() == [[40.0], [12.0], [4.0]]
-
-
 def test_of_many_users_each_row_is_what_blockers_says():
     """On random clusters: who is stopped, and the resource, as the table of users × servers has them."""
     rng = np.random.default_rng(3)
@@ -335,26 +301,3 @@ def test_only_who_holds_it_where_one_may_run_holds_it():
     found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
     assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
     assert found.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}
-
-
-def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_queues(tmp_path):
-    """A namespace of 2 cores whose excluded user runs on both: nothing is owed to the other, who waits."""
-    quota = thing("ResourceQuota", "q", {"hard": {"requests.cpu": "2"}}, namespace="web")
-    items = [node("n1", allocatable={"cpu": "10"}), quota]
-    items += [
-        pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)
-    ]
-    items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
-    left = subject_of(fairlp.snapshot(written(tmp_path, *items))).without(["web/a"])
-    assert ShareComparison.of(left).fair.totals.to_dict() == {"web/b": 0}
-    instance = fairlp.Instance.from_arrays(
-        [[1], [1]],
-        [[10]],
-        users=["a", "b"],
-        resources=["r"],
-        queue=["q/x", "q/y"],
-        queues={"q": {"guarantee": {"r": 3}, "cap": {"r": 8}}, "q/y": {"guarantee": {"r": 2}}},
-    )
-    queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
-    assert queues.guarantees[:, 0].tolist() == [0, 1, 2, 0]
-    assert queues.caps[:, 0].tolist() == [np.inf, 6, np.inf, np.inf]

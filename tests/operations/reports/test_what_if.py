@@ -12,6 +12,9 @@ from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.operations.reports.subject import Subject
 from fairlp.operations.reports.what_if import edited
 
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
 
 def queued():
     """One kind of task; a and b share 12 cpu."""
@@ -149,3 +152,30 @@ def test_whose_running_tasks_would_go():
 def test_more_servers_than_can_be_counted_are_refused():
     with pytest.raises(InstanceError, match=r"add_servers has 10{20} for 'server1'"):
         fairlp.what_if(fairlp.examples.load("two-servers"), add_servers={"server1": 10**20})
+
+
+def two():
+    return Instance.from_arrays(
+        [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]
+    )
+
+
+def test_new_users_are_told_apart_from_those_there():
+    users = list(edited(two(), None, None, {"a": {"like": "x"}}).users)
+    assert len(set(users)) == 3 and users[:2] == ["x", "a (new)"] and users[2].startswith("a (new")
+
+
+def test_nobody_is_like_an_empty_queue():
+    empty = two().replace(queues={"a": 1, "b": 1, "c": 1})
+    with pytest.raises(UnknownNameError, match="like='c' is no user and no queue with users"):
+        edited(empty, None, None, {"d": {"like": "c"}})
+
+
+def test_given_rates_say_nothing_of_users_that_are_new():
+    rated = Instance.from_arrays(
+        [[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"]
+    )
+    with pytest.raises(
+        InstanceError, match="the instance has rates, and new users would have none"
+    ):
+        edited(rated, None, None, {"c": {"like": "x"}})

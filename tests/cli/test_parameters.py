@@ -1,20 +1,93 @@
-"""A command and the function of its name have the same options, by the same names."""
+"""Arguments and options that several commands share: how they are read, completed, and passed on."""
 
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import fields
-from io import StringIO
 
-import pandas as pd
 import pytest
 from typer.main import get_command
 
 import fairlp
-from cli_runner import run
+from cli_runner import error_line, python, run
+from fairlp import examples
 from fairlp.auditing.search import Search
-from fairlp.cli import app
-from fairlp.cli.parameters import MethodOptions
+from fairlp.cli import ExitCode, app
+from fairlp.cli.parameters import (
+    MethodOptions,
+    complete_instance,
+    complete_mechanism,
+    complete_solver,
+    load_instance,
+)
+
+
+def test_a_file_goes_before_an_example_of_its_name(here):
+    examples.load("ghodsi").write("cycles")
+    assert load_instance("cycles").equals(examples.load("ghodsi"))
+
+
+def test_a_folder_with_the_alibaba_trace(here):
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,64000,262144,2,T4\n"
+    header = (
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+        "creation_time,deletion_time,scheduled_time"
+    )
+    (here / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
+    assert "openb_pod_list" in error_line(run("allocate .", code=3))
+
+    def tasks(file, cpu):
+        row = f"p0,{cpu},12288,1,460,,LS,Running,0,12537496,0"
+        (here / f"openb_pod_list_{file}.csv").write_text(f"{header}\n{row}\n", encoding="utf-8")
+
+    for file, cpu in (("cpu037", 1000), ("default", 2000), ("gpuspec33", 4000)):
+        tasks(file, cpu)
+        assert load_instance(".").demands[0, 0] == cpu
+    assert json.loads(run("allocate . --json").stdout)["users"]
+
+
+COMPLETED = {
+    "fairlp comp": {"compare"},
+    "fairlp allocate google": {"google-cluster"},
+    "fairlp allocate ghodsi -m c-": {"c-drfh"},
+    "fairlp allocate ghodsi --solver highs-s": {"highs-simplex"},
+    "fairlp example khamse-ashari-t": {"khamse-ashari-table-3"},
+}
+
+
+#: What Bash asks, once for each line of the arguments, in one process.
+ASKED = """
+import os, sys
+from fairlp.cli import main
+lines, sys.argv = sys.argv[1:], ["fairlp"]
+for line in lines:
+    os.environ |= {"_FAIRLP_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    try:
+        main()
+    except SystemExit:
+        print("--")
+"""
+
+
+def test_the_shell_completes_names():
+    result = python("-c", ASKED, *COMPLETED)
+    *answers, rest = result.stdout.split("--\n")
+    assert rest == "" and [set(answer.split()) for answer in answers] == list(COMPLETED.values()), (
+        result.stderr
+    )
+
+
+def test_completion_of_lists_and_files(here):
+    assert [name for name, _ in complete_mechanism("drfh,ts")] == ["drfh,tsf"]
+    assert "highs-simplex" in complete_solver("highs")
+    (here / "folder").mkdir()
+    (here / "folder" / "a.yaml").touch()
+    (here / "folder" / "b.txt").touch()
+    assert ("folder/", "folder") in complete_instance("fo")
+    assert complete_instance("folder/") == [("folder/a.yaml", "file")]
+    assert "ghodsi" in [name for name, _ in complete_instance("gh")]
+
 
 #: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named
 #: there.
@@ -25,6 +98,8 @@ BEHIND = {
     "what_if": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
     "counterexample": ([one.name for one in fields(Search) if one.init], set()),
 }
+
+
 #: An option that is repeated is in the singular, and ``--option`` is one of the options.
 SINGULAR = {
     "mechanisms": "mechanism",
@@ -33,24 +108,36 @@ SINGULAR = {
     "queues": "queue",
     "options": "option",
 }
+
+
 #: What every command has that a function has not: where the answer goes.
 OUTPUT = {"--json", "--csv", "--output", "--plot", "--table", "--level", "--help", "--no-merge"}
+
+
 #: A limit of time is an option of the solver: by its own name in a shell, among ``**options`` in
 #: Python.
 OF_THE_SOLVER = {"--time-limit"}
+
+
 #: The argument of a command that is the first parameter of its function by another name.
 ARGUMENT = {
     "path": {"audit": "instance", "report": "given", "what_if": "given"},
     "property_name": "property",
 }
+
+
 #: Only in Python, and why.
 ONLY_IN_PYTHON = {
     "report": {
         "observed"
     },  # tasks as a table; in a shell those of the dump, and of a table: audit --allocation
 }
+
+
 #: Only in a shell, and why.
 WAY = {"--method", "--solver", "--merge", "--oversized"}
+
+
 ONLY_IN_A_SHELL = {
     "allocate": {"--proof"},  # Allocation.certify(exact=True).write
     "compare": {"--methods"},  # fairlp.validate
@@ -67,6 +154,8 @@ ONLY_IN_A_SHELL = {
         "--no-progress",
     },  # Reproduction.write; folder and backend "dask"
 }
+
+
 COMMANDS = [
     "allocate",
     "compare",
@@ -129,86 +218,48 @@ def test_every_option_of_a_way_to_compute_is_one_of_allocate():
     assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True}
 
 
-def test_compare_takes_the_options_of_a_way_to_compute():
-    shown = run("compare ghodsi -m drf,tsf --method lp --no-merge --option threads=1 --csv")
-    expected = fairlp.compare(
-        fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1
-    )
-    assert shown.stdout == expected.to_csv(lineterminator="\n")
-    assert "no method 'lpp'" in run("compare ghodsi -m drf --method lpp", code=3).stderr
-
-
-def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_them(tmp_path):
-    instance = fairlp.examples.load("wang-figure-1")
-    audit = "audit wang-figure-1 -p feasible"
-    assert (
-        "feasible"
-        in run(audit, "-m", "drfh", "--method", "lp", "--solver", "highs-ipm", "--no-merge").stdout
-    )
-    table = tmp_path / "tasks.csv"
-    fairlp.allocate(instance, "drfh").tasks.to_csv(table)
-    run(audit, "--allocation", table)
-    assert (
-        "has an allocation"
-        in run(audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
-    )
-
-
 def test_an_option_with_a_flag_of_its_own_is_not_given_twice():
     assert "--solver" in run("allocate ghodsi --option solver=scipy", code=2).stderr
 
 
-def test_promises_takes_names_by_commas():
-    shown = pd.read_csv(StringIO(run("promises -m drf,tsf --csv").stdout))
-    assert set(shown["mechanism"]) == {"drf", "tsf"}
+JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
 
 
-def test_a_search_takes_the_sizes_and_says_what_is_too_small():
-    run("counterexample drfh bottleneck --search --users 2 --servers 2 --no-shrink")
-    told = run("counterexample drfh bottleneck --search --users 1", code=3).stderr
-    assert "2 users" in told
+@pytest.fixture(autouse=True)
+def jobs(here):
+    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
 
 
-def test_promises_says_of_a_refuted_one_that_it_is_broken_and_nothing_else():
-    lines = run("promises -m tsf").stdout.splitlines()
-    (row,) = [line for line in lines if line.startswith("tsf  ") and "sharing incentive" in line]
-    assert "refuted" in row and "yes" not in row and "stands" not in row
-    assert lines[-1].startswith("tsf breaks 'sharing incentive', promised by Khamse-Ashari et al.")
+def test_the_tilde_is_the_home(here, monkeypatch):
+    (home := here / "home").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    run("example ghodsi -o '~/i.yaml'")
+    run("allocate '~/i.yaml' -m drf --json '--output=~/a.json'")
+    run("export '~/i.yaml' -m drf -o '~/m.mps'")
+    run("solve '~/m.mps' -o '~/s.txt'")
+    run("simulate '~/i.yaml' synthetic --draw jobs=5 --save-jobs '~/j.csv' --tables '~/t'")
+    run("simulate '~/i.yaml' '~/j.csv'")
+    run("allocate '~/i.yaml' -m drf --table tasks --csv -o '~/tasks.csv'")
+    run("example study -o '~/s.yaml'")
+    run("study '~/s.yaml' --runs 1 --results '~/s.parquet' --backend sequential")
+    run("study '~/s.parquet' --csv -o '~/s.csv'")
+    assert not (here / "~").exists() and not list(here.glob("s.*"))
+    assert {path.name for path in home.iterdir()} >= {
+        "i.yaml",
+        "a.json",
+        "m.mps",
+        "s.txt",
+        "j.csv",
+        "t",
+        "s.csv",
+    }
 
 
-RULES = """
-import fairlp
-
-
-def needs_rates(instance):
-    return None if instance.rates is not None else "no rates are given"
-
-
-@fairlp.mechanism("equal-time", promises=("envy-free",), domain=needs_rates)
-def equal_time(instance):
-    return instance.gamma() / len(instance.users)
-
-
-def rated(rng):
-    return fairlp.Instance.from_arrays([[1], [1]], [[1]], rates=rng.integers(1, 9, (2, 1)))
-"""
-
-
-def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_domain(tmp_path):
-    rules = tmp_path / "timed_rules.py"
-    rules.write_text(RULES, encoding="utf-8")
-    own, drawn = f"{rules}:equal_time", f"{rules}:rated"
-
-    def standing(*how):
-        found = pd.read_csv(
-            StringIO(run("promises -m", own, "--audits", "1", *how, "--csv").stdout)
-        )
-        return found["standing"].tolist()
-
-    assert standing() == ["0 of 200 instances in its domain"]
-    assert standing("--generator", drawn) == ["stands"]
-    search = f"counterexample {own} envy-free --search --tries 9"
-    assert "0 of 9 instances were in the domain" in run(search, code=1).stderr
-    told = run(search, "--generator", drawn, "--time-limit", "60", code=1)
-    assert "none found in 9 instances at most" in told.stdout and not told.stderr
-    assert "has no function 'drawn'" in run(search, "--generator", f"{rules}:drawn", code=3).stderr
+@pytest.mark.parametrize(
+    "command",
+    ["allocate P", "solve P.mps", "simulate ghodsi P", "study P.yaml"],
+)
+def test_the_home_of_nobody_is_no_traceback(command, here):
+    assert "no-such-user-at-all" in error_line(
+        run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT)
+    )

@@ -1,4 +1,4 @@
-"""The commands around a cluster as it is: audit of a dump, report, what-if, totals by queue."""
+"""The commands report and what-if, and audits of a dump: the same tables as the functions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import fairlp
 from cli_runner import error_line, run
-from fairlp import examples
+from fairlp import Instance, examples
+from fairlp.cli import ExitCode, clusters, output
+from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.subject import subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
 from report_instances import queued
 
@@ -55,9 +59,6 @@ def dump(tmp_path):
 def cluster():
     queued()[0].write("cluster.json")
     return "cluster.json"
-
-
-# audit
 
 
 def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
@@ -177,9 +178,6 @@ def test_a_dump_that_is_cut_off_is_bad_input(dump):
     assert "cut off" in error_line(run("audit", file, code=3))
 
 
-# report
-
-
 def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
@@ -194,9 +192,6 @@ def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
 
 def test_a_report_goes_to_a_folder_that_is_there(dump):
     assert "there is no folder" in error_line(run("report", dump, "-o", "none/page.html", code=3))
-
-
-# what-if
 
 
 def test_what_if_is_the_function(cluster):
@@ -244,9 +239,6 @@ def test_a_report_for_cron(dump):
     assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
 
 
-# totals by queue
-
-
 def test_totals_by_queue_at_every_level(cluster):
     found = fairlp.allocate(queued()[0], "h-drf")
     for level in (None, 0, 1, 2):
@@ -278,3 +270,46 @@ def test_a_dump_comes_through_a_pipe_too(dump):
         json.loads(found.stdout)["users"]
         == json.loads(run("audit", dump, "--json").stdout)["users"]
     )
+
+
+def printed(text):
+    return output.plain_text(text)
+
+
+def satisfied():
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0])
+
+
+def test_a_comparison_without_queues_is_told_by_user():
+    text = printed(
+        clusters.shares_text(
+            ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")
+        )
+    )
+    assert "By user" in text and "By queue" not in text
+
+
+@pytest.fixture
+def here_newcomers(tmp_path):
+    instance = fairlp.examples.load("two-servers")
+    instance.write("two.yaml")
+    instance.write("two.json")
+    instance.write("two")
+    fairlp.formulate(instance, "drfh").write("two.mps")
+    (tmp_path / "runs.csv").write_text(
+        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
+    )
+    (tmp_path / "jobs.csv").write_text(
+        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def test_a_report_is_not_called_what_it_is_not(here_newcomers):
+    pytest.importorskip("altair")
+    line = error_line(run("report two.yaml -o report.pdf", code=ExitCode.INPUT))
+    assert (
+        line
+        == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
+    )
+    assert not (here_newcomers / "report.pdf").exists()

@@ -1,4 +1,4 @@
-"""Audits along a tree, with planted allocations: each is broken by a little and by a lot, and names its culprit."""
+""""""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import pytest
 
 import fairlp
 from fairlp import Instance
+from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.properties import PROPERTIES
 from fairlp.auditing.search import random_instance
+from fairlp.errors import (
+    SolverError,
+)
 from fairlp.mechanisms.table import TABLE
 from profiles import many
 from tree_instances import tree_instance
@@ -271,17 +275,22 @@ def test_pareto_optimality_within_caps_and_of_what_breaks_them():
     assert audited(capped, [4, 6], "Pareto-optimal").holds is True  # judged with what it takes
 
 
-# Clusters in parts that have not the same resources, as dumps of schedulers are: shared and
-# audited, queues or not.
-
 APART = {
     "users": ["ann", "bob", "cid"],
     "servers": ["plain", "with gpu"],
     "resources": ["gpu", "cpu", "memory"],
 }
+
+
 DEMANDS = [[0, 2, 1], [0, 2, 0.5], [1, 2, 1]]
+
+
 CAPACITIES = [[0, 10, 10], [10, 10, 10]]
+
+
 ELIGIBLE = [["plain"], ["plain"], ["with gpu"]]
+
+
 QUEUES = {
     "queue": ["lab", "lab", "lab/deep"],
     "queues": {"lab": {"weight": 3}, "lab/deep": {"weight": 2}},
@@ -329,3 +338,50 @@ def test_a_cap_joins_what_no_server_does_in_audits_too():
     assert found["holds"]
     uneven = fairlp.audit(capped, [[1, 0], [0, 5]], ["bottleneck"]).loc["bottleneck"]
     assert not uneven["holds"] and "'user1' runs 1 tasks and would run 3" in uneven["witness"]
+
+
+def fails(*_, **__):
+    raise SolverError("out of memory")
+
+
+def two(**more):
+    return Instance.from_arrays(
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+    )
+
+
+def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch):
+    instance = two(queue=["q", "q"])
+    found = fairlp.allocate(instance, "h-drf")
+    monkeypatch.setattr(AuditCase, "again", fails)
+    row = fairlp.audit(instance, found, "group strategy-proof", tries=3).iloc[0]
+    assert row["holds"] is not True and "no lie that pays was found in 3 tries" in row["witness"]
+
+
+def test_queues_of_one_user_have_no_lies_to_tell_together():
+    alone = Instance.from_arrays([[1.0]], [[4.0]], queue=["q"])
+    row = fairlp.audit(alone, fairlp.allocate(alone, "h-drf"), "group strategy-proof").iloc[0]
+    assert row["holds"] is None and "no queue has two users" in row["witness"]
+
+
+def pool(**more):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+
+
+def by_resource():
+    return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
+
+
+def test_trees_that_leave_nothing_to_compare():
+    flat = pool(queue=["a", "b"])
+    found = fairlp.audit(flat, np.array([[2.0], [2.0]]), "group strategy-proof")
+    assert found.holds.iloc[0] is None
+    weighted = by_resource().replace(queue=["a", "b"])
+    found = fairlp.audit(weighted, np.array([[2.0], [2.0]]), "hierarchical share guarantee")
+    assert found.holds.iloc[0] is None and "each user has one" in found.witness.iloc[0]
+    served = pool(queue=["a", "b"], task_limits=[1, 1])
+    found = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
+    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "everyone has all its tasks"
+    nobody = pool(queue=["a", "b"], task_limits=[0, 0])
+    found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
+    assert found.holds.iloc[0] is None and "no user can run anything" in found.witness.iloc[0]

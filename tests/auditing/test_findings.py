@@ -1,4 +1,6 @@
-"""How an audit is shown: readable with long names, and whole in the data."""
+"""Findings: margins and tolerance, and audits as a terminal and a notebook show them."""
+
+from __future__ import annotations
 
 from html import escape
 
@@ -6,6 +8,18 @@ import numpy as np
 import pytest
 
 import fairlp
+from fairlp.auditing.findings import Finding
+
+
+@pytest.mark.parametrize("margin", [-1e-6, -1.0])
+def test_a_margin_below_the_tolerance_is_broken_and_nothing_to_check_is_no_answer(margin):
+    assert Finding.of_margin(margin, "who", "well").holds is False
+    assert (
+        Finding.of_margin(-1e-9, "who", "well").holds
+        and Finding.of_margin(1.0, "who", "well").holds
+    )
+    assert Finding.vacuous("nobody").holds is None and Finding.undefined("no").holds is None
+    assert "vacuous" in Finding.vacuous("nobody").witness
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,588 @@
+"""Audits of one allocation by itself: planted violations are found, and loops, SciPy and fractions agree."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.auditing import basics, fairness
+from fairlp.auditing.findings import AuditCase
+from fairlp.tolerances import AUDIT
+from instances import random_instance
+from profiles import many
+
+INF = np.inf
+
+
+OFF = (1e-6, 0.01, 1.0)
+
+
+def pair(**more):
+    """Two users, two servers of 10 and 4; the second user may run on the first only."""
+    return Instance.from_arrays(
+        [[1.0, 1.0], [1.0, 1.0]],
+        [[10.0, 20.0], [4.0, 8.0]],
+        eligible=np.array([[True, True], [True, False]]),
+        **more,
+    )
+
+
+def case(instance, tasks, **how):
+    return AuditCase(instance, np.array(tasks, dtype=float), **how)
+
+
+@pytest.mark.parametrize("division", ["rdm", "tdm"])
+@pytest.mark.parametrize("off", OFF)
+def test_every_way_to_be_infeasible_is_seen(division, off):
+    right = [[3, 4], [7, 0]]
+    assert basics.feasible(case(pair(), right, division=division)).holds
+    for instance, tasks, margin, words in (
+        (pair(), [[3 + 10 * off, 4], [7, 0]], -off, "server1"),  # over the first server
+        (pair(), [[3, 4 + 4 * off], [7, 0]], -off, "server2"),
+        (pair(task_limits=[INF, 5]), [[3, 4], [5 * (1 + off), 0]], -off, "user2"),  # over a limit
+        (pair(), [[3, 0], [7, 10 * off]], -off, "run nothing"),  # where it may not run
+        (pair(), [[3, -14 * off], [7, 0]], -off, "fewer than no"),
+    ):
+        found = basics.feasible(case(instance, tasks, division=division))
+        assert found.holds is False and found.margin == pytest.approx(margin, rel=1e-3), words
+        assert words in found.witness
+
+
+def test_time_is_not_amounts():
+    instance = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
+    both = [[10], [10]]
+    assert basics.feasible(case(instance, both)).holds
+    found = basics.feasible(case(instance, both, division="tdm"))
+    assert found.margin == pytest.approx(-1) and "time" in found.witness
+
+
+@pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
+@pytest.mark.parametrize("server", [0, 1])
+def test_what_is_free_on_any_server_is_waste(off, server):
+    tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
+    assert basics.non_wasteful(case(pair(), tasks)).holds
+    tasks[0, server] -= off
+    found = basics.non_wasteful(case(pair(), tasks))
+    assert found.holds is False and found.margin == pytest.approx(
+        -off / (10 if server == 0 else 14), rel=1e-3
+    )
+
+
+def test_what_nobody_can_use_is_no_waste():
+    # a resource that is left where another has ended, whoever has all its tasks, and part of a
+    # whole task
+    one = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], [[10.0, 4.0]])
+    assert basics.non_wasteful(case(one, [[2], [2]])).holds
+    full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, 3])
+    assert basics.non_wasteful(case(full, [[2], [3]])).holds
+    part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
+    assert basics.non_wasteful(case(part, [[2], [2]], whole=True)).holds
+    assert basics.non_wasteful(case(part, [[2], [2]])).holds is False
+    assert basics.non_wasteful(case(part, [[2], [1]], whole=True)).holds is False
+
+
+@pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
+def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(off):
+    tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
+    assert basics.pareto_optimal(case(pair(), tasks)).holds
+    tasks[1, 0] -= off
+    found = basics.pareto_optimal(case(pair(), tasks))
+    assert found.holds is False and found.margin == pytest.approx(-off / 10, rel=0.02)
+
+
+def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
+    part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
+    assert basics.pareto_optimal(case(part, [[2], [2]], whole=True)).holds
+    assert basics.pareto_optimal(case(part, [[2], [2]])).holds is False
+    half = Instance.from_arrays([[3.0], [2.0]], [[4.0]])  # half a task of the second is left
+    assert basics.pareto_optimal(case(half, [[1], [0]], whole=True)).holds
+    two = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
+    assert basics.pareto_optimal(case(two, [[5], [5]], division="tdm")).holds
+    assert basics.pareto_optimal(case(two, [[5], [5]])).holds is False
+    over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
+    assert over.holds  # nobody could gain with what is taken
+    apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
+    found = basics.pareto_optimal(
+        case(apart, [[0.5, 4], [0, 5]])
+    )  # 4 tasks of the first are where it may not run
+    assert found.holds is False and "user1 could run 9.5 more tasks" in found.witness.replace(
+        "'", ""
+    )
+
+
+@pytest.mark.parametrize("off", OFF)
+def test_envy_is_per_weight(off):
+    equal = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+    assert basics.envy_free(case(equal, [[5], [5]])).holds
+    found = basics.envy_free(case(equal, [[5 - off], [5 + off]]))
+    assert found.margin == pytest.approx(-2 * off / 10) and found.witness.startswith("'user1'")
+    heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
+    assert basics.envy_free(case(heavy, [[3], [6]])).holds
+    assert basics.envy_free(case(heavy, [[3 - off], [6 + off]])).holds is False
+    assert basics.envy_free(case(heavy, [[3 + off], [6 - off]])).holds is False
+
+
+def test_envy_is_of_what_one_could_use():
+    # on a server where it may not run, of more tasks than it has, of time, and at given rates
+    assert basics.envy_free(case(pair(), [[6, 4], [6, 0]])).holds
+    limited = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF])
+    assert basics.envy_free(case(limited, [[2], [8]])).holds
+    assert basics.envy_free(case(limited, [[1], [9]])).holds is False
+    timed = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
+    assert basics.envy_free(case(timed, [[3], [7]], division="tdm")).holds is False
+    assert basics.envy_free(case(timed, [[3], [7]])).holds
+    rated = Instance.from_arrays([[1.0], [1.0]], [[10.0]], rates=[[20.0], [10.0]])
+    assert basics.envy_free(case(rated, [[10], [5]])).holds
+    assert basics.envy_free(case(rated, [[9], [5.5]])).holds is False
+
+
+@pytest.mark.parametrize("off", OFF)
+def test_a_part_of_every_server_is_by_weight(off):
+    heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
+    assert basics.sharing_incentive(case(heavy, [[3], [6]])).holds
+    for tasks, who in (([[3 - off], [6 + off]], "user1"), ([[3 + off], [6 - off]], "user2")):
+        found = basics.sharing_incentive(case(heavy, tasks))
+        assert found.margin == pytest.approx(-off / 9, rel=1e-3) and repr(who) in found.witness
+
+
+def test_a_part_of_every_server_is_no_more_than_one_has_tasks_and_whole_where_they_are():
+    limited = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF])
+    assert basics.sharing_incentive(case(limited, [[2], [8]])).holds
+    part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
+    assert basics.sharing_incentive(case(part, [[2], [2]], whole=True)).holds
+    assert basics.sharing_incentive(case(part, [[2], [2]])).holds is False
+
+
+def test_up_to_one_task_is_one_and_of_whole_tasks():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[20.0]])
+
+    def found(audit, *tasks, whole=True):
+        return audit(case(instance, [[tasks[0]], [tasks[1]]], whole=whole)).holds
+
+    for audit in (basics.up_to_one_own_task, basics.up_to_one_task_of_the_other):
+        assert found(audit, 5, 5) and found(audit, 5, 6) and found(audit, 5, 7) is False
+        assert found(audit, 5, 5, whole=False) is None
+
+
+def test_what_blocks_is_what_is_scarcest_and_having_all():
+    instance = Instance.from_arrays([[1.0, 1.0], [1.0, 0.0]], [[10.0, 4.0]], task_limits=[INF, 3])
+    found = basics.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
+    assert found.loc["user1", "resource"] == "resource2" and found.loc["user1", "blocked"]
+    assert found.loc["user2", "resource"] == "its tasks" and found.loc["user2", "blocked"]
+    # on the second server [7.5, 2] is left: seven tasks by the one, half a task by the other
+    two = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
+    found = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
+    assert found["resource"].tolist() == ["resource2"] * 2 and found["free"].tolist() == [0, 0.5]
+    less = basics.blockers(instance, np.array([[3.9], [2.9]]))
+    assert not less["blocked"].any()
+
+
+def audited(instance, tasks, *names, **how):
+    return fairlp.audit(instance, tasks, list(names), **how)
+
+
+def best_gain(instance, tasks):
+    """The largest gain that one user can have while nobody loses, over Γ[n]: one SciPy program a user."""
+    n, k, r = len(instance.users), len(instance.servers), len(instance.resources)
+    gamma = instance.gamma()
+    alone = gamma.sum(axis=1)
+    capacity = instance.capacities * instance.counts[:, None]
+    rows, right = [], []
+    for i in range(k):
+        for j in range(r):
+            row = np.zeros((n, k))
+            row[:, i] = instance.demands[:, j]
+            rows.append(row.ravel())
+            right.append(capacity[i, j])
+    for u in range(n):
+        row = np.zeros((n, k))
+        row[u] = -1
+        rows.append(row.ravel())
+        right.append(-tasks[u].sum() * (1 - 1e-9))
+        if np.isfinite(instance.task_limits[u]):
+            rows.append(-row.ravel())
+            right.append(instance.task_limits[u])
+    bounds = [(0, None if gamma[u, i] > 0 else 0) for u in range(n) for i in range(k)]
+    best = 0.0
+    for u in range(n):
+        if alone[u] > 0:
+            cost = np.zeros((n, k))
+            cost[u] = -1
+            program = cost.ravel(), np.array(rows), np.array(right)
+            found = linprog(*program, bounds=bounds)
+            if (
+                not found.success
+            ):  # presolve is wrong where floors leave 1e-9: the tasks are feasible
+                found = linprog(*program, bounds=bounds, options={"presolve": False})
+            assert found.success, found.message
+            best = max(best, (-found.fun - tasks[u].sum()) / alone[u])
+    return best
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(st.integers(0, 10**9))
+@example(251152687)  # SciPy's presolve calls a program infeasible of which the tasks are a point
+def test_pareto_agrees_with_one_program_a_user(seed):
+    rng = np.random.default_rng(seed)
+    instance = random_instance(seed)
+    tasks = fairlp.allocate(instance, "tsf").tasks_array
+    planted = tasks * rng.choice([1.0, 1.0, 0.7], (len(tasks), 1))
+    for given_tasks in (tasks, planted):
+        gain = best_gain(instance, given_tasks)
+        found = audited(instance, given_tasks, "Pareto-optimal").loc["Pareto-optimal"]
+        assert found.holds == (gain <= 1e-6) or 1e-8 < gain < 1e-5
+        assert -found.margin >= gain - 1e-6  # the sum of gains is at least the largest one
+        if not found.holds:
+            better = found.better.totals - given_tasks.sum(axis=1)
+            assert (better >= -1e-6).all() and better.max() > 0 and found.better.residual <= 1e-6
+
+
+@settings(max_examples=many(80), deadline=None)
+@given(st.integers(0, 10**9))
+def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
+    rng = np.random.default_rng(seed)
+    instance = random_instance(seed)
+    tasks = instance.gamma() * rng.dirichlet(np.ones(len(instance.users)), len(instance.servers)).T
+    gamma, phi = instance.gamma(), instance.weights
+    alone = gamma.sum(axis=1)
+    worst_envy, worst_part = np.inf, np.inf
+    for n in range(len(instance.users)):
+        scale = alone[n] or 1.0
+        if alone[n] > 0:
+            due = sum(phi[n] / phi.sum() * gamma[n, i] for i in range(len(instance.servers)))
+            worst_part = min(
+                worst_part, (tasks[n].sum() - min(due, instance.task_limits[n])) / scale
+            )
+        for m in range(len(instance.users)):
+            if m != n:
+                worth = 0.0
+                for i in range(len(instance.servers)):
+                    if gamma[n, i] > 0:
+                        bundle = tasks[m, i] * instance.demands[m] * phi[n] / phi[m]
+                        worth += min(
+                            b / d for b, d in zip(bundle, instance.demands[n], strict=True) if d > 0
+                        )
+                worst_envy = min(
+                    worst_envy, (tasks[n].sum() - min(worth, instance.task_limits[n])) / scale
+                )
+    found = audited(instance, tasks, "envy-free", "sharing incentive")
+    if len(instance.users) > 1:
+        assert found.margin["envy-free"] == pytest.approx(worst_envy, abs=1e-9)
+        assert found.holds["envy-free"] == (worst_envy >= -AUDIT)
+    if np.isfinite(worst_part):
+        assert found.margin["sharing incentive"] == pytest.approx(worst_part, abs=1e-9)
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(st.integers(0, 10**9))
+def test_planted_violations_are_found_and_optima_pass(seed):
+    instance = random_instance(seed, limits=False)
+    allocation = fairlp.allocate(instance, "c-drfh")
+    assume(allocation.totals.max() > 0)
+    good = audited(
+        instance, allocation, "feasible", "non-wasteful", "Pareto-optimal", "leximin (drfh)"
+    )
+    assert good.holds.tolist() == [True] * 4
+    more = audited(instance, allocation.tasks_array * 1.01, "feasible").loc["feasible"]
+    assert (
+        not more.holds
+        and more.margin == pytest.approx(-0.01, rel=1e-6)
+        and "is over its" in more.witness
+    )
+    less = audited(instance, allocation.tasks_array * 0.99, *good.index)
+    assert less.holds.tolist() == [True, False, False, False]
+
+
+def test_placement_limits_and_signs_are_part_of_feasibility():
+    instance = Instance.from_arrays(
+        [[1, 1], [1, 2]],
+        [[9, 9], [9, 9]],
+        users=["ann", "bob"],
+        eligible=[[1, 0], [1, 1]],
+        task_limits=[3, np.inf],
+    )
+    for tasks, words in (
+        ([[4, 0], [0, 0]], "'ann' runs 4 tasks and has 3"),
+        ([[0, 1], [0, 0]], "'ann' may or can run nothing on 'server2'"),
+        ([[0, 0], [-1, 0]], "'bob' has fewer than no tasks on 'server1'"),
+        ([[0, 0], [0, 6]], "'server2' is over its resource2"),
+    ):
+        found = audited(instance, np.array(tasks, dtype=float), "feasible").loc["feasible"]
+        assert not found.holds and words in found.witness
+
+
+def test_whole_tasks_are_audited_as_whole():
+    instance = examples.load("ghodsi-59-19")
+    stopped = fairlp.allocate(instance, "drf-discrete", rule="stop")
+    found = audited(instance, stopped, "non-wasteful", "Pareto-optimal", "bottleneck")
+    assert found.holds.tolist() == [False, False, None]
+    assert "'B' could run 3 more tasks" in found.witness["non-wasteful"]
+    assert audited(
+        instance, fairlp.allocate(instance, "drf-discrete"), "Pareto-optimal"
+    ).holds.iloc[0]
+    assert not audited(instance, stopped.tasks, "Pareto-optimal", whole_tasks=False).holds.iloc[0]
+
+
+@pytest.mark.parametrize("seed", range(many(20)))
+def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
+    """Two halves of a task on two servers are none: bundles are floored where they lie."""
+    draw = np.random.default_rng(seed)
+    n, k, r = draw.integers(2, 5), draw.integers(1, 4), draw.integers(1, 3)
+    eligible = draw.random((n, k)) < 0.7
+    eligible[:, 0] = True
+    weights = draw.integers(1, 4, n)
+    demands, capacities = draw.integers(1, 6, (n, r)), draw.integers(0, 30, (k, r))
+    capacities[0] += 1
+    instance = Instance.from_arrays(demands, capacities, weights=weights, eligible=eligible)
+    tasks = np.where(instance.gamma() > 0, draw.integers(0, 5, (n, k)), 0)
+    found = fairlp.audit(
+        instance, tasks, ["envy-free", "envy-free up to one own task"], whole_tasks=True
+    )
+    envied = [
+        sum(
+            min(
+                Fraction(
+                    int(weights[a] * tasks[b, i] * demands[b, j]), int(weights[b] * demands[a, j])
+                )
+                for j in range(r)
+            )
+            // 1
+            for i in range(k)
+            if instance.gamma()[a, i] > 0
+        )
+        - tasks[a].sum()
+        for a in range(n)
+        for b in range(n)
+        if a != b
+    ]
+    assert found.holds.tolist() == [max(envied) <= 0, max(envied) <= 1]
+
+
+def test_a_bundle_on_two_servers_is_no_whole_task_of_its_sum():
+    instance = Instance.from_arrays([[1], [2]], [[2], [2]], users=["ann", "bob"])
+    asked = ["envy-free", "envy-free up to one own task"]
+    assert fairlp.audit(instance, [[1, 1], [0, 0]], asked, whole_tasks=True).holds.tolist() == [
+        True,
+        True,
+    ]
+    assert fairlp.audit(instance, [[2, 0], [0, 0]], asked, whole_tasks=True).holds.tolist() == [
+        False,
+        True,
+    ]
+
+
+def test_what_whole_tasks_on_rows_of_several_servers_are_worth():
+    instance = Instance.from_arrays([[2], [2]], [[3]], counts=[4])
+    found = fairlp.audit(instance, [[4], [0]], ["envy-free", "sharing incentive"], whole_tasks=True)
+    assert found.holds.tolist() == [None, True]  # half of a server runs no task
+    assert "give servers one by one" in found.witness["envy-free"]
+    assert not fairlp.audit(instance, [[4], [0]], ["sharing incentive"]).holds.iloc[0]
+
+
+def test_who_blocks_whom():
+    instance = examples.load("khamse-ashari-figure-1")
+    found = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(
+        ["user", "server"]
+    )
+    assert found.blocked.all()
+    first = found.loc[("user1", "server1")]
+    assert first.resource == "memory" and list(first.held_by) == ["user1", "user2"]
+    assert sum(first.held_by.values()) == pytest.approx(12)
+    priced = fairlp.blockers(instance, fairlp.allocate(instance, "drfh", method="lp"))
+    assert priced.price.notna().all() and priced.price.max() > 0
+
+
+@pytest.mark.parametrize("division", ["rdm", "tdm"])
+@pytest.mark.parametrize("off", [1e-6, 0.1, 5.0])
+def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, off):
+    """What a scheduler hands out is often over what there is, by rounding or on purpose: an audit's first use."""
+    pool = Instance.from_arrays(
+        [[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"]
+    )
+    tasks = fairlp.allocate(pool, "drf").tasks + off
+    found = fairlp.audit(pool, tasks, division=division)
+    assert found.holds["feasible"] is False and "'big'" in found.witness["feasible"]
+    assert found.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
+    assert (
+        found.holds["Pareto-optimal"] and found.holds["envy-free"]
+    )  # with what it takes, nobody could gain
+    tasks.loc["ann"] -= off / 2
+    assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
+
+
+def test_a_rounded_allocation_is_judged():
+    pool = Instance.from_arrays([[1]] * 3, [[2]])
+    found = fairlp.audit(pool, fairlp.allocate(pool, "drf").tasks.round(6))
+    assert found.holds["feasible"] is False and found.holds["Pareto-optimal"]
+    assert found.margin["feasible"] == pytest.approx(-5e-7)
+
+
+def test_tasks_where_one_may_not_run_are_no_tasks_for_pareto():
+    instance = Instance.from_arrays(
+        [[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[["server1"], None]
+    )
+    found = fairlp.audit(instance, np.array([[0.0, 1.0], [2.0, 1.0]]))
+    assert found.holds["feasible"] is False and "'ann'" in found.witness["feasible"]
+    assert found.holds["Pareto-optimal"] is False and "'ann'" in found.witness["Pareto-optimal"]
+
+
+def one_worker_a_job(model, instance, x):
+    """The time that a job spends on all workers together is no more than all time."""
+    n, i = instance.users, instance.servers
+    time = model.parameter(
+        "time", (n, i), 1 / instance.rates, "time of one task of job n on worker i"
+    )
+    model.constraint("one_worker", (time * x).sum(i) <= 1)
+
+
+@pytest.mark.parametrize("region", [None, one_worker_a_job])
+def test_audits_ask_within_the_region_of_an_own_mechanism(region):
+    """Gavel: a job runs on one worker at a time, so that the free one is of no use to it."""
+
+    @fairlp.mechanism("gavel-like", region=region)
+    def alone(instance):
+        return np.where(
+            instance.rates == instance.rates.max(axis=1, keepdims=True), instance.rates, 0.0
+        )
+
+    instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
+    asked = ["feasible", "non-wasteful", "Pareto-optimal"]
+    found = fairlp.audit(instance, fairlp.allocate(instance, alone), asked)
+    assert found.holds.tolist() == [True, region is not None, region is not None], (
+        found.witness.to_dict()
+    )
+
+
+@pytest.mark.parametrize(
+    ("tasks", "kept"), [([4, 2], [False, True, True]), ([2, 0], [True, False, False])]
+)
+def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
+    mechanism = fairlp.mechanism("gavel-like", region=one_worker_a_job)(
+        lambda instance: np.array([tasks])
+    )
+    instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
+    found = fairlp.audit(
+        instance,
+        fairlp.allocate(instance, mechanism),
+        ["feasible", "non-wasteful", "Pareto-optimal"],
+    )
+    assert found.holds.iloc[0] is kept[0], found.witness.to_dict()
+    if kept[0]:
+        assert found.holds.tolist() == kept and found.margin.iloc[1] == pytest.approx(-2 / 6)
+    else:
+        assert (
+            found.margin.iloc[0] == pytest.approx(-1 / 2)
+            and "beyond the region of 'gavel-like'" in found.witness.iloc[0]
+        )
+
+
+def judged(instance, tasks, wanted="Pareto-optimal"):
+    return fairlp.audit(instance, np.array(tasks), [wanted], whole_tasks=True).loc[wanted]
+
+
+@pytest.mark.parametrize("short", [1e-15, 1e-12, 1e-10])
+def test_a_task_that_does_not_fit_is_no_gain(short):
+    instance = fairlp.Instance.from_arrays([[3.0], [3.0]], [[12 * (1 - short)], [2.0]])
+    assert judged(instance, [[1.0, 0], [2, 0]]).holds
+    assert not judged(instance, [[1.0, 0], [1, 0]]).holds
+    assert judged(instance, [[1.0, 0], [2, 0]], "non-wasteful").holds
+    assert not judged(instance, [[1.0, 0], [1, 0]], "non-wasteful").holds
+
+
+def test_a_task_that_fits_but_for_the_rounding_of_sums_is_a_gain():
+    instance = fairlp.Instance.from_arrays([[0.1], [0.1]], [[0.3]])
+    assert (0.3 - 2 * 0.1) / 0.1 < 1
+    found = judged(instance, [[1.0], [1.0]], "non-wasteful")
+    assert not found.holds and "could run 1 more task" in found.witness
+    assert judged(instance, [[2.0], [1.0]], "non-wasteful").holds
+
+
+def test_nor_is_a_part_of_one_that_a_limit_leaves():
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[1 - 1e-12, 2])
+    for wanted in ("Pareto-optimal", "non-wasteful"):
+        assert (
+            judged(instance, [[0.0], [2]], wanted).holds
+            and not judged(instance, [[0.0], [1]], wanted).holds
+        )
+
+
+def test_tasks_that_are_no_multiples_are_held_to_less_than_there_is():
+    needs = [[1.2345678912345], [2.3456789123456]]
+    full = 2 * needs[0][0] + 3 * needs[1][0]
+    for more, gains in ((1e-12, True), (-1e-12, False)):
+        instance = fairlp.Instance.from_arrays(needs, [[full * (1 + more)]], task_limits=[2, 3])
+        assert judged(instance, [[2.0], [2]]).holds is not gains
+
+
+def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
+    """The third could run where the first does; that one needs a trillionth more than the other server has."""
+    instance = fairlp.Instance.from_arrays(
+        [[1 + 1e-12, 1], [1, 0], [0, 1]],
+        [[1 + 1e-12, 1], [1, 1]],
+        eligible=[[True, True], [True, True], [True, False]],
+        task_limits=[1, 1, 1],
+    )
+    found = judged(instance, [[1.0, 0], [0, 1], [0, 0]])
+    assert found.holds is None and found.witness.startswith(
+        "whole tasks that would be a gain need more than there is"
+    )
+
+
+def pool(**more):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+
+
+def by_resource():
+    return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [
+        basics.envy_free,
+        basics.sharing_incentive,
+        lambda one: fairness.per_server(one, "rdm"),
+    ],
+)
+def test_weights_by_resource_are_not_compared(audit):
+    found = audit(case(by_resource(), [[2], [2]]))
+    assert (
+        found.holds is None
+        and np.isnan(found.margin)
+        and "weights are given per resource" in found.witness
+    )
+
+
+def test_a_server_on_which_nobody_may_run_blocks_nobody():
+    instance = Instance.from_arrays(
+        [[1.0], [1.0]],
+        [[4.0], [6.0]],
+        servers=["used", "left"],
+        eligible=np.array([[True, False], [True, False]]),
+    )
+    found = basics.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
+    assert "left" not in found.to_string()
+
+
+def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
+    instance = Instance.from_arrays(
+        [[1.0], [3.0]], [[4.0], [6.0]], counts=[2, 3], users=["a", "b"], servers=["s", "t"]
+    )
+    table = pd.DataFrame([[1.0, 2.0], [1.0, 4.0]], index=["a", "b"], columns=["s", "t"])
+    asked = ["feasible", "non-wasteful", "Pareto-optimal"]
+    whole = fairlp.audit(instance, table, asked, whole_tasks=True)
+    assert whole.holds.tolist() == [True, None, None]
+    assert all("give servers one by one" in witness for witness in whole.witness[1:])
+    assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [
+        True,
+        False,
+        False,
+    ]

@@ -1,0 +1,104 @@
+"""Audits against an optimum: bottlenecks, single resources, PS-DSF."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.auditing import fairness
+from fairlp.auditing.findings import AuditCase
+from instances import random_instance
+from profiles import many
+
+OFF = (1e-6, 0.01, 1.0)
+
+
+def pair(**more):
+    """Two users, two servers of 10 and 4; the second user may run on the first only."""
+    return Instance.from_arrays(
+        [[1.0, 1.0], [1.0, 1.0]],
+        [[10.0, 20.0], [4.0, 8.0]],
+        eligible=np.array([[True, True], [True, False]]),
+        **more,
+    )
+
+
+def case(instance, tasks, **how):
+    return AuditCase(instance, np.array(tasks, dtype=float), **how)
+
+
+@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("user", [0, 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_max_min_of_a_single_resource_is_missed_from_either_side(off, user, sign):
+    one = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+    tasks = np.array([[5.0], [5.0]])
+    assert fairness.single_resource(case(one, tasks)).holds
+    tasks[user, 0] += sign * off
+    found = fairness.single_resource(case(one, tasks))
+    assert found.holds is False and found.margin == pytest.approx(-off / 10, rel=1e-3)
+
+
+def test_what_has_several_resources_or_whole_tasks_is_no_single_resource():
+    several = Instance.from_arrays([[1.0, 0.1], [1.0, 1.0]], [[10.0, 20.0]])
+    assert fairness.single_resource(case(several, [[1], [1]])).holds is None
+    one = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+    for audit in (fairness.single_resource, fairness.bottleneck, fairness.global_bottleneck):
+        assert audit(case(one, [[1], [1]], whole=True)).holds is None
+        assert audit(case(one, [[1], [1]])).holds is False
+
+
+def test_a_bottleneck_is_everyones_on_every_server():
+    servers = [[10.0, 20.0], [20.0, 10.0]]
+    here = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], servers)
+    assert fairness.common_bottleneck(here) is None and fairness.common_dominant(here) == 0
+    apart = Instance.from_arrays([[2.0, 1.0], [1.0, 2.0]], [[10.0, 10.0]])
+    assert fairness.common_bottleneck(apart) is None and fairness.common_dominant(apart) is None
+    second = Instance.from_arrays([[1.0, 2.0], [1.0, 3.0]], [[10.0, 10.0]])
+    assert fairness.common_bottleneck(second) == fairness.common_dominant(second) == 1
+
+
+@pytest.mark.parametrize("division", ["rdm", "tdm"])
+@pytest.mark.parametrize("off", OFF)
+def test_a_fixed_point_is_feasible_and_nobody_could_gain(division, off):
+    assert fairness.per_server(case(pair(), [[3, 4], [7, 0]]), division).holds
+    gain = fairness.per_server(case(pair(), [[3, 4 - off], [7, 0]]), division)
+    assert gain.holds is False and gain.margin <= -off / 4 * 0.99
+    over = fairness.per_server(case(pair(), [[3, 4 * (1 + off)], [7, 0]]), division)
+    assert over.holds is False and over.margin <= -off * 0.99
+
+
+def audited(instance, tasks, *names, **how):
+    return fairlp.audit(instance, tasks, list(names), **how)
+
+
+@settings(max_examples=many(30), deadline=None)
+@given(st.integers(0, 10**9))
+def test_best_responses_pass_and_a_moved_task_fails(seed):
+    instance = random_instance(seed, limits=False)
+    assume(instance.gamma().max() > 0)
+    for division in ("rdm", "tdm"):
+        tasks = fairlp.allocate(instance, f"psdsf-{division}").tasks_array
+        name = f"PS-DSF ({division})"
+        assert audited(instance, tasks, name, division=division).holds[name]
+        assert not audited(instance, tasks * 0.9, name, division=division).holds[name]
+
+
+def test_bottleneck_of_the_papers_first_figure():
+    """Memory is everyone's dominant resource: PS-DSF shares it fairly (3, 3, 6), C-DRFH and TSF do not."""
+    instance = examples.load("khamse-ashari-figure-1")
+    held = {
+        m: fairlp.audit(instance, fairlp.allocate(instance, m), "bottleneck").holds.iloc[0]
+        for m in ("psdsf-rdm", "psdsf-tdm", "c-drfh", "tsf")
+    }
+    assert held == {"psdsf-rdm": True, "psdsf-tdm": True, "c-drfh": False, "tsf": False}
+
+
+def test_one_resource_with_given_rates_compares_no_users():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[4.0]], rates=[[2.0], [4.0]])
+    found = fairlp.audit(instance, np.array([[1.0], [2.0]]), "single-resource")
+    assert found.holds.iloc[0] is None and "rates are given" in found.witness.iloc[0]

@@ -1,0 +1,211 @@
+"""Audits that run the mechanism again: lies that pay are found and can be rerun, leavers who hurt are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.auditing import reports
+from fairlp.auditing.findings import AuditCase
+from fairlp.errors import (
+    NotDefinedError,
+)
+from profiles import many
+
+INF = np.inf
+
+
+def again(answers):
+    """A case whose mechanism answers so: number of users or liar's instance → tasks."""
+
+    class Planted(AuditCase):
+        def again(self, instance):
+            return fairlp.auditing.basics.as_allocation(instance, answers(instance), "planted")
+
+    return Planted
+
+
+def test_whoever_is_worse_off_when_another_leaves_is_named():
+    instance = Instance.from_arrays([[1.0], [1.0], [1.0]], [[9.0]])
+
+    def answers(rest):
+        return np.where(rest.users.labels.to_numpy()[:, None] == "user3", 2.5, 6.5)
+
+    found = reports.population_monotonic(
+        again(answers)(instance, np.full((3, 1), 3.0), mechanism="planted")
+    )
+    assert (
+        found.holds is False
+        and found.margin == pytest.approx(-0.5 / 9)
+        and "'user3'" in found.witness
+    )
+
+
+def test_a_lie_pays_in_tasks_of_ones_own():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[INF, 5])
+    tasks = np.full((2, 1), 5.0)
+
+    def found(answers):
+        return reports.strategy_proof(
+            again(answers)(instance, tasks, mechanism="planted", tries=40)
+        )
+
+    # whoever claims a task of another size gets tasks that are worth as much: no lie pays, and that
+    # proves nothing
+    honest = found(lambda lie: 5.0 / lie.demands)
+    assert honest.holds is None and honest.margin == 0
+    paid = found(lambda lie: 6.0 / lie.demands)
+    assert paid.holds is False and paid.margin == pytest.approx(-0.1) and "'user1'" in paid.witness
+    # more claimed tasks of a smaller size are not more of one's own
+    assert (
+        found(
+            lambda lie: np.where(
+                lie.demands < 1, 5.0 / lie.demands, 5.0 / np.maximum(lie.demands, 1)
+            )
+        ).holds
+        is None
+    )
+    # of what is beyond a limit, nothing is of use
+    full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[5, 5])
+    beyond = again(lambda lie: 9.0 / lie.demands)(full, tasks, mechanism="planted", tries=40)
+    assert reports.strategy_proof(beyond).holds is None
+
+
+def audited(instance, tasks, *names, **how):
+    return fairlp.audit(instance, tasks, list(names), **how)
+
+
+def test_a_lie_that_pays_is_shown_and_can_be_rerun():
+    """Asset fairness of a user who gains by claiming more; the misreport is an Instance to run again."""
+    instance = fairlp.counterexample("naive-drf", "strategy-proof")
+    found = audited(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof").loc[
+        "strategy-proof"
+    ]
+    assert found.holds is False and "by claiming to need" in found.witness
+    lie = found.misreport
+    liar = next(u for u in instance.users if repr(u) in found.witness)
+    k = list(instance.users).index(liar)
+    given_tasks = fairlp.allocate(lie, "naive-drf").tasks_array[k]
+    need = instance.demands[k] > 0
+    use = (
+        given_tasks
+        * (lie.demands[k][need] / instance.demands[k][need]).min()
+        * (instance.gamma()[k] > 0)
+    )
+    truth = fairlp.allocate(instance, "naive-drf").totals.iloc[k]
+    useful = min(use.sum(), instance.task_limits[k])
+    assert (useful - truth) / instance.gamma()[k].sum() == pytest.approx(-found.margin, rel=1e-6)
+
+
+def rated(seed):
+    """Random demands and capacities, with rates that have nothing to do with them."""
+    draw = np.random.default_rng(seed)
+    n, k, r = draw.integers(2, 5), draw.integers(1, 4), draw.integers(1, 4)
+    rates = draw.integers(1, 9, (n, k))
+    return Instance.from_arrays(
+        draw.integers(1, 6, (n, r)), draw.integers(3, 20, (k, r)), rates=rates
+    )
+
+
+def gain_by_amounts(instance, mechanism, lie):
+    """What a liar gains in tasks: those that the amounts which it is handed are worth by its own needs."""
+    honest, told = fairlp.allocate(instance, mechanism), fairlp.allocate(lie, mechanism)
+    (n,) = np.flatnonzero((lie.demands != instance.demands).any(axis=1))
+    amounts = (told.tasks_array[n] * told.effort[n])[:, None] * lie.demands[n]
+    need = honest.effort[n][:, None] * instance.demands[n]
+    runs = instance.rates[n] > 0
+    return (
+        float((amounts[runs] / need[runs]).min(axis=1).sum() - honest.totals.iloc[n])
+        / instance.rates[n].sum()
+    )
+
+
+@pytest.mark.parametrize("mechanism", ["tsf", "psdsf-rdm", "psdsf-tdm", "cdrf"])
+def test_where_rates_are_given_twice_the_demand_is_the_same_claim(mechanism):
+    """A task that is twice as large takes the same: that much of the server that the user runs its rate alone."""
+    for seed in range(many(5)):
+        instance = rated(seed)
+        allocation = fairlp.allocate(instance, mechanism)
+        twice = fairlp.allocate(instance.replace(demands=2 * instance.demands), mechanism)
+        np.testing.assert_allclose(twice.usage, allocation.usage, rtol=1e-7, atol=1e-9)
+        found = fairlp.audit(instance, allocation, ["strategy-proof"], tries=60).iloc[0]
+        if found.holds is None:
+            assert "lies about the given rates are not tried" in found.witness
+        else:  # its paper says so of resource division
+            assert mechanism == "psdsf-rdm", found.witness
+            assert -found.margin == pytest.approx(
+                gain_by_amounts(instance, mechanism, found.misreport), rel=1e-6
+            )
+
+
+def test_a_lie_about_proportions_that_pays_where_rates_are_given():
+    @fairlp.mechanism("by-first-resource")
+    def by_first_resource(instance):
+        need = instance.demands[:, 0] / instance.demands.sum(axis=1)
+        return instance.rates * (need / need.sum())[:, None]
+
+    instance = Instance.from_arrays(
+        [[2, 1], [1, 3], [1, 1]], [[90, 12], [60, 20]], rates=[[4, 2], [3, 5], [7, 1]]
+    )
+    found = fairlp.audit(
+        instance, fairlp.allocate(instance, by_first_resource), ["strategy-proof"]
+    ).iloc[0]
+    assert found.holds is False
+    assert -found.margin == pytest.approx(
+        gain_by_amounts(instance, by_first_resource, found.misreport), rel=1e-9
+    )
+
+
+def test_a_resource_that_a_server_lacks_cannot_be_claimed_there():
+    """A rate says that the user runs there; it needs nothing that is not there."""
+    instance = Instance.from_arrays([[1, 0], [1, 1]], [[4, 0], [4, 4]], rates=[[3, 3], [0, 2]])
+    found = fairlp.audit(instance, fairlp.allocate(instance, "tsf"), ["strategy-proof"], tries=60)
+    assert found.holds.iloc[0] is None, found.witness.iloc[0]
+
+
+def test_no_lie_found_is_not_called_proof():
+    instance = examples.load("ghodsi")
+    found = audited(instance, fairlp.allocate(instance, "drf"), "strategy-proof", tries=40).iloc[0]
+    assert found.holds is None and "40 tries" in found.witness and found.margin == 0
+
+
+def test_leaving_users_can_hurt_where_demands_are_zero():
+    """With zero demands DRF is not population-monotonic: without A, C takes more of what B needs."""
+    instance = fairlp.counterexample("drf", "population-monotonic")
+    found = audited(instance, fairlp.allocate(instance, "drf"), "population-monotonic").iloc[0]
+    assert found.holds is False and (instance.demands == 0).any()
+
+
+def two(**more):
+    return Instance.from_arrays(
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+    )
+
+
+def test_a_search_of_one_lie_has_none_to_tell():
+    found = fairlp.audit(two(), fairlp.allocate(two(), "drf"), "strategy-proof", tries=1).iloc[0]
+    assert (
+        found["holds"] is None and "there is no other demand or server to claim" in found["witness"]
+    )
+
+
+def pool(**more):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+
+
+def case(instance, tasks, **how):
+    return AuditCase(instance, np.array(tasks, dtype=float), **how)
+
+
+def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypatch):
+    def refuses(self, instance):
+        raise NotDefinedError("not for this one")
+
+    monkeypatch.setattr(AuditCase, "again", refuses)
+    one = case(pool(), [[2], [2]], mechanism="drf", tries=5)
+    alone = reports.population_monotonic(one)
+    assert alone.holds is None and "not defined for the others alone" in alone.witness
+    lying = reports.strategy_proof(one)
+    assert lying.holds is None and "no lie that pays was found in 5 tries" in lying.witness

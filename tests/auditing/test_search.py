@@ -1,0 +1,166 @@
+"""The search for counterexamples: seeded, simplified, honest about what it leaves out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.auditing import search
+from fairlp.auditing.findings import AuditCase
+from fairlp.auditing.search import Search, random_instance
+from fairlp.errors import (
+    FairlpWarning,
+    InstanceError,
+    SolverError,
+    UnknownNameError,
+)
+from fairlp.mechanisms.table import TABLE
+
+
+def case(instance, tasks, **how):
+    return AuditCase(instance, np.array(tasks, dtype=float), **how)
+
+
+@pytest.mark.parametrize(
+    ("holds", "margin", "breaks"), [(False, -0.1, True), (False, -1e-5, False), (None, -1, False)]
+)
+def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks):
+
+    table = pd.DataFrame({"holds": pd.Series([holds], dtype=object), "margin": [margin]})
+    monkeypatch.setattr(search, "audit", lambda *_, **__: table)
+    row = fairlp.mechanisms.TABLE["drf"]
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+    assert search._breaks(instance, row, "envy-free", {"options": {}}) is breaks
+    assert dataclasses.replace(case(instance, [[1], [1]]), whole=True).whole
+
+
+def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
+    how = {"search": True, "seed": 3, "users": 3, "servers": 2}
+    first, second = (fairlp.counterexample("drfh", "sharing incentive", **how) for _ in range(2))
+    assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
+    assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
+    with pytest.raises(UnknownNameError, match="search=True"):
+        fairlp.counterexample("drf", "envy-free")
+
+
+def fails(*_, **__):
+    raise SolverError("out of memory")
+
+
+def two(**more):
+    return Instance.from_arrays(
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+    )
+
+
+def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):
+    seek = search.Search(tries=60)
+    assert seek.violation("drf-discrete", "envy-free") is not None
+    monkeypatch.setattr(search, "allocate", fails)
+    assert seek.violation("drf-discrete", "envy-free") is None
+
+
+def test_a_simpler_instance_is_one_without_the_limits_of_queues():
+    limited = two(queue=["q", "p"], queues={"q": {"weight": 2.0, "guarantee": {"resource1": 1.0}}})
+    found = [
+        one for one in search._simpler(limited) if one.queues is not None and len(one.users) == 2
+    ]
+    without = [one for one in found if len(one.resources) == 2 and not one.queues.has_limits]
+    assert limited.queues.has_limits and any(
+        (one.queues.weights == limited.queues.weights).all() for one in without
+    )
+
+
+def test_options_of_the_search_are_for_the_search():
+    with pytest.raises(
+        UnknownNameError, match=r"option 'seed' is one of the search; give search=True"
+    ):
+        fairlp.counterexample("drfh", "sharing incentive", seed=3)
+    with pytest.raises(
+        UnknownNameError, match="the search has no option 'trys'; did you mean 'tries'"
+    ):
+        Search.of({"trys": 3})
+    with pytest.raises(UnknownNameError, match="'trys'"):
+        fairlp.counterexample("drfh", "sharing incentive", search=True, trys=3)
+
+
+def needs_rates(instance):
+    return None if instance.rates is not None else "it divides time, and no rates are given"
+
+
+@pytest.fixture
+def equal_time():
+    """The same time on every server for everybody."""
+    declare = fairlp.mechanism(
+        "equal-time", promises=("envy-free", "sharing incentive"), domain=needs_rates
+    )
+    return declare(lambda instance: instance.gamma() / len(instance.users))
+
+
+def rated(rng):
+    n, k = rng.integers(2, 4), rng.integers(1, 3)
+    return Instance.from_arrays(np.ones((n, 1)), np.ones((k, 1)), rates=rng.integers(1, 9, (n, k)))
+
+
+def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
+    with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain of 'equal-time'"):
+        assert fairlp.counterexample(equal_time, "Pareto-optimal", search=True, tries=50) is None
+    with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain"):
+        assert (
+            fairlp.counterexample("drf", "envy-free", search=True, tries=50, generator=rated)
+            is None
+        )
+    found = fairlp.counterexample(
+        equal_time, "strategy-proof", search=True, tries=5, generator=rated
+    )
+    assert found is None
+
+
+def failing(times_in_ten):
+    """A mechanism of equal parts that fails on some instances."""
+    calls = []
+
+    @fairlp.mechanism(f"fails-{times_in_ten}", promises=("sharing incentive",))
+    def equal_parts(instance):
+        calls.append(instance)
+        if len(calls) % 10 < times_in_ten:
+            raise InstanceError("planted")
+        parts = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
+        return instance.gamma() * (parts / parts.sum())[:, None]
+
+    return equal_parts
+
+
+def test_a_search_says_on_how_many_instances_the_mechanism_failed():
+    def free(rng):
+        return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
+
+    with pytest.warns(
+        FairlpWarning, match=r"'fails-7' failed on 2\d of 40 instances in its domain: planted"
+    ):
+        assert (
+            fairlp.counterexample(
+                failing(7), "sharing incentive", search=True, tries=40, generator=free
+            )
+            is None
+        )
+
+
+@pytest.mark.parametrize("name", ["drfh", "psdsf-tdm", "tsf", "h-drf"])
+def test_task_limits_that_are_drawn_bind(name):
+    """Without them the mechanism would give some user more: on nearly all instances that have any."""
+    rng, row = np.random.default_rng(0), TABLE[name]
+    limited = binding = 0
+    for _ in range(100):
+        instance = random_instance(rng, row, "Pareto-optimal", 4, 3, 3)
+        if np.isinf(instance.task_limits).all() or row.undefined(instance):
+            continue
+        limited += 1
+        free = fairlp.allocate(instance.replace(task_limits=None), name).totals.to_numpy()
+        binding += bool((instance.task_limits < free * (1 - 1e-9)).any())
+    assert limited >= 20 and binding >= 0.9 * limited

@@ -1,0 +1,659 @@
+"""The application: errors and warnings in a line each, exit codes, quick start, files that no answer replaces."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from itertools import product
+
+import pandas as pd
+import pytest
+import typer
+
+import fairlp
+from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
+from fairlp import api, errors
+from fairlp.cli import ExitCode, app, main, output, parameters, studies
+from fairlp.cli.app import HEAVY, MOST_LETTERS, MOVED, bounded, import_late
+from fairlp.errors import FairlpWarning
+from paths import DOCS
+from profiles import PROFILE, by_day
+
+
+@pytest.fixture
+def oversized(here):
+    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
+        "big.yaml"
+    )
+    return "big.yaml"
+
+
+def test_a_warning_is_one_line_and_not_said_twice(oversized):
+    result = run("allocate", oversized)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("warning: the task of user 'big' fits no single")
+    assert "fits no single" not in result.stdout
+
+
+def test_a_file_has_the_note_too(oversized, here):
+    run("allocate", oversized, "-o", "report.txt")
+    assert "note      the task of user 'big'" in (here / "report.txt").read_text(encoding="utf-8")
+
+
+module = importlib.import_module("fairlp.cli.app")
+
+
+def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, capsys):
+    error = ZeroDivisionError("careless")
+    error.add_note("in mechanism 'mine'")
+
+    def raises(**_):
+        raise error
+
+    monkeypatch.setattr(module, "app", raises)
+    with pytest.raises(SystemExit) as left:
+        module.main()
+    told = capsys.readouterr().err
+    assert left.value.code == ExitCode.INPUT
+    assert (
+        told.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless"
+        and "bug" not in told
+    )
+
+
+@pytest.fixture
+def here_newcomers(tmp_path):
+    instance = fairlp.examples.load("two-servers")
+    instance.write("two.yaml")
+    instance.write("two.json")
+    instance.write("two")
+    fairlp.formulate(instance, "drfh").write("two.mps")
+    (tmp_path / "runs.csv").write_text(
+        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
+    )
+    (tmp_path / "jobs.csv").write_text(
+        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "option"),
+    [
+        ("allocate two.yaml -o two.yaml", "two.yaml", "--output"),
+        ("allocate two.json -o ./two.json --json", "two.json", "--output"),
+        ("allocate two.json --proof two.json", "two.json", "--proof"),
+        ("report two.yaml -o two.yaml", "two.yaml", "--output"),
+        ("solve two.mps -o two.mps", "two.mps", "--output"),
+        ("audit two.yaml --allocation runs.csv -o runs.csv", "runs.csv", "--output"),
+        ("simulate two.yaml jobs.csv --save-jobs jobs.csv", "jobs.csv", "--save-jobs"),
+        ("allocate two -o two/users.csv", "two/users.csv", "--output"),
+        ("simulate two jobs.csv --save-jobs two/users.csv", "two/users.csv", "--save-jobs"),
+    ],
+)
+def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_newcomers):
+    before = (here_newcomers / kept).read_bytes()
+    done = run(command, code=ExitCode.INPUT)
+    assert error_line(done) == (
+        f"error: '{kept}' is a file that this command reads, and its answer would replace it; choose "
+        f"another file for {option}"
+    )
+    assert (here_newcomers / kept).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"]
+)
+def test_an_option_of_another_kind_is_told_in_a_line(option, here_newcomers):
+    line = error_line(run("allocate two.yaml --method lp --option", option, code=ExitCode.SOLVER))
+    assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line
+
+
+DOCUMENT = DOCS / "command-line.md"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            "allocate google-clster",
+            "no file or folder 'google-clster'.*did you mean 'google-cluster'",
+        ),
+        ("allocate ''", "no file or folder ''"),
+        ("allocate ghodsi -m drhf", "did you mean 'drf"),
+        ("allocate wang-figure-1 -m drf", "drf is not defined here: .*drfh"),
+        ("allocate ghodsi --method rouds", "did you mean 'rounds'"),
+        ("allocate ghodsi --solver higs", "did you mean 'highs"),
+        ("allocate wang-figure-1 --option thread=1", "did you mean 'threads'"),
+        ("compare ghodsi -m drf,tfs", "did you mean 'tsf'"),
+        ("export ghodsi -o x.mps --option a=1", "no option 'a'"),
+        ("export ghodsi -m tfs", "did you mean 'tsf'"),
+        ("example ghosdi", "did you mean 'ghodsi'"),
+        ("compare no.yaml --methods", "no file or folder 'no.yaml'"),
+        ("allocate ghodsi -o no/where.txt", "there is no folder 'no'"),
+        ("allocate ghodsi -o .", "it is a folder"),
+        ("allocate ghodsi --plot no/where.png", "there is no folder 'no'"),
+        (
+            "allocate ghodsi --plot x.pngg",
+            "cannot tell the format of figure 'x.pngg'; did you mean 'png'",
+        ),
+        ("allocate bad.yaml", "bad.yaml"),
+        ("allocate bad.txt", "bad.txt"),
+    ],
+)
+def test_an_error_is_one_line_that_helps(here, arguments, expected):
+    for name in ("bad.yaml", "bad.txt"):
+        (here / name).write_text("{[", encoding="utf-8")
+    result = run(arguments, code=ExitCode.INPUT)
+    assert re.search(expected, error_line(result))
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (3, "InstanceError FileFormatError UnknownNameError NotDefinedError ModelError"),
+        (
+            4,
+            "SolverError SolverNotAvailableError UnsupportedError NoSolutionError "
+            "NotConvergedError",
+        ),
+    ],
+)
+def test_exit_codes(monkeypatch, code, names):
+    for name in names.split():
+        monkeypatch.setattr(api, "allocate", raising(getattr(errors, name)("x")))
+        assert error_line(run("allocate ghodsi", code=code)) == "error: x"
+
+
+def raising(error):
+    def fails(*_, **__):
+        raise error
+
+    return fails
+
+
+def test_a_message_of_several_lines_becomes_one(monkeypatch):
+    monkeypatch.setattr(api, "allocate", raising(errors.SolverError("one\ntwo")))
+    assert error_line(run("allocate ghodsi", code=4)) == "error: one two"
+
+
+def test_a_time_limit_is_an_error_of_the_solver():
+    assert "time limit" in error_line(run("allocate wang-figure-1 --time-limit 0", code=4))
+
+
+def test_interrupt(monkeypatch):
+    monkeypatch.setattr(api, "allocate", raising(KeyboardInterrupt))
+    assert error_line(run("allocate ghodsi", code=130)) == "error: interrupted"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "allocat",
+        "allocate",
+        "allocate ghodsi --json --csv",
+        "allocate ghodsi --json --table users",
+        "allocate ghodsi --oversized x",
+        "allocate ghodsi --time-limit -1",
+        "allocate ghodsi --option threads",
+        "allocate ghodsi --option threads=1 --option threads=2",
+        "compare ghodsi --value x",
+        "compare ghodsi -m drf,tsf --methods",
+        "compare ghodsi --methods --no-merge",
+        "compare ghodsi --methods --value tasks",
+        "mechanisms drf --bibtex --json",
+    ],
+)
+def test_usage(arguments):
+    result = run(arguments, code=2)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_bug_shows_its_traceback_and_has_a_code_of_its_own(monkeypatch, capsys):
+    monkeypatch.setattr(api, "allocate", raising(ZeroDivisionError("x")))
+    monkeypatch.setattr(sys, "argv", ["fairlp", "allocate", "ghodsi"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == ExitCode.BUG
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert "unexpected ZeroDivisionError" in shown
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    assert "Traceback" in run("--debug allocate nothing", code=3).stderr
+    monkeypatch.setenv("FAIRLP_DEBUG", "1")
+    assert "Traceback" in run("allocate nothing", code=3).stderr
+
+
+def test_other_warnings_are_left_alone():
+    script = (
+        "import warnings, fairlp.api, sys\n"
+        "real = fairlp.api.allocate\n"
+        "fairlp.api.allocate = lambda *a, **k: (warnings.warn('of another', UserWarning), real(*a, **k))[1]\n"
+        "sys.argv = ['fairlp', 'allocate', 'ghodsi', '--csv']\n"
+        "from fairlp.cli import main\n"
+        "main()\n"
+    )
+    assert "UserWarning: of another" in python("-c", script).stderr
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_a_command_of_before_says_what_it_is_now(old):
+    assert (
+        error_line(run(*old.split(), "x", code=ExitCode.USAGE))
+        == f"error: fairlp {old} is now: fairlp {MOVED[old]}"
+    )
+    assert MOVED[old].split()[0] in typer.main.get_command(app).commands
+
+
+def test_there_are_few_commands_with_few_options_each():
+    shared = (parameters.MethodOptions, output.DrawnReportOptions, studies.WorkerOptions)
+    shared = {field.name for group in shared for field in dataclasses.fields(group)} | {"progress"}
+    commands = typer.main.get_command(app).commands
+    assert len(commands) <= 18
+    for name, command in commands.items():
+        own = [
+            one.name
+            for one in command.params
+            if one.param_type_name == "option" and one.name not in shared
+        ]
+        assert len(own) <= 10, (name, own)
+
+
+def test_version():
+    assert run("--version").stdout == f"fairlp {fairlp.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell):
+    result = fairlp_in_a_shell(_FAIRLP_COMPLETE=f"source_{shell}")
+    assert "_FAIRLP_COMPLETE" in result.stdout
+
+
+def test_every_command_and_option_is_documented():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"fairlp {name}" in text
+        for parameter in command.params:
+            hidden = getattr(parameter, "hidden", False)
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                assert hidden or not option.startswith("--") or option in text, f"{name} {option}"
+    for code in ExitCode:
+        assert f"| {code.value} |" in text
+
+
+#: Commands of the documentation that run at night: by day other tests call them with less to do.
+LONG = (
+    "report ",
+    "library --solvers ",
+    "reproduce 001 ",
+    "counterexample drfh bottleneck --search ",
+)
+
+
+def test_every_command_of_the_documentation_runs(here):
+    commands = re.findall(
+        r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert (
+        all(sum(command.startswith(one) for command in commands) == 1 for one in LONG)
+        and len(commands) > 25
+    )
+    for command in commands:
+        if PROFILE == "nightly" or not command.startswith(LONG):
+            run(command)
+
+
+def test_a_warning_that_is_given_twice_is_told_once(monkeypatch):
+    import warnings
+
+    real = api.allocate
+
+    def warns(*given, **how):
+        for _ in range(2):
+            warnings.warn("said before", FairlpWarning, stacklevel=1)
+        return real(*given, **how)
+
+    monkeypatch.setattr(api, "allocate", warns)
+    assert run("allocate ghodsi --csv").stderr.count("said before") == 1
+
+
+def test_a_reader_who_leaves_is_no_error_of_ours(monkeypatch):
+    monkeypatch.setattr(api, "allocate", raising(OSError(errno.EPIPE, "Broken pipe")))
+    result = run("allocate ghodsi", code=1)
+    assert "error: " not in result.stderr
+
+
+def test_streams_that_cannot_be_set_are_left_as_they_are():
+    script = (
+        "import io, sys\n"
+        "class Plain:\n"
+        "    def __init__(self): self.text = ''\n"
+        "    def write(self, text): self.text += text\n"
+        "    def flush(self): pass\n"
+        "    def isatty(self): return False\n"
+        "real, sys.stdout = sys.stdout, Plain()\n"
+        "sys.argv = ['fairlp', 'mechanisms', '--csv']\n"
+        "from fairlp.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
+        "real.write(sys.stdout.text)\n"
+    )
+    assert python("-c", script).stdout.startswith("mechanism,title,source")
+
+
+#: of each package what is only there when it was really imported, and not something that stands for
+#: it
+REAL = {
+    "numpy": "numpy",
+    "pandas": "pandas.core",
+    "scipy.sparse": "scipy.sparse._base",
+    "scipy.linalg": "scipy.linalg._basic",
+    "rich": "rich.console",
+    **{
+        name: name
+        for name in ("highspy", "matplotlib", "cvxpy", "pyomo", "yaml", "jsonschema", "jinja2")
+    },
+    **{name: name for name in ("fairlp.api", "fairlp.models.programs.program")},
+}
+
+
+SOLVING = (
+    "highspy",
+    "matplotlib",
+    "cvxpy",
+    "pyomo",
+    "yaml",
+    "jsonschema",
+    "jinja2",
+    "scipy.sparse",
+    "scipy.linalg",
+)
+
+
+def test_the_package_runs_as_a_module():
+    done = python("-m", "fairlp", "--version")
+    assert done.stdout == f"fairlp {fairlp.__version__}\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("commands", "needless"),
+    [
+        (["--help", "--version", "study --help"], list(REAL)),
+        (["mechanisms"], [*SOLVING, "pandas", "fairlp.api"]),
+        (["allocate ghodsi"], SOLVING),
+    ],
+)
+def test_a_command_imports_nothing_that_it_does_not_use(commands, needless):
+    done = python("-c", f"{IN_A_ROW}print(*sys.modules, file=sys.stderr)", *commands)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    there = set(done.stderr.split())
+    assert not [name for name in needless if REAL[name] in there]
+    assert "fairlp.cli" in there
+
+
+def test_what_is_imported_late_is_the_package():
+    script = (
+        "import sys\n"
+        "from fairlp.cli.app import HEAVY, import_late\n"
+        "import_late()\n"
+        "assert all(name in sys.modules for name in HEAVY)\n"
+        "import pandas as pd, scipy.sparse as sp\n"
+        "from scipy import linalg\n"
+        "from scipy import sparse\n"
+        "assert 'pandas.core' not in sys.modules and 'scipy.sparse._base' not in sys.modules\n"
+        "print(pd.DataFrame({'a': [1, 2]}).a.sum(), sp.eye_array(3).nnz, sparse.csr_array, linalg.det([[2.0]]))\n"
+        "import pandas, pickle\n"
+        "assert pandas is not pd and pandas.DataFrame is pd.DataFrame and sys.modules['pandas'] is pandas\n"
+        "assert pickle.loads(pickle.dumps(pandas.Series([3]))).item() == 3\n"
+        "from scipy.sparse import csr_array\n"
+        "assert csr_array is sparse.csr_array\n"
+        "try:\n    pd.no_such_name\nexcept AttributeError as error:\n    print(error)\n"
+    )
+    done = python("-c", script)
+    assert done.stdout.splitlines() == [
+        "3 3 <class 'scipy.sparse._csr.csr_array'> 2.0",
+        "module 'pandas' has no attribute 'no_such_name'",
+    ], done.stderr
+
+
+def test_what_is_there_stays():
+    before = {name: sys.modules.get(name) for name in HEAVY if name in sys.modules}
+    assert before["pandas"] is pd
+    import_late(tuple(before))
+    assert {name: sys.modules[name] for name in before} == before
+
+
+def test_help_says_all_of_what_each_command_does():
+    said = " ".join(run("--help").stdout.split())
+    assert (
+        "allocate Share the cluster by a mechanism: the tasks of each user on each server. compare Share"
+        in said
+    )
+    assert "…" not in said and "..." not in said.replace("[ARGS]...", "")
+
+
+INSTANCE = {
+    "fairlp": 1,
+    "resources": [{"name": "cpu"}, {"name": "memory"}],
+    "users": [
+        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
+        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
+    ],
+    "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
+}
+
+
+JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
+
+
+def changed(path, value):
+    """The instance as JSON with one part of it another."""
+    document = json.loads(json.dumps(INSTANCE))
+    *parts, last = path.split(".")
+    place = document
+    for part in parts:
+        place = place[int(part)] if part.isdigit() else place[part]
+    place[int(last) if last.isdigit() else last] = value
+    return json.dumps(document)
+
+
+@pytest.fixture(autouse=True)
+def jobs(here):
+    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
+
+
+FILES = {
+    "nothing": b"",
+    "not UTF-8": b'{"fairlp": "\xff"}',
+    "a number": b"3",
+    "a mapping": b"{}",
+    "deep": b"[" * 100_000,
+    "another version": changed("fairlp", 10**30).encode(),
+    "a long key": json.dumps({"k" * 100_000: 1}).encode(),
+    "a long name of a resource": changed("users.0.demand", {"c" * 100_000: 1}).encode(),
+    "a count": changed("servers.0.count", 1e30).encode(),
+    "many digits": changed("users.0.demand.cpu", 10**400).encode(),
+    "too large": changed("users.0.demand", {"cpu": 1e308}).replace("1e+308", "1e999").encode(),
+    "a condition of quotes": changed("users.0.eligible", "'" + "\\'" * 49_000).encode(),
+    "a condition of backticks": changed("users.0.eligible", "`" * 99_999).encode(),
+    "a condition of brackets": changed("users.0.eligible", "(" * 90_000).encode(),
+    "a condition of not": changed("users.0.eligible", "not " * 20_000 + "True").encode(),
+    "a long name in a condition": changed("users.0.eligible", "a" * 99_000 + " == 1").encode(),
+    "a very long condition": changed(
+        "users.0.eligible", "cpu == 1 or " * 10_000 + "cpu == 1"
+    ).encode(),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_cannot_be_an_instance(name, here):
+    (here / "x.json").write_bytes(FILES[name])
+    begin = time.perf_counter()
+    line = error_line(run("allocate x.json", code=ExitCode.INPUT))
+    assert time.perf_counter() - begin < 10 and len(line) < MOST_LETTERS + 200
+
+
+def test_a_list_of_many_values_in_a_condition_is_quick(here):
+    condition = f"cpu in [{', '.join(map(str, range(15_000)))}]"
+    (here / "x.json").write_text(changed("users.0.eligible", condition), encoding="utf-8")
+    begin = time.perf_counter()
+    run("allocate x.json")
+    assert time.perf_counter() - begin < 10
+
+
+@pytest.mark.parametrize("mechanism", ["drfh-best-fit", "drfh-first-fit", "slots"])
+def test_too_many_servers_for_whole_tasks(mechanism, here):
+    (here / "x.json").write_text(changed("servers.0.count", 10**15), encoding="utf-8")
+    line = error_line(run("allocate x.json -m", mechanism, code=ExitCode.INPUT))
+    assert "1,000,000,000,000,000 servers" in line and "10,000,000" in line
+    run("allocate x.json -m drfh")
+    assert "10,000,000" in error_line(run("simulate x.json jobs.csv", code=ExitCode.INPUT))
+
+
+@pytest.mark.parametrize("mechanism", ["drf-discrete", "slots", "drfh-best-fit"])
+@pytest.mark.parametrize(
+    ("path", "value"), [("users.0.demand.cpu", 1e-300), ("servers.0.capacity.cpu", 1e308)]
+)
+def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, here):
+    (here / "x.json").write_text(changed(path, value), encoding="utf-8")
+    said = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
+    assert "lie too far apart to be counted exactly" in said and "Traceback" not in said
+
+
+COMMANDS = [
+    "allocate PIPE.json",
+    "allocate PIPE.yaml",
+    "allocate ghodsi -m drf --csv -o PIPE.json/x.csv",
+    "audit ghodsi --allocation PIPE.csv",
+    "solve PIPE.mps",
+    "solve PIPE.lp.gz",
+    "simulate ghodsi PIPE.csv",
+    "study PIPE.yaml",
+    "study PIPE.parquet",
+]
+
+
+def test_a_pipe_is_refused(here):
+    for name in {
+        word for word in " ".join(COMMANDS).split() if word.startswith("PIPE") and "/" not in word
+    }:
+        os.mkfifo(here / name)
+    for command in COMMANDS:
+        assert re.search("pipe|no folder", error_line(run(command, code=ExitCode.INPUT))), command
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("allocate X", ExitCode.INPUT),
+        ("allocate ghodsi -m X", ExitCode.INPUT),
+        ("allocate ghodsi --method X", ExitCode.INPUT),
+        ("allocate ghodsi --solver X", ExitCode.INPUT),
+        ("simulate ghodsi jobs.csv -p X", ExitCode.INPUT),
+        ("solve X.mps", ExitCode.INPUT),
+        ("study X.yaml", ExitCode.INPUT),
+        ("X", 2),
+        ("--X", 2),
+        ("allocate ghodsi --X", 2),
+        ("allocate ghodsi --option X", 2),
+        ("allocate ghodsi --oversized X", 2),
+        ("study --X", 2),
+    ],
+)
+def test_every_message_is_cut_and_says_so(command, code, here):
+    said = run(command.replace("X", "x" * 100_000), code=code).stderr
+    assert (
+        "characters are left out" in " ".join(re.sub("[│\n]", " ", said).split())
+        or "too long" in said.lower()
+    )
+    assert len(said) < 4 * MOST_LETTERS
+
+
+def test_a_message_is_cut_in_its_middle():
+    assert bounded("a" * MOST_LETTERS) == "a" * MOST_LETTERS
+    cut = bounded("begin " + "a" * 100_000 + " end")
+    assert (
+        cut.startswith("begin a")
+        and cut.endswith("a end")
+        and "(cut: 98,010 characters are left out)" in cut
+    )
+
+
+def test_a_bug_is_told_in_lines_of_bounded_length(here):
+    code = (
+        "import importlib; app = importlib.import_module('fairlp.cli.app')\n"
+        "def broken(*given, **more): raise ValueError('v' * 100_000)\n"
+        "app.app = broken\n"
+        "app.main()"
+    )
+    from cli_runner import python
+
+    told = python("-c", code)
+    assert told.returncode == ExitCode.BUG and "this is a bug in fairlp" in told.stderr
+    assert max(map(len, told.stderr.splitlines())) < MOST_LETTERS + 200
+
+
+def test_a_table_of_a_process_is_read(here):
+    """A stream that this process was given is no stranger's pipe."""
+    import subprocess
+    import sys
+
+    from cli_runner import SOURCE
+
+    words = "simulate wang-figure-1 /dev/stdin --csv --no-progress"
+    code = f"import sys; sys.path.insert(0, {SOURCE!r}); from fairlp.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words.split()],
+        input=JOBS, capture_output=True, encoding="utf-8", check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout.startswith("policy,"), done.stderr
+
+
+def test_the_exit_code_of_a_shell(here):
+    (here / "x.json").write_bytes(b"\0" * 100)
+    done = fairlp_in_a_shell("allocate x.json")
+    assert done.returncode == ExitCode.INPUT and "Traceback" not in done.stderr
+
+
+CLOSED = [">&-", ">/dev/full"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+@pytest.mark.parametrize(
+    ("command", "stream"),
+    by_day(
+        product(
+            ["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"], CLOSED
+        ),
+        5,
+    ),
+)
+def test_an_answer_without_a_place_is_an_error(command, stream, here):
+    code = (
+        f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
+    )
+    ended = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == ExitCode.INPUT and ended.stdout == ""
+    said = "standard output is closed" if stream == ">&-" else "No space left on device"
+    assert said in error_line(ended)
+
+
+def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(here):
+    code = "from fairlp.cli import main; main()"
+    command = (
+        f"{shlex.quote(sys.executable)} -c '{code}' allocate ghodsi -o answer.json >&- 2>&- <&-"
+    )
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
+    assert json.loads((here / "answer.json").read_text(encoding="utf-8"))

@@ -1,0 +1,309 @@
+"""The commands allocate, compare and frontier: the same numbers as the functions, and what people read of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from cli_runner import error_line, run
+from fairlp import Instance, examples, plots
+from fairlp.cli import ExitCode, commands, output
+from fairlp.cli.output import json_text
+from fairlp.mechanisms import validation
+from paths import SUPPORT
+from report_instances import queued
+
+
+def test_the_command_line_draws_by_queue(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    queued()[0].write("c.json")
+    drawn = []
+    monkeypatch.setattr(
+        plots,
+        "plot_queues",
+        lambda *found, **how: drawn.append(how["level"]) or plots.plot_allocation(*found),
+    )
+    for more in ((), ("--level", 2)):
+        run("allocate", "c.json", "-m", "h-drf", "--table", "queues", "--plot", "x.png", *more)
+    assert drawn == [1, 2] and (tmp_path / "x.png").exists()
+    run("allocate", "c.json", "-m", "h-drf", "--plot", "x.png")
+    assert len(drawn) == 2
+
+
+SMALL = [name for name in examples.names() if name != "google-cluster"]
+
+
+def from_csv(text):
+    """Read a table with Python's own float, which reads what repr writes exactly."""
+    frame = pd.read_csv(StringIO(text), index_col=0, dtype=str, keep_default_na=False)
+    return frame.map(number)
+
+
+def number(cell):
+    try:
+        return float(cell or "nan")
+    except ValueError:
+        return cell
+
+
+def same_numbers(found, expected):
+    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
+    assert list(found.columns) == list(expected.columns)
+    for column in expected:
+        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
+            assert one == other or (pd.isna(one) and pd.isna(other))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_allocate_json_has_the_numbers_of_the_api(name):
+    mechanism = (
+        [] if examples.load(name).rates is None else ["-m", "tsf"]
+    )  # drfh is not defined with given rates
+    found = json.loads(run("allocate", name, *mechanism, "--json").stdout)
+    expected = fairlp.allocate(examples.load(name), "tsf" if mechanism else "drfh").to_dict()
+    for key in set(expected) - {"times"}:
+        assert found[key] == json.loads(json_text(expected[key])), key
+
+
+@pytest.mark.parametrize("table", ["users", "tasks", "usage", "utilization", "prices"])
+def test_allocate_csv_reads_back_exactly(table):
+    found = from_csv(run("allocate khamse-ashari-table-3 -m tsf --csv --table", table).stdout)
+    allocation = fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf")
+    same_numbers(found, allocation.summary() if table == "users" else getattr(allocation, table))
+
+
+def test_allocate_text_says_all_that_matters():
+    text = run("allocate wang-figure-1").stdout
+    for part in (
+        "0.714286",
+        "85.7143",
+        "CPUs",
+        "0.297619",
+        "rounds    1",
+        "verified",
+        "duality gap",
+        "times",
+    ):
+        assert part in text
+
+
+def test_allocate_shows_thirty_users_and_says_how_to_get_all():
+    text = run("allocate google-cluster").stdout
+    assert "user30 " in text
+    assert "user31 " not in text
+    assert "… and 70 more (--table users" in text
+    whole = run("allocate google-cluster --table users").stdout
+    assert sum(line.startswith("user") for line in whole.splitlines()) == 101
+
+
+def test_options_reach_the_solver():
+    how = "--method lp --solver highs-ipm --time-limit 60 --option threads=1 --no-merge"
+    found = json.loads(run(f"allocate ghodsi -m drf --json {how}").stdout)
+    assert (found["method"], found["solver"]) == ("lp", "highs-ipm")
+    assert [user["tasks"] for user in found["users"]] == pytest.approx([3, 2])
+
+
+def test_prices_need_a_linear_program():
+    assert "--method lp" in error_line(run("allocate ghodsi -m drf --csv --table prices", code=3))
+
+
+def test_users_in_the_rounds():
+    found = from_csv(run("allocate parkes-zero-demands -m edrf --csv --table rounds").stdout)
+    assert found["users"].tolist() == ["A, C", "B"]
+
+
+def test_labels_are_printed_as_they_are(here):
+    users = ["[bold]x[/bold]", ":smile:", "é" * 60]
+    fairlp.Instance.from_arrays([[1.0]] * 3, [[9.0]], users=users, resources=["cpu"]).write(
+        "odd.json"
+    )
+    text = run("allocate odd.json -m drf").stdout
+    assert all(user in text for user in users)
+
+
+@pytest.fixture
+def oversized(here):
+    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
+        "big.yaml"
+    )
+    return "big.yaml"
+
+
+def test_oversized_tasks_can_be_an_error_or_dropped(oversized):
+    assert "fits no single" in error_line(
+        run("allocate", oversized, "--oversized", "error", code=3)
+    )
+    found = json.loads(run("allocate", oversized, "--oversized", "drop", "--json").stdout)
+    assert found["users"][0]["tasks"] == 0
+
+
+@pytest.mark.parametrize("value", ["tasks", "shares", "utilization"])
+def test_compare_csv_reads_back_exactly(value):
+    found = from_csv(
+        run("compare khamse-ashari-figure-1 -m c-drfh,tsf --value", value, "--csv").stdout
+    )
+    same_numbers(
+        found,
+        fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value=value),
+    )
+
+
+def test_compare_json_has_all_tables_and_null_for_what_is_left_out():
+    result = run("compare wang-figure-1 -m drfh -m drf,naive-drf --json")
+    found = json.loads(result.stdout)
+    assert set(found) == {"left_out", "tasks", "shares", "utilization", "summary"}
+    assert "shares one server" in found["left_out"]["drf"]
+    assert [(row["user"], row["drf"]) for row in found["tasks"]] == [
+        ("user1", None),
+        ("user2", None),
+    ]
+    expected = fairlp.compare(examples.load("wang-figure-1"), ["drfh", "naive-drf"])
+    assert [row["drfh"] for row in found["tasks"]] == expected["drfh"].tolist()
+    assert [row["mechanism"] for row in found["summary"]] == ["drfh", "drf", "naive-drf"]
+    assert result.stderr.startswith("warning: drf is left out: ")
+
+
+def test_compare_shows_summary_and_tasks_and_what_is_left_out():
+    result = run("compare wang-figure-1")
+    assert "Summary" in result.stdout
+    assert "Tasks by user" in result.stdout
+    text = " ".join(result.stdout.split())
+    assert (
+        "left out drf, edrf, njc, drf-discrete" in text
+        and text.count("it shares one server and there are 2") == 1
+    )
+    assert result.stderr == ""
+
+
+def test_compare_shows_one_table_whole():
+    text = run("compare google-cluster -m drfh --value shares").stdout
+    assert sum(line.startswith("user") for line in text.splitlines()) == 101
+    assert "Summary" not in text
+
+
+def test_all_methods_of_a_mechanism_agree():
+    result = run("compare ghodsi -m edrf --methods")
+    assert "all methods agree" in result.stdout
+    found = json.loads(run("compare ghodsi -m edrf --methods --json").stdout)
+    assert [row["method"] for row in found] == [
+        "closed-form",
+        "rounds",
+        "interior-point",
+        "lp",
+        "lp, unmerged",
+    ]
+    assert all(row["agrees"] is True for row in found)
+
+
+@pytest.mark.parametrize("how", [(), ("--json",), ("--csv",)])
+def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, how):
+    wrong = pd.DataFrame(
+        {"agrees": [True, False], "difference": [0.0, 0.5], "user": ["A", "A"]},
+        index=pd.Index(["lp", "rounds"], name="method"),
+    )
+    monkeypatch.setattr(validation, "validate", lambda *_, **__: wrong)
+    text = run("compare ghodsi -m drf --methods", *how, code=ExitCode.NO).stdout
+    assert how or "disagree: rounds" in text
+
+
+def printed(text):
+    return output.plain_text(text)
+
+
+def satisfied():
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0])
+
+
+def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
+    found = dataclasses.replace(fairlp.allocate(satisfied(), "drfh"), prices_array=np.zeros((1, 1)))
+    text = printed(commands.allocation_text(found))
+    assert "times" in text and "Most expensive capacities" not in text
+    assert "times" not in printed(commands.allocation_text(dataclasses.replace(found, times={})))
+
+
+@pytest.fixture
+def tree_file(tmp_path):
+    path = tmp_path / "tree.yaml"
+    queues = {"a": {"weight": 1}, "b": {"weight": 2}}
+    Instance.from_arrays(
+        [[1, 2], [3, 1], [2, 2]], [[9, 18], [5, 5]], queue=["a", "a", "b"], queues=queues
+    ).write(path)
+    return path
+
+
+def verified(printed_text):
+    (line,) = [line for line in printed_text.splitlines() if line.startswith("verified")]
+    return line.removeprefix("verified").strip()
+
+
+@pytest.mark.parametrize(
+    ("solver", "mechanism", "code", "begins"),
+    [
+        ("MuteNothing", "h-drf", ExitCode.NO, "NO: "),
+        ("MuteNothing", "drfh", ExitCode.NO, "NO: "),
+        ("Halves", "ceei", ExitCode.NO, "NO: "),
+        ("Truthful", "drfh", ExitCode.OK, "largest violation"),
+        ("Dual", "h-drf", ExitCode.OK, "largest violation"),
+    ],
+)
+def test_the_exit_code_is_1_where_the_line_says_no(tree_file, solver, mechanism, code, begins):
+    reference = f"{SUPPORT / 'own_back_ends.py'}:{solver}"
+    line = (f"allocate -m {mechanism}", tree_file, "--solver", reference)
+    shown = run(*line, code=code).stdout
+    assert verified(shown).startswith(begins)
+    assert json.loads(run(*line, "--json", code=code).stdout)["unproved" if code else "users"]
+
+
+def test_what_the_line_says_of_what_is_not_proved():
+    """A mechanism without a proof of its own says why, and what breaks a capacity says by how much."""
+    found = fairlp.allocate(examples.load("ghodsi"), "drf-milp")
+    sound, text = commands.verification(found)
+    assert sound and text.endswith("no duals prove it")
+    far = dataclasses.replace(found, gap=0.1)
+    assert commands.verification(far)[1].startswith("NO: ") and not commands.verification(far)[0]
+    over = dataclasses.replace(found, tasks_array=2 * found.tasks_array)
+    sound, text = commands.verification(over)
+    assert (
+        not sound
+        and text.startswith("NO: largest violation of a capacity or limit 1")
+        and "expected" in text
+    )
+    sound, text = commands.verification(fairlp.allocate(examples.load("ghodsi"), "drf"))
+    assert sound and "no linear program" in text
+
+
+def test_plots_are_written(here):
+    assert "wrote a.png" in run("allocate wang-figure-1 --csv --plot a.png").stderr
+    run("compare wang-figure-1 --csv --plot b.svg")
+    assert (here / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (here / "b.svg").read_text(encoding="utf-8")
+
+
+def test_a_plot_without_matplotlib_fails_before_the_work(here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = run("allocate wang-figure-1 --plot a.png", code=ExitCode.SOLVER)
+    assert 'pip install "fairlp[plot]"' in error_line(result)
+    assert result.stdout == ""
+
+
+def test_an_allocation_where_nothing_has_a_price_or_a_round():
+    fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[0, 0]).write("nothing.json")
+    said = run("allocate nothing.json -m drfh --method lp").stdout
+    assert "Most expensive" not in said and "verified" in said
+
+
+def test_compare_takes_the_options_of_a_way_to_compute():
+    shown = run("compare ghodsi -m drf,tsf --method lp --no-merge --option threads=1 --csv")
+    expected = fairlp.compare(
+        fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1
+    )
+    assert shown.stdout == expected.to_csv(lineterminator="\n")
+    assert "no method 'lpp'" in run("compare ghodsi -m drf --method lpp", code=3).stderr

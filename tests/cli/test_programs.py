@@ -1,0 +1,242 @@
+"""The commands export, solve, mechanisms, solvers and example."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from cli_runner import error_line, run
+from fairlp import Model, examples
+from fairlp.cli import ExitCode, programs
+from fairlp.cli.parameters import load_instance
+from fairlp.conformance.__main__ import capability_rows
+from fairlp.errors import SolverError
+from fairlp.mechanisms.literature import REFERENCES
+from fairlp.solvers.backends import highs
+from paths import DOCS
+
+
+@pytest.fixture
+def drfh(tmp_path):
+    path = tmp_path / "drfh.mps"
+    fairlp.formulate(examples.wang_figure_1(), "drfh").write(path)
+    return path
+
+
+def test_solve_compares_solvers_that_agree(drfh):
+    result = run("solve", str(drfh), "--compare", "scipy,clarabel", "--json")
+    answers = json.loads(result.stdout)
+    assert [row["solver"] for row in answers["answers"]] == ["highs", "scipy", "clarabel"]
+    for row in answers["answers"]:
+        assert row["status"] == "optimal" and row["objective"] == pytest.approx(5 / 7, rel=1e-6)
+    values = {row["variable"]: row["value"] for row in answers["variables"]}
+    assert values["g[user1,server1]"] == pytest.approx(5 / 7)
+
+
+def test_solve_writes_the_variables_as_csv(drfh, tmp_path):
+    target = tmp_path / "x.csv"
+    run("solve", str(drfh), "-o", str(target))
+    assert target.read_text(encoding="utf-8").splitlines()[0] == "variable,value,reduced cost"
+
+
+def test_an_infeasible_file_is_explained_in_its_own_names(tmp_path):
+    model = Model("promises")
+    x, y = model.variable("x"), model.variable("y")
+    model.constraint("capacity", x + y <= 5)
+    model.constraint("promise", x + y >= 7)
+    path = tmp_path / "promises.lp"
+    model.write(path)
+    result = run("solve", str(path), code=ExitCode.NO)
+    assert "Why it is infeasible" in result.stdout
+    assert "capacity" in result.stdout and "promise" in result.stdout
+
+
+def test_one_solver_that_fails_beside_others_is_a_row(drfh):
+    result = run("solve", str(drfh), "--compare", "glpk", "--option", "seed=1", code=ExitCode.NO)
+    assert "failed: glpk cannot honour the option 'seed'" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        ("solve nowhere.mps", ExitCode.INPUT, "nowhere.mps"),
+        ("solve drfh.mps --solver higs", ExitCode.INPUT, "did you mean 'highs"),
+        ("solve drfh.mps --solver cvxpy:GUROBI", ExitCode.SOLVER, "not installed"),
+        ("solvers higs --check", ExitCode.INPUT, "did you mean 'highs"),
+    ],
+)
+def test_errors(drfh, monkeypatch, arguments, code, expected):
+    monkeypatch.chdir(drfh.parent)
+    assert expected in error_line(run(arguments, code=code))
+
+
+def test_conformance_counts_the_cases():
+    result = run("solvers highs scipy --check --json")
+    table = json.loads(result.stdout)
+    assert len(table) > 40 and all(row["highs"] == "passed" == row["scipy"] for row in table)
+    assert "undecided" in run("solvers highs --check").stdout
+
+
+def test_the_table_in_the_docs_is_the_declared_one():
+
+    text = (DOCS / "solvers.md").read_text(encoding="utf-8")
+    assert "\n".join(capability_rows()) in text
+    for name in fairlp.solvers().index:
+        assert f"`{name}`" in text
+
+
+def same_numbers(found, expected):
+    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
+    assert list(found.columns) == list(expected.columns)
+    for column in expected:
+        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
+            assert one == other or (pd.isna(one) and pd.isna(other))
+
+
+def test_export_writes_the_model_and_its_size(here):
+    text = run("export two-servers -m drfh -o model.mps").stdout
+    program = fairlp.formulate(examples.load("two-servers"), "drfh").compile()
+    size = f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros"
+    assert text.splitlines() == ["wrote model.mps", size]
+    labelled = (here / "model.mps").read_text(encoding="utf-8")
+    assert "capacity.server1.cpu" in labelled
+    run("export two-servers -m drfh -o model.mps --no-labels --profile full")
+    numbered = (here / "model.mps").read_text(encoding="utf-8")
+    assert "OBJSENSE" in numbered
+    assert "\n C  capacity" not in numbered
+    run("export two-servers -o model.lp.gz")
+    assert (here / "model.lp.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_export_explains_a_wrong_suffix_or_profile(here):
+    assert "expected .mps, .lp" in error_line(run("export two-servers -o model.xyz", code=3))
+    run("export two-servers -o model.lp --profile full", code=2)
+    run("export two-servers -o model.lp --latex", code=2)
+    run("export two-servers --no-labels", code=2)
+
+
+def test_without_a_file_the_model_is_printed():
+    model = fairlp.formulate(examples.load("two-servers"), "tsf")
+    assert run("export two-servers -m tsf").stdout == f"{model}\n"
+    assert run("export two-servers -m tsf --latex").stdout == f"{model.to_latex()}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "listed"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)]
+)
+def test_lists(command, listed):
+    frame = listed()
+    shown = run(command).stdout
+    assert all(name in shown for name in frame.index)
+    found = json.loads(run(command, "--json").stdout)
+    assert found == [
+        {str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()
+    ]
+    table = pd.read_csv(StringIO(run(command, "--csv").stdout), index_col=0, keep_default_na=False)
+    same_numbers(table, frame)
+
+
+def test_examples_are_listed_with_a_line_each():
+    lines = run("example").stdout.splitlines()
+    assert all(any(line.startswith(name + " ") for line in lines) for name in examples.names())
+
+
+@pytest.mark.parametrize("target", [None, "x.json", "x.yml", "folder"])
+def test_an_example_is_written_and_read_back(here, target):
+    text = run("example khamse-ashari-figure-1", *(("-o", target) if target else ())).stdout
+    written = [Path(line.removeprefix("wrote ")) for line in text.splitlines()]
+    assert written
+    assert all(path.exists() for path in written)
+    given = load_instance(target or "khamse-ashari-figure-1.yaml")
+    assert given.equals(examples.load("khamse-ashari-figure-1"))
+    assert run("allocate", target or "khamse-ashari-figure-1.yaml", "--csv").stdout
+
+
+def test_an_example_replaces_nothing_unless_forced(here):
+    (here / "ghodsi.yaml").write_text("mine", encoding="utf-8")
+    assert "--force" in error_line(run("example ghodsi", code=3))
+    assert (here / "ghodsi.yaml").read_text(encoding="utf-8") == "mine"
+    run("example ghodsi --force")
+    assert load_instance("ghodsi.yaml").equals(examples.load("ghodsi"))
+
+
+def test_output_of_an_example_needs_a_name(here):
+    run("example -o x.yaml", code=2)
+
+
+def test_a_file_of_fixed_columns_has_numbers_for_names(tmp_path):
+    run("export ghodsi -o", tmp_path / "model.mps", "--profile", "fixed")
+    found = (tmp_path / "model.mps").read_text(encoding="ascii")
+    assert "ROWS" in found and all(
+        len(line) <= 61 for line in found.splitlines() if line.startswith(" ")
+    )
+
+
+def test_variables_of_a_solver_without_reduced_costs_are_values_only():
+    program = SimpleNamespace(column_names=["x", "y"])
+    found = programs._values(program, SimpleNamespace(x=np.array([1.0, 0.0]), column_duals=None))
+    assert list(found.columns) == ["value"] and found["value"].to_dict() == {"x": 1, "y": 0}
+
+
+def test_papers_of_mechanisms_are_cited():
+    every = run("mechanisms --bibtex").stdout
+    assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(
+        REFERENCES[-1].bibtex
+    )
+    two = run("mechanisms drfh DRFH njc --bibtex").stdout
+    papers = list(
+        dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references])
+    )
+    assert two == "\n\n".join(paper.bibtex for paper in papers) + "\n"
+
+
+def test_an_example_goes_into_an_empty_folder_and_into_no_other(here):
+    (here / "cluster").mkdir()
+    run("example ghodsi -o cluster")
+    assert list((here / "cluster").glob("*.csv"))
+    assert "exists already" in error_line(run("example ghodsi -o cluster", code=3))
+
+
+def raising(error):
+    def fails(*_, **__):
+        raise error
+
+    return fails
+
+
+def test_names_without_labels_are_for_files_that_have_names():
+    assert "--no-labels is for free MPS" in run("export ghodsi -o x.nl --no-labels", code=2).stderr
+    assert "--no-labels" in run("export ghodsi -o x.mps --profile fixed --no-labels", code=2).stderr
+    run("export ghodsi -o x.mps --no-labels")
+
+
+def test_a_solver_that_fails_alone_ends_the_command_and_beside_others_is_told(monkeypatch):
+    run("export ghodsi -m drf -o drf.mps")
+
+    monkeypatch.setattr(highs.Highs, "solve", raising(SolverError("out of luck")))
+    assert "out of luck" in error_line(run("solve drf.mps --solver highs", code=ExitCode.SOLVER))
+    both = run("solve drf.mps --compare highs,scipy", code=ExitCode.NO)
+    assert "failed: out of luck" in both.stdout and "0.666667" in both.stdout
+
+
+def test_a_failing_solver_fails_the_conformance(monkeypatch):
+    import pandas as pd
+
+    from fairlp import conformance
+
+    table = pd.DataFrame(
+        {"highs": ["passed", "failed"]}, index=pd.Index(["one", "two"], name="case")
+    )
+    table = table.rename_axis("solver", axis=1)
+    monkeypatch.setattr(conformance, "matrix", lambda names=None: table)
+    result = run("solvers highs --check", code=ExitCode.NO)
+    assert (
+        "Cases that a solver failed or left undecided" in result.stdout and "two" in result.stdout
+    )

@@ -1,0 +1,93 @@
+"""The command simulate."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fairlp
+from cli_runner import error_line, run
+from fairlp.cli import ExitCode
+from fairlp.cli.simulations import complete_policy
+
+
+@pytest.fixture
+def here_newcomers(tmp_path):
+    instance = fairlp.examples.load("two-servers")
+    instance.write("two.yaml")
+    instance.write("two.json")
+    instance.write("two")
+    fairlp.formulate(instance, "drfh").write("two.mps")
+    (tmp_path / "runs.csv").write_text(
+        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
+    )
+    (tmp_path / "jobs.csv").write_text(
+        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def test_a_folder_of_a_simulation_is_not_a_file(here_newcomers):
+    line = error_line(run("simulate two.yaml jobs.csv --tables runs.csv", code=ExitCode.INPUT))
+    assert line == "error: 'runs.csv' is a file; expected a folder, which may be a new one"
+
+
+def test_policies_are_completed():
+    assert complete_policy("best") == ["best-fit"] and not complete_policy("no-such")
+
+
+INSTANCE = {
+    "fairlp": 1,
+    "resources": [{"name": "cpu"}, {"name": "memory"}],
+    "users": [
+        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
+        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
+    ],
+    "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
+}
+
+
+JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
+
+
+def changed(path, value):
+    """The instance as JSON with one part of it another."""
+    document = json.loads(json.dumps(INSTANCE))
+    *parts, last = path.split(".")
+    place = document
+    for part in parts:
+        place = place[int(part)] if part.isdigit() else place[part]
+    place[int(last) if last.isdigit() else last] = value
+    return json.dumps(document)
+
+
+@pytest.fixture(autouse=True)
+def jobs(here):
+    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
+
+
+def test_no_server_has_a_slot(here):
+    (here / "x.json").write_text(
+        json.dumps(INSTANCE | {"servers": [
+            {"server": "wide", "capacity": {"cpu": 10, "memory": 0.5}},
+            {"server": "high", "capacity": {"cpu": 0.5, "memory": 10}},
+        ]}), encoding="utf-8",
+    )  # fmt: skip
+    line = error_line(run("simulate x.json jobs.csv -p slots --slots 3", code=ExitCode.INPUT))
+    assert "no server has a slot" in line and "3 slots" in line and "'wide'" in line
+    run("simulate x.json jobs.csv -p slots --slots 30")
+    (note,) = [n for n in json.loads(run(f"{SLOTS} slots=3").stdout)["notes"] if "slot" in n]
+    assert note.startswith(
+        "no server has a slot (server 'wide' among them), so that nothing runs: a slot is 1/3 of"
+    )
+    assert not [n for n in json.loads(run(f"{SLOTS} slots=30").stdout)["notes"] if "slot" in n]
+    (here / "x.json").write_text(changed("servers", [
+        {"server": "small", "capacity": {"cpu": 1, "memory": 9}},
+        {"server": "large", "capacity": {"cpu": 9, "memory": 9}},
+    ]), encoding="utf-8")  # fmt: skip
+    (note,) = [n for n in json.loads(run(f"{SLOTS} slots=3").stdout)["notes"] if "slot" in n]
+    assert note.startswith("server 'small' has no slot, so that nothing runs there")
+
+
+SLOTS = "allocate x.json -m slots --json --option"

@@ -1,0 +1,157 @@
+"""From nodes and tasks to an instance: overcommitment, users who fit nowhere, sizes, and sums of what runs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp.errors import InstanceError, TooLargeError
+from fairlp.operations.clusters import assembly
+from kubernetes_dumps import node, pod, said, volcano, written
+from profiles import many
+
+
+def read(folder, *items, **options):
+    return fairlp.snapshot(written(folder, *items), **options)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [[], [node("n1")], [pod("a", on="n1")], [pod("a")], [node("n1"), pod("a", phase="Failed")]],
+)
+def test_a_dump_without_nodes_or_tasks_is_no_problem_to_share(tmp_path, items):
+    with pytest.raises(
+        InstanceError, match=r"the dump has no nodes|nothing runs and nothing waits"
+    ):
+        read(tmp_path, *items, scheduler="kubernetes")
+
+
+def test_overcommitment_is_kept_and_told(tmp_path):
+    heavy = [pod(f"a{k}", on="n1", requests={"cpu": "3"}) for k in range(3)]
+    found = read(tmp_path, node("n1"), *heavy, pod("b", "x", requests={"memory": "1Gi"}))
+    assert found.observed.usage.loc["n1", "cpu"] == 9000
+    assert (
+        said(found, "9000 of 'cpu' are in use, of 8000")[0][1]
+        == "observed all the same; nothing of it is free"
+    )
+    assert not fairlp.audit(found.instance, found.observed, ["feasible"])["holds"].item()
+    free = fairlp.snapshot(tmp_path, capacity="free")
+    assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == [
+        "x/web"
+    ]
+    assert said(free, "nothing of it is free") == [
+        ("resource 'cpu'", "left out, with the users who need it")
+    ]
+
+
+def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
+    found = read(
+        tmp_path,
+        node("n1"),
+        node("n2", unschedulable=True),
+        pod("a", on="n2", requests={"cpu": "9"}),
+    )
+    assert [place for place, _ in said(found, "9000 of 'cpu' are in use, of 8000")] == ["node 'n2'"]
+    assert found.instance.capacities[1, 0] == 9000 and found.observed.residual == 0
+
+
+def test_nothing_free_is_an_error(tmp_path):
+    with pytest.raises(InstanceError, match="nothing is free that any task asks for"):
+        read(tmp_path, node("n1"), pod("a", on="n1", requests={"cpu": "8"}), capacity="free")
+
+
+def test_those_who_fit_nowhere_are_still_told_to_wait(tmp_path):
+    found = read(
+        tmp_path, node("n1"), pod("a", on="n1"), pod("b", "x", nodeSelector={"zone": "moon"})
+    )
+    assert list(found.instance.users) == ["ml/web"] and found.waiting["user"].tolist() == ["x/web"]
+
+
+def test_too_many_users_and_nodes_are_refused_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(assembly, "MOST_BYTES", 100)
+    items = [node(f"n{k}") for k in range(4)] + [
+        pod(f"p{k}", owner=("Job", f"p{k}")) for k in range(4)
+    ]
+    with pytest.raises(
+        TooLargeError, match=r"4 users .* on 4 nodes take tables of .* \(by='queue' makes one"
+    ):
+        read(tmp_path, *items)
+    assert len(fairlp.snapshot(tmp_path, by="queue").instance.users) == 1
+
+
+@st.composite
+def dumps(draw):
+    """Pods of a few owners and shapes, some on nodes."""
+    shapes = [
+        {"cpu": "100m", "memory": "1Gi"},
+        {"cpu": "0.1", "memory": "7M"},
+        {"cpu": "3"},
+        {"memory": "12345"},
+    ]
+    entry = st.tuples(
+        st.sampled_from(["x", "y"]),
+        st.sampled_from("abc"),
+        st.sampled_from(shapes),
+        st.sampled_from([None, "n1", "n2"]),
+    )
+    return [
+        pod(f"p{k}", namespace, ("Job", owner), on, requests)
+        for k, (namespace, owner, requests, on) in enumerate(
+            draw(st.lists(entry, min_size=1, max_size=30))
+        )
+    ]
+
+
+BYTES = {"1Gi": 2**30, "7M": 7 * 10**6, "12345": 12345}
+
+
+MILLI = {"100m": 100, "0.1": 100, "3": 3000}
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(dumps())
+def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
+    found = read(tmp_path_factory.mktemp("sum"), node("n1"), node("n2"), *pods)
+    used = {(n, r): 0 for n in ("n1", "n2") for r in ("cpu", "memory", "pods")}
+    for one in pods:
+        on = one["spec"].get("nodeName")
+        if on:
+            requests = one["spec"]["containers"][0]["resources"]["requests"]
+            used[on, "cpu"] += MILLI[requests.get("cpu", "100m")] * ("cpu" in requests)
+            used[on, "memory"] += BYTES[requests.get("memory", "1Gi")] * ("memory" in requests)
+            used[on, "pods"] += 1
+    usage = found.observed.usage
+    for (n, r), amount in used.items():
+        if r in usage.columns:
+            assert usage.loc[n, r] * (2**20 if r == "memory" else 1) == amount
+        else:
+            assert amount == 0
+    waiting = sum("nodeName" not in one["spec"] for one in pods)
+    assert found.waiting["tasks"].sum() == waiting
+    assert found.instance.task_limits.sum() == len(pods)
+    told = found.not_understood[
+        "what"
+    ]  # all that there is to tell: too much in use, and memory that nobody asks for
+    assert (
+        told.str.contains("are in use, of") | (told == "nodes have it, but no task asks for it")
+    ).all()
+
+
+def notes(found):
+    return " | ".join(
+        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+    )
+
+
+def snapshot(folder, *items):
+    return fairlp.snapshot(written(folder, *items))
+
+
+def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
+    queue = volcano(
+        "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": 5}}}
+    )
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert "above its cap, 2" in notes(found) and "lowered to the cap" in notes(found)

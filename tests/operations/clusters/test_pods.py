@@ -1,0 +1,354 @@
+"""Pods: quantities of Kubernetes exactly, requests, owners, and the nodes where a pod may be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp.operations.clusters.cluster import EntryError
+from fairlp.operations.clusters.pods import amount, owner_of, quantity, unit_of
+from kubernetes_dumps import node, pod, written
+
+TABLE = {
+    "0": 0,
+    "1": 1,
+    "+3": 3,
+    "12.": 12,
+    ".5": Fraction(1, 2),
+    "0.1": Fraction(1, 10),
+    "5n": Fraction(5, 10**9),
+    "5u": Fraction(5, 10**6),
+    "500m": Fraction(1, 2),
+    "1.5m": Fraction(3, 2000),
+    "2k": 2000,
+    "1M": 10**6,
+    "1G": 10**9,
+    "1T": 10**12,
+    "1P": 10**15,
+    "1E": 10**18,
+    "1Ki": 2**10,
+    "64Mi": 64 * 2**20,
+    "64Gi": 64 * 2**30,
+    "1Ti": 2**40,
+    "1Pi": 2**50,
+    "1Ei": 2**60,
+    "1.5Gi": 3 * 2**29,
+    "1e3": 1000,
+    "1E3": 1000,
+    "12e-1": Fraction(6, 5),
+    "1e+2": 100,
+    "128974848": 128974848,
+}
+
+
+@pytest.mark.parametrize("text", TABLE)
+def test_every_form_of_a_quantity(text):
+    assert quantity(text) == TABLE[text]
+
+
+def test_numbers_of_json_are_quantities():
+    assert quantity(4) == 4 and quantity(0.1) == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "x",
+        "1 Gi",
+        "1gi",
+        "1KI",
+        "1K",
+        "--1",
+        "1e",
+        "1e3Gi",
+        "Gi",
+        "1,5",
+        "0x10",
+        "١",
+        "1e999999999",
+        "9" * 50,
+        "inf",
+    ],
+)
+def test_what_is_no_quantity_is_named(wrong):
+    with pytest.raises(EntryError, match="is no quantity; expected"):
+        quantity(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, True, [], {"cpu": 1}])
+def test_what_is_no_text_is_named(wrong):
+    with pytest.raises(EntryError, match="is no quantity; expected text"):
+        quantity(wrong)
+
+
+def test_a_negative_one_is_refused():
+    with pytest.raises(EntryError, match="'-1Gi' is negative"):
+        quantity("-1Gi")
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "expected", "unit"),
+    [
+        ("cpu", "2", 2000, "1/1000 core"),
+        ("cpu", "0.1", 100, "1/1000 core"),
+        ("cpu", "1.5m", 2, "1/1000 core"),  # rounded up, as Kubernetes does
+        ("cpu", "1n", 1, "1/1000 core"),
+        ("memory", "64Gi", 65536, "MiB"),
+        ("memory", "1", 2**-20, "MiB"),
+        ("memory", "1M", 10**6 / 2**20, "MiB"),
+        ("memory", "100m", 2**-20, "MiB"),  # a tenth of a byte
+        ("ephemeral-storage", "1Gi", 1024, "MiB"),
+        ("hugepages-2Mi", "4Mi", 4, "MiB"),
+        ("nvidia.com/gpu", "8", 8, ""),
+        ("pods", "110", 110, ""),
+    ],
+)
+def test_amounts_in_the_unit_of_their_resource(resource, text, expected, unit):
+    assert amount(resource, quantity(text)) == expected and unit_of(resource) == unit
+
+
+@given(st.integers(0, 2**53 - 1))
+def test_bytes_are_kept_to_the_unit(count):
+    assert amount("memory", quantity(str(count))) * 2**20 == count
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["m", "", "k", "M", "Ki", "Mi"]))
+def test_a_quantity_is_its_number_times_its_suffix(number, suffix):
+    factor = {"m": Fraction(1, 1000), "": 1, "k": 1000, "M": 10**6, "Ki": 1024, "Mi": 1024**2}[
+        suffix
+    ]
+    assert quantity(f"{number}{suffix}") == number * factor
+
+
+def read(folder, *items, **options):
+    return fairlp.snapshot(written(folder, *items), **options)
+
+
+def test_an_owner_without_a_name_owns_nothing():
+    nameless, named = {"kind": "Job", "controller": True}, {"kind": "ReplicaSet", "name": "web"}
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == (
+        "ReplicaSet",
+        "web",
+    )
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
+
+
+def test_owners_are_called_by_what_a_person_made(tmp_path):
+    items = [
+        pod("a", owner=("ReplicaSet", "plain"), on="n1"),
+        pod("b", owner=("Job", "nightly-28391040"), on="n1"),
+        pod("c", owner=("Job", "nightly-28392480"), on="n1"),
+        pod("proxy-n1", "kube-system", ("Node", "n1"), on="n1"),
+        pod("proxy-n2", "kube-system", ("Node", "n2"), on="n2"),
+    ]
+    found = read(tmp_path, node("n1"), node("n2"), *items)
+    assert dict(found.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
+
+
+def container(cpu, **more):
+    return {"resources": {"requests": {"cpu": cpu}}} | more
+
+
+@pytest.mark.parametrize(
+    ("spec", "cpu"),
+    [
+        ({"containers": [container("1"), container("250m")]}, 1250),
+        (
+            {"containers": [container("1")], "initContainers": [container("3"), container("2")]},
+            3000,
+        ),
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("500m")],
+                "overhead": {"cpu": "100m"},
+            },
+            1100,
+        ),
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("1", restartPolicy="Always")],
+            },
+            2000,
+        ),
+        # a sidecar runs while the next one starts
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("1", restartPolicy="Always"), container("3")],
+            },
+            4000,
+        ),
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("3"), container("1", restartPolicy="Always")],
+            },
+            3000,
+        ),
+        ({"containers": [container("1")], "resources": {"requests": {"cpu": "6"}}}, 6000),
+        ({"containers": [{"resources": {"limits": {"cpu": "2"}}}]}, 2000),
+        ({"containers": [{"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}}]}, 1000),
+    ],
+)
+def test_what_a_pod_requests(tmp_path, spec, cpu):
+    assert read(tmp_path, node("n1"), pod("a", on="n1", **spec)).instance.demands[0, 0] == cpu
+
+
+LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}, {}]
+
+
+def affinity(*terms):
+    required = {"nodeSelectorTerms": list(terms)}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    }
+
+
+def term(key, operator, *values, kind="matchExpressions"):
+    return {kind: [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        ({}, "1111"),
+        ({"nodeSelector": {"zone": "a"}}, "1000"),
+        (affinity(term("zone", "In", "a", "b")), "1100"),
+        (affinity(term("zone", "NotIn", "a")), "0111"),
+        (affinity(term("zone", "Exists")), "1110"),
+        (affinity(term("zone", "DoesNotExist")), "0001"),
+        (affinity(term("size", "Gt", "5")), "0100"),
+        (affinity(term("size", "Lt", "5")), "1000"),
+        (
+            affinity(term("zone", "In", "a"), term("zone", "In", "c")),
+            "1010",
+        ),  # terms are alternatives
+        (
+            affinity(
+                {
+                    "matchExpressions": [
+                        *term("zone", "Exists")["matchExpressions"],
+                        *term("size", "Gt", "5")["matchExpressions"],
+                    ]
+                }
+            ),
+            "0100",
+        ),
+        (affinity(term("metadata.name", "In", "n3", kind="matchFields")), "0001"),
+        (affinity(term("zone", "Exists")) | {"nodeSelector": {"zone": "c"}}, "0010"),
+        (affinity({}, term("zone", "In", "c")), "0010"),  # an empty term selects nothing
+    ],
+)
+def test_selectors_and_affinity(tmp_path, spec, where):
+    nodes = [node(f"n{k}", labels) for k, labels in enumerate(LABELS)]
+    found = read(tmp_path, *nodes, pod("a", **spec)).instance
+    assert "".join(str(int(one)) for one in found.eligible[0]) == where
+    assert found.server_attributes["zone"].tolist() == ["a", "b", "c", None]
+
+
+def taint(key, value="", effect="NoSchedule"):
+    return {"key": key, "value": value, "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "where"),
+    [
+        ([], "1001"),
+        ([{"operator": "Exists"}], "1111"),
+        ([{"key": "gpu", "operator": "Exists"}], "1101"),
+        ([{"key": "gpu", "value": "yes"}], "1101"),
+        ([{"key": "gpu", "value": "no"}], "1001"),
+        ([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], "1001"),
+        (
+            [
+                {
+                    "key": "down",
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": 300,
+                }
+            ],
+            "1011",
+        ),
+        ([{"key": "", "operator": "Equal", "value": ""}], "1001"),
+    ],
+)
+def test_taints_and_tolerations(tmp_path, tolerations, where):
+    taints = [
+        [],
+        [taint("gpu", "yes")],
+        [taint("down", effect="NoExecute")],
+        [taint("soft", effect="PreferNoSchedule")],
+    ]
+    nodes = [node(f"n{k}", taints=own) for k, own in enumerate(taints)]
+    found = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
+    assert "".join(str(int(one)) for one in found.eligible[0]) == where
+
+
+def notes(found):
+    return " | ".join(
+        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+    )
+
+
+def snapshot(folder, *items):
+    return fairlp.snapshot(written(folder, *items))
+
+
+def node_affinity(*expressions, **more):
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms, **more}}
+
+
+def test_wishes_are_left_out_and_said(tmp_path):
+    wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", affinity={"nodeAffinity": wish}))
+    assert "a wish, and no rule" in notes(found) and found.instance.eligible.all()
+
+
+def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
+    odd = node_affinity(
+        {"key": "zone", "operator": "Near", "values": ["a"]},
+        {"key": "zone", "operator": "Gt", "values": []},
+    )
+    found = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=odd))
+    assert "operator 'Near'" in notes(found) and "operator 'Gt'" in notes(found)
+
+
+def test_what_is_left_empty_asks_for_nothing(tmp_path):
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[]))
+    assert "topologySpreadConstraints" not in notes(found)
+    found = snapshot(
+        tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[{"maxSkew": 1}])
+    )
+    assert "topologySpreadConstraints" in notes(found)
+
+
+def test_a_taint_without_a_key_closes_no_node_unnoticed(tmp_path):
+    found = snapshot(
+        tmp_path, node("n1", taints=[{"effect": "NoSchedule"}]), node("n2"), pod("a", on="n2")
+    )
+    assert "a taint has no key" in notes(found) and "n1" not in list(
+        map(str, found.instance.servers)
+    )
+
+
+@pytest.mark.parametrize("value", ["+-+1", "9" * 5000, "1.5"])
+def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
+    line = {"key": "size", "operator": "Gt", "values": [value]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [line]}]}}}  # fmt: skip
+    found = read(
+        tmp_path,
+        node("n1", {"size": value}),
+        pod("run", on="n1"),
+        pod("odd", owner=None, affinity=affinity),
+    )
+    assert len(found.not_understood)

@@ -1,0 +1,225 @@
+"""The files of a dump: read, recognised by their content, or refused with the place and the remedy."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import fairlp
+import kueue_dumps
+import slurm_dumps
+import yarn_dumps
+from fairlp.errors import FileFormatError, InstanceError
+from kubernetes_dumps import node, pod, thing, volcano, written
+from profiles import by_day
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (
+            '{"apiVersion": "v1", "items": [',
+            r"line 1, column 32: Expecting value; is the file cut off",
+        ),
+        (
+            '{"apiVersion": "v1", "items": [{"kind": "Node"}',
+            r"line 1, column 48: Expecting ',' or ']'",
+        ),
+        ('{"apiVersion": "v1" "items": []}', r"Expecting ',' or '}'"),
+        ('{"apiVersion": "v1", 3: 4}', "Expecting '\"'"),
+        ('{"apiVersion" "v1"}', "Expecting ':'"),
+        ('{"apiVersion": "v1", "items": [{"a": 1, "a": 2}]}', "key 'a' occurs twice"),
+        ('{"apiVersion": "v1", "apiVersion": "v2"}', "key 'apiVersion' occurs twice"),
+        ('{"apiVersion": "v1", "items": [NaN]}', "NaN is not JSON"),
+        ('{"apiVersion": "v1", "items": [' + "[" * 100_000, "nested too deeply"),
+        ('{"apiVersion": "v1", "kind": "List"} x', "Expecting a mapping or a list"),
+        ("apiVersion: v1\n", "is not JSON; print it with kubectl get … -o json"),
+        ("caf\xe9", "is not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_where(tmp_path, text, message):
+    path = tmp_path / "dump.json"
+    path.write_bytes(text.encode("latin-1" if "\xe9" in text else "utf-8"))
+    with pytest.raises(FileFormatError, match=message):
+        fairlp.snapshot(path, "kubernetes")
+
+
+def test_a_number_of_thousands_of_digits_is_no_node(tmp_path):
+    path = tmp_path / "dump.json"
+    path.write_text('{"apiVersion": "v1", "items": [1' + "0" * 5000 + "]}")
+    with pytest.raises(InstanceError, match="the dump has no nodes"):
+        fairlp.snapshot(path, "kubernetes")
+
+
+@pytest.mark.parametrize("text", ["apiVersion: v1\nitems: []\n", "---\napiVersion: v1\n"])
+def test_yaml_is_told_what_to_print_instead(tmp_path, text):
+    (tmp_path / "dump.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(FileFormatError, match="is not JSON; print it with kubectl get … -o json"):
+        fairlp.snapshot(tmp_path)
+
+
+def test_a_dump_cut_off_anywhere_is_refused(tmp_path):
+    content = (written(tmp_path, node("n1"), pod("a", on="n1")) / "dump.json").read_bytes()
+    for size in range(0, len(content) - 1, 7):
+        (tmp_path / "dump.json").write_bytes(content[:size])
+        with pytest.raises(FileFormatError):
+            fairlp.snapshot(tmp_path)
+
+
+def test_a_packed_dump_is_read_and_a_damaged_one_refused(tmp_path):
+    content = (written(tmp_path, node("n1"), pod("a", on="n1")) / "dump.json").read_bytes()
+    packed = tmp_path / "dump.json.gz"
+    packed.write_bytes(gzip.compress(content))
+    assert fairlp.snapshot(packed).observed.totals.to_dict() == {"ml/web": 1}
+    packed.write_bytes(gzip.compress(content)[:-9])
+    with pytest.raises(FileFormatError, match="is not a whole gzip file"):
+        fairlp.snapshot(packed)
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    written(tmp_path, node("n1"), pod("a", on="n1"))
+    monkeypatch.setattr("fairlp.models.files.whole_files.MOST_BYTES", 100)
+    with pytest.raises(FileFormatError, match="which is the most that is read"):
+        fairlp.snapshot(tmp_path)
+
+
+def kubernetes():
+    items = [
+        node("n1", {"zone": "a"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
+        pod(
+            "a",
+            on="n1",
+            labels={kueue_dumps.LABEL: "to-red"},
+            initContainers=[{"restartPolicy": "Always"}],
+        ),
+        pod(
+            "b",
+            tolerations=[{"key": "k", "operator": "Exists"}],
+            nodeSelector={"zone": "a"},
+            overhead={"cpu": "1"},
+        ),
+        thing("ResourceQuota", "q", {"hard": {"cpu": "3"}}, namespace="ml"),
+        volcano(
+            "dev",
+            {"weight": 2, "guarantee": {"resource": {"cpu": 1}}},
+            hierarchy="root/a",
+            hierarchy_weights="1/2",
+        ),
+        kueue_dumps.workload("w", "to-red", ("Job", "w")),
+        *kueue_dumps.TREE,
+    ]
+    return {"x.json": {"apiVersion": "v1", "items": items}}
+
+
+def slurm():
+    spread = slurm_dumps.job(
+        1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
+    )
+    spread["job_resources"] = slurm_dumps.ALLOCATIONS["new"]
+    jobs = [spread, slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
+    nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
+    share = {
+        "name": "physics",
+        "parent": "root",
+        "shares": slurm_dumps.wrapped(5),
+        "type": ["USER"],
+    }
+    accounts = {"associations": [slurm_dumps.association("physics", "ann", total=[("cpu", "", 1)])]}
+    return {
+        "a.json": {"meta": {}, "nodes": nodes},
+        "b.json": {"meta": {}, "jobs": jobs},
+        "c.json": {"meta": {}, "shares": {"shares": [share]}} | accounts,
+    }
+
+
+def yarn():
+    app = yarn_dumps.app(1, resourceRequests=[yarn_dumps.asks(2)])
+    app["resourceInfo"] = {
+        "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
+    }
+    fair = {
+        "type": "fairScheduler",
+        "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
+    }
+    return {
+        "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
+        "b.json": {"apps": {"app": [app]}},
+        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(yarn_dumps.CAPACITY)}},
+        "d.json": {"scheduler": {"schedulerInfo": fair}},
+    }
+
+
+def places(value, path=()):
+    """All places in a document."""
+    yield path
+    for key, inner in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
+        yield from places(inner, (*path, key))
+
+
+def leaves(value):
+    """All places in a document that hold neither mapping nor list."""
+    for path in places(value):
+        inner = value
+        for key in path:
+            inner = inner[key]
+        if not isinstance(inner, dict | list):
+            yield path
+
+
+NUMBERS = ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"]
+
+
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
+def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
+    places = list(leaves(made()))
+    # by day one number at some of the places, in turn
+    for path, number in by_day(itertools.product(places, NUMBERS), 2 * len(NUMBERS) + 1):
+        documents = copy.deepcopy(made())
+        inner = documents
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = "HERE"
+        for name, document in documents.items():
+            text = json.dumps(document).replace('"HERE"', number)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        try:
+            found = fairlp.snapshot(tmp_path, made.__name__)
+        except (FileFormatError, InstanceError):
+            continue
+        assert (
+            np.isfinite(found.instance.capacities).all()
+            and np.isfinite(found.instance.demands).all()
+        )
+
+
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
+def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, made):
+    for name, document in made().items():
+        (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
+    assert fairlp.snapshot(tmp_path).scheduler == made.__name__
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("    JOBID PARTITION NAME\n    7 cpu wrap\n", "squeue --json"),
+        ("NodeName=n1 Arch=x86_64\n", "scontrol show nodes --json"),
+        ("NAME   READY   STATUS\nweb-1  1/1  Running\n", "kubectl get … -o json"),
+    ],
+)
+def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, how):
+    (tmp_path / "dump.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(FileFormatError, match=f"print it with {how}"):
+        fairlp.snapshot(tmp_path / "dump.txt")

@@ -1,0 +1,61 @@
+"""Charts: the same in Python as on the page, at the first level of several queues."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import Instance
+from report_instances import queued
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    instance, now = queued()
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    assert fairlp.report(instance, path, observed=now) == path
+    return path.read_text(encoding="utf-8")
+
+
+def test_charts_are_the_same_in_python(page):
+    instance, now = queued()
+    found = fairlp.charts(instance, observed=now)
+    inside = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
+    assert {name: chart.to_dict()["description"] for name, chart in found.items()} == {
+        name: spec["description"] for name, spec in inside.items()
+    }
+    assert list(found) == ["who", "queues", "users", "servers", "mechanisms"]
+    parts = [row["part"] for rows in found["who"].to_dict()["datasets"].values() for row in rows]
+    assert sum(parts) == pytest.approx(len(instance.resources))  # with what is free, all of each
+    assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == [
+        "users",
+        "servers",
+        "mechanisms",
+    ]
+
+
+def test_queues_are_drawn_at_the_first_level_that_has_several():
+    instance, now = queued()
+    deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
+    spec = fairlp.charts(deep, observed=now)["who"].to_dict()
+    assert "level 2" in spec["description"]
+    assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {
+        "all/org",
+        "all/lab",
+        "not in use",
+    }
+
+
+def servers(names):
+    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
+    capacities = [[float(4 + k)] for k in range(len(names))]
+    return Instance.from_arrays(
+        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
+    )

@@ -1,0 +1,107 @@
+"""The facts of a page: prices, findings in words, and what a large instance leaves out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import examples
+from fairlp.operations.reports import facts as prices
+from fairlp.operations.reports import subject
+from fairlp.operations.reports.facts import (
+    Facts,
+    costly_properties,
+    default_properties,
+    findings_in_words,
+    is_large,
+)
+from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.subject import subject_of
+from report_instances import queued
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+def test_many_pairs_are_asked_what_is_quick(monkeypatch):
+    instance, now = queued()
+    assert (
+        not is_large(instance)
+        and "Pareto-optimal" in default_properties(instance)
+        and costly_properties(instance) == []
+    )
+    monkeypatch.setattr("fairlp.operations.reports.facts.MOST_PAIRS", 3)
+    assert "Pareto-optimal" not in default_properties(
+        instance
+    ) and "leximin (tsf)" in costly_properties(instance)
+    assert "caps kept" in default_properties(instance)
+    free = instance.replace(queues=None)
+    names = [set(Facts(ShareComparison.of(subject_of(free, now)), None).compared)]
+    monkeypatch.undo()
+    names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
+    assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
+    assert names[1].isdisjoint(
+        {"alpha-fair", "slots", "kueue"}
+    )  # not compared by default, and not defined here
+
+
+def test_the_dearest_price_is_what_more_of_it_adds():
+    instance = fairlp.Instance.from_arrays(
+        [[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"]
+    )
+    prices = Facts(
+        ShareComparison.of(subject_of(instance), "drf")
+    ).prices  # found without prices, so once more by programs
+    assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
+    one = fairlp.allocate(instance, "drf").levels.min()
+    more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
+    gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][
+        0
+    ] == pytest.approx(one / 9)
+    assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
+
+
+def test_what_capacity_is_worth_is_shared_by_classes():
+    """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
+    instance = fairlp.Instance.from_arrays(
+        [[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1]
+    )
+    prices = Facts(ShareComparison.of(subject_of(instance), "drfh")).prices
+    assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
+    assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
+    assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
+    assert len(set(prices["price"])) == 1
+
+
+def test_answers_in_three_words():
+    witnesses = [
+        "",
+        "",
+        "vacuous: there are 2 resources",
+        "no lie that pays was found in 9 tries, which proves nothing",
+    ]
+    names = ["envy-free", "feasible", "single-resource", "strategy-proof"]
+    shown, others = findings_in_words(
+        pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names)
+    )
+    assert shown["holds"].to_dict() == {
+        "envy-free": "kept",
+        "feasible": "broken",
+        "strategy-proof": "not checked",
+    }
+    assert others.startswith("not about such an instance: single-resource (")
+    assert (
+        findings_in_words(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1]
+        == ""
+    )
+
+
+def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
+    found = fairlp.allocate(examples.wang_figure_1(), "drfh")
+    gone = dataclasses.replace(found, mechanism="gone", prices_array=None)
+    assert prices.next_to_buy(gone, subject.Classes.among(gone.instance)) is None
+    assert prices.next_to_buy(found, subject.Classes.among(found.instance)) is not None

@@ -1,0 +1,139 @@
+"""The sections of a page: trees of queues, first rows of large tables, and parts that are not understood."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.operations.reports import sections
+from fairlp.operations.reports.facts import Facts
+from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.subject import subject_of
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    count = 900
+    instance = fairlp.Instance.from_arrays(
+        rng.integers(1, 9, (count, 2)).astype(float),
+        [[64.0, 256.0], [96.0, 192.0]],
+        counts=[3000, 2000],
+        users=[f"user {k}" for k in range(count)],
+        queue=[f"q{k % 700}" for k in range(count)],
+    )
+    now = np.zeros((count, 2))
+    now[:, 0] = 2
+    text = fairlp.report(instance, tmp_path / "many.html", observed=now).read_text(encoding="utf-8")
+    assert len(text.encode()) < 5_000_000
+    assert "The 200 first of 900 rows; 700 are left out." in text
+    assert "The whole table as text (CSV)" in text and "user 899," in text
+    assert "… and 660 more" in text
+    monkeypatch.setattr(sections, "MOST_CSV", 1000)
+    facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh"])
+    from fairlp.operations.reports.page import page as made
+
+    assert "user 899," not in made(facts)
+
+
+def tree_of(waits=True):
+    """Each queue beside its siblings; the bar of the largest of them, in use or fair, is whole."""
+    table = pd.DataFrame(
+        {"share": [0.6, 0.5, 0.1, 0.4, 0.1], "fair_share": [0.8, 0.4, 0.2, 0.2, 0.4], "guarantee": 0.0, "users": 1,
+         "waiting": [3, 0, 0, 0, 2], "blocked_by": ["", "cpu", "", "", "cpu"], "owed": [0, 0, 0, 0, 1.0]},
+        ["", "a", "a/x", "a/y", "b"],
+    )  # fmt: skip
+    found = sections.tree_of(table, waits)
+    return found, {
+        child["name"]: child for node in (found, *found["children"]) for child in node["children"]
+    }
+
+
+def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
+    root, queues = tree_of()
+    widths = {name: (node["has_width"], node["due_width"]) for name, node in queues.items()}
+    assert (root["name"], root["has_width"], root["due_width"]) == (
+        "whole cluster",
+        "75.0",
+        "100.0",
+    )
+    assert widths == {
+        "a": ("100.0", "80.0"),
+        "b": ("20.0", "80.0"),
+        "x": ("25.0", "50.0"),
+        "y": ("100.0", "50.0"),
+    }
+    assert root["figures"] == "has 60.0 %, fair 80.0 %, 1 user, 3 tasks wait"
+    assert queues["a"]["figures"] == "has 50.0 %, fair 40.0 %, 1 user"
+    assert queues["b"]["figures"] == "has 10.0 %, fair 40.0 %, 1 user, 2 tasks wait, stopped by cpu"
+    assert tree_of(waits=False)[1]["b"]["figures"] == "fair 40.0 %, 1 user"
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "shown", "more", "unfolded"),
+    [
+        ("MOST_QUEUES", 2, {"a"}, {"": 1, "a": 2}, {"a"}),
+        ("MOST_CHILDREN", 1, {"a", "x"}, {"": 1, "a": 1, "x": 0}, {"a", "x"}),
+        ("MOST_OPEN", 5, {"a", "b", "x", "y"}, {"": 0, "a": 0}, {"a", "b", "x", "y"}),
+        ("MOST_OPEN", 4, {"a", "b", "x", "y"}, {"": 0, "a": 0}, set()),
+    ],
+)
+def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
+    limit, most, shown, more, unfolded, monkeypatch
+):
+    monkeypatch.setattr(sections, limit, most)
+    root, queues = tree_of()
+    assert (
+        set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
+    )
+    assert (
+        root["open"]
+        and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
+    )
+
+
+def satisfied():
+    """Two users that have all their tasks on a server that is half empty."""
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
+
+
+def facts(**more):
+    one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
+    return Facts(ShareComparison.of(one, "drfh"))
+
+
+def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
+    comparison = facts().share_comparison
+    fair = dataclasses.replace(comparison.fair, prices_array=np.zeros((1, 1)))
+    found = sections._prices(Facts(dataclasses.replace(comparison, fair=fair)))
+    assert found.paragraphs == [sections._NO_PRICE] and not found.tables
+
+
+def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
+    homeless = pd.DataFrame({"user": ["zoe"], "queue": ["q"], "tasks": [3]})
+    found = sections._reading(facts(homeless=homeless))
+    assert [table.id for table in found.tables] == ["homeless-table"]
+    assert found.tables[0].rows == [["zoe", "q", 3]]
+
+
+def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
+    odd = pd.DataFrame(
+        {"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]}
+    )
+    found = sections._reading(facts(not_understood=odd))
+    assert [table.id for table in found.tables] == ["note-table"]
+    assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
+
+
+def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
+    queues = ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
+    monkeypatch.setattr(sections, "MOST_QUEUES", 1)
+    found = sections.tree_of(queues, False)
+    assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]

@@ -1,0 +1,180 @@
+"""The subject of a report: dumps and instances, classes of servers, users who are left out, the default mechanism."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import InstanceError
+from fairlp.operations.reports import subject
+from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.subject import Classes, is_dump, mechanism_or_default, subject_of
+from kubernetes_dumps import flavors, kueue, node, pod, thing, written
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+def satisfied():
+    """Two users that have all their tasks on a server that is half empty."""
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
+
+
+def test_a_folder_of_tables_is_no_dump_even_beside_one(tmp_path):
+    (tmp_path / "dump.json").write_text(json.dumps({"nodes": {"node": []}}), encoding="utf-8")
+    assert is_dump(tmp_path)
+    for name in ("users.csv", "servers.csv"):
+        (tmp_path / name).write_text("user,cpu\n", encoding="utf-8")
+    assert not is_dump(tmp_path)
+
+
+def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
+    assert (
+        subject.mechanism_or_default(satisfied(), None)
+        and subject.mechanism_or_default(satisfied(), "tsf") == "tsf"
+    )
+    monkeypatch.setattr(subject, "TABLE", {})
+    with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
+        subject.mechanism_or_default(satisfied(), None)
+
+
+def servers(names):
+    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
+    capacities = [[float(4 + k)] for k in range(len(names))]
+    return Instance.from_arrays(
+        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
+    )
+
+
+def test_names_of_classes_are_short_and_told_apart():
+    found = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
+    assert len(found[0]) < 100 and found[0].endswith("…")
+    assert len(set(found)) == 3 and found[1].startswith("same") and found[2].startswith("same")
+    nearly = servers(["same", "same", "other"]).derived(
+        capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]])
+    )
+    found = subject.Classes.among(nearly).names
+    assert len(set(found)) == 3 and any(name.endswith(" #2") for name in found)
+
+
+def test_what_is_no_dump(tmp_path):
+    assert not is_dump(str(tmp_path))
+    (tmp_path / "odd.json").write_bytes(b"\xff\xfe{")
+    assert (
+        not is_dump(str(tmp_path / "odd.json"))
+        and not is_dump("")
+        and not is_dump(str(tmp_path / "none"))
+    )
+
+
+def shared():
+    """Two organisations share 12 cpu and 24 memory; a has three quarters of the cpu, and b waits.
+
+    Hierarchical DRF: a1 and a2 rise half as fast as b1 until a2 has its 2 tasks and counts
+    no more; then a1 and b1 end equal.
+    """
+    return fairlp.Instance.from_arrays(
+        [[1.0, 2.0], [1.0, 1.0], [1.0, 2.0]],
+        [[6.0, 12.0], [6.0, 12.0]],
+        users=["a1", "a2", "b1"],
+        servers=["s1", "s2"],
+        resources=["cpu", "memory"],
+        queue=["a/one", "a/two", "b"],
+        queues={"a": {"guarantee": {"cpu": 3.0}}, "b": {"guarantee": {"cpu": 3.0}}},
+        task_limits=[9, 2, 9],
+    )
+
+
+def test_neither_an_instance_nor_a_path():
+    with pytest.raises(InstanceError, match="int was given"):
+        fairlp.fair_shares(3)
+
+
+def test_the_mechanism_goes_with_the_instance():
+    assert mechanism_or_default(shared(), None) == "h-drf-counted"
+    assert mechanism_or_default(shared(), "tsf") == "tsf"
+    assert mechanism_or_default(fairlp.examples.load("wang-figure-1"), None) == "drfh"
+    assert mechanism_or_default(fairlp.examples.load("ghodsi"), None) == "drf"
+    rated = fairlp.Instance.from_arrays([[1.0]], [[4.0]], rates=[[2.0]])
+    assert fairlp.allocate(
+        rated, mechanism_or_default(rated, None)
+    ).totals.tolist() == pytest.approx([2.0])
+
+
+def cluster(folder):
+    """Two nodes, and two queues of Kueue; one pod may run nowhere."""
+    label = "kueue.x-k8s.io/queue-name"
+    one = {"cpu": "1", "memory": "1Gi"}
+    queues = [
+        kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
+        kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
+        *[
+            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml")
+            for name in ("red", "blue")
+        ],
+    ]
+    pods = [
+        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"})
+        for k in range(14)
+    ]
+    pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
+    pods += [
+        pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})
+        for k in range(5)
+    ]
+    pods += [
+        pod(
+            "lost",
+            owner=("Job", "lost"),
+            requests=one,
+            labels={label: "to-blue"},
+            nodeSelector={"disk": "none"},
+        )
+    ]
+    nodes = [node(f"n{k}", {"kubernetes.io/hostname": f"n{k}", "os": "linux"}) for k in range(2)]
+    return written(folder, *nodes, *queues, *pods)
+
+
+def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
+    instance = fairlp.snapshot(cluster(tmp_path)).instance
+    classes = Classes.among(instance)
+    assert len(classes.names) == 1 and classes.servers.tolist() == [2]
+    assert "CPU" in classes.names[0]
+    two = fairlp.Instance.from_arrays(
+        [[1.0]],
+        [[4.0], [4.0], [4.0], [8.0]],
+        counts=[1, 2, 1, 5],
+        server_attributes=pd.DataFrame({"gpu": ["T4", "T4", "P100", "T4"]}),
+    )
+    found = Classes.among(two)
+    assert found.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
+    assert found.servers.tolist() == [5, 3, 1] and found.of.tolist() == [1, 1, 2, 0]
+    assert found.capacities.tolist() == [[40.0], [12.0], [4.0]]
+
+
+def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_queues(tmp_path):
+    """A namespace of 2 cores whose excluded user runs on both: nothing is owed to the other, who waits."""
+    quota = thing("ResourceQuota", "q", {"hard": {"requests.cpu": "2"}}, namespace="web")
+    items = [node("n1", allocatable={"cpu": "10"}), quota]
+    items += [
+        pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)
+    ]
+    items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
+    left = subject_of(fairlp.snapshot(written(tmp_path, *items))).without(["web/a"])
+    assert ShareComparison.of(left).fair.totals.to_dict() == {"web/b": 0}
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[10]],
+        users=["a", "b"],
+        resources=["r"],
+        queue=["q/x", "q/y"],
+        queues={"q": {"guarantee": {"r": 3}, "cap": {"r": 8}}, "q/y": {"guarantee": {"r": 2}}},
+    )
+    queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
+    assert queues.guarantees[:, 0].tolist() == [0, 1, 2, 0]
+    assert queues.caps[:, 0].tolist() == [np.inf, 6, np.inf, np.inf]
