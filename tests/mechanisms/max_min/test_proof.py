@@ -291,3 +291,15 @@ def test_a_limit_that_is_reached_where_a_resource_ends(
     for allocation in found:
         assert allocation.totals.to_numpy() == pytest.approx(right)
         assert allocation.certify()
+
+
+@pytest.mark.parametrize("size", [1e-6, 2e-7, 8e-8, 2e-8, 5e-9, 2e-9])
+@pytest.mark.parametrize("exact", [False, True])
+def test_tasks_that_break_a_capacity_are_refused_however_little(size, exact):
+    pool = Instance.from_arrays([[1, 1], [1, 1]], [[4, 4], [4, 4]])
+    allocation = fairlp.allocate(pool, "drfh")
+    tasks = allocation.tasks_array.copy()
+    tasks[0] += np.array([size, -size]) * 4  # what one server gains the other loses
+    moved = dataclasses.replace(allocation, tasks_array=tasks)
+    proof = moved.certify(exact=exact)
+    assert not proof.holds and proof.message.startswith("infeasible")

@@ -560,6 +560,19 @@ def test_the_tasks_of_an_array_that_run_count_for_its_throttle(tmp_path):
     assert found.waiting["tasks"].tolist() == [2] and found.held["tasks"].tolist() == [2]
 
 
+def test_a_throttle_counts_tasks_of_the_array_each_on_all_its_nodes(tmp_path):
+    wide = job(
+        9,
+        tres="cpu=16,mem=8G,node=1,billing=16",
+        nodes="",
+        node_count=wrapped(2),
+        array_task_string="1-3%1",
+        array_job_id=wrapped(9),
+    )
+    found = read(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)
+    assert found.waiting["tasks"].tolist() == [2] and found.held["tasks"].tolist() == [4]
+
+
 def test_a_job_that_waits_for_two_nodes_is_two_tasks(tmp_path):
     wide = job(2, tres="cpu=16,mem=8G,node=1,billing=16", nodes="", node_count=wrapped(2))
     found = read(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)

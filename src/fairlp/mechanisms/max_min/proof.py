@@ -419,13 +419,9 @@ def prove_rounds(
     round open.
     """
     region = PricedRegion(instance)
-    violation = region.violation(tasks)
-    if violation > AGREEMENT:
-        return Proof(
-            False,
-            f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}",
-            violation,
-        )
+    infeasible = refused_as_infeasible(region, tasks)
+    if infeasible is not None:
+        return infeasible
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
     tree = level_tree(mechanism, instance, counted)
@@ -445,6 +441,18 @@ def prove_rounds(
         f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}",
         lack,
     )
+
+
+def refused_as_infeasible(region: PricedRegion, tasks: np.ndarray) -> Proof | None:
+    """Return the refusal of tasks that break a row by more than ``AGREEMENT``, relative; None of others.
+
+    Its gap is infinite: however good the levels are, they are not those of a feasible point.
+    """
+    violation = region.violation(tasks)
+    if violation <= AGREEMENT:
+        return None
+    message = f"infeasible: a capacity, limit, cap or placement is violated by {violation:.3g}"
+    return Proof(False, message, np.inf)
 
 
 #: More eligible pairs of user and server than this are not solved in rationals unasked.
@@ -479,21 +487,27 @@ def by_rounds(
     count = str(allocation.parameters.get("count") or "total")
     prices = allocation.round_prices
     tasks = allocation.tasks_array
-    # rationals share nothing with the programs of an instance without queues; with them they share
-    # rates and guarantees
-    apart = counted is None and not instance.tree.has_limits
-    if exact and apart:
+    # Rationals share nothing with the programs of an instance without queues; with queues they share
+    # rates and guarantees, so that prices have to prove the allocation first.
+    rationals_are_independent = counted is None and not instance.tree.has_limits
+    if exact and rationals_are_independent:
+        infeasible = refused_as_infeasible(PricedRegion(instance), tasks)
+        if infeasible is not None:
+            return infeasible
         return _in_rationals(mechanism, allocation, count, rationals)
+
     proof = prove_rounds(mechanism, instance, tasks, prices, count=count, counted=counted)
-    if exact:
-        return (
-            _in_rationals(mechanism, allocation, count, rationals)
-            if np.isfinite(proof.gap)
-            else proof
-        )
-    if proof.gap <= ACCEPTED or not apart:
+    is_infeasible = np.isinf(proof.gap)
+    if is_infeasible:
         return proof
-    # beside a user who takes little, rounding is much
+    if exact:
+        is_measured = np.isfinite(proof.gap)
+        return _in_rationals(mechanism, allocation, count, rationals) if is_measured else proof
+
+    # Floats may not prove an allocation in which a user takes little beside the others: small
+    # instances are solved in rationals.
+    if not rationals_are_independent or proof.gap <= ACCEPTED:
+        return proof
     pairs = int(merge_servers(instance)[0].runnable().sum())
     return proof if pairs > MOST_EXACT else _in_rationals(mechanism, allocation, count, rationals)
 

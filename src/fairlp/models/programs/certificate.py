@@ -32,8 +32,8 @@ class Certificate:
     integrality_residual : float
         Largest distance of an integer variable from a whole number.
     dual_residual : float or None
-        Largest reduced cost of the wrong sign, relative to the column's own terms, or to the
-        objective by what the rows let the column reach; None without duals.
+        Largest reduced cost of the wrong sign, relative to the column's terms; or, if that is
+        smaller, its worth at the column's reach, relative to the objective; None without duals.
     complementarity : float or None
         Largest product of a dual and the slack of its row, relative to the objective's terms.
     gap : float or None
@@ -93,6 +93,13 @@ class Certificate:
         if self.dual_residual is None or self.gap is None:
             return False
         return self.is_feasible and self.dual_residual <= tolerance and self.gap <= tolerance
+
+    @property
+    def verdict(self) -> str:
+        """Whether the point is optimal, only feasible, or neither, with the residuals that show it."""
+        if self.is_optimal:
+            return f"optimal, proved ({self})"
+        return f"{'not proved optimal' if self.is_feasible else 'not feasible'}: {self}"
 
     def __str__(self) -> str:
         residuals = (

@@ -1,10 +1,10 @@
 """What the numbers of a program are measured against: one rule for rows, columns, prices and the objective.
 
 A number counts relative to the terms (coefficient times value) that it is a sum of, because what
-rounding and a solver's tolerance leave of it is relative to them, too. Where the values are 0, the
-terms vanish, and with them the unit in which 0 is meant. There a small part of the terms that
-could be counts: of the largest value that a variable can take (its *reach*), of the largest price
-that the costs allow. Hence a size is ``max(terms, part · terms that could be)``.
+rounding and a solver's tolerance leave of it is relative to them, too. Where all values are 0, a
+small part of the largest possible terms takes their place: the coefficient times the largest value
+that the variable can take (its *reach*), or times the largest price that the costs allow. Hence a
+size is ``max(terms, part · largest possible terms)``.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Sizes:
         yield max(size, NEAR_ZERO * float(self.costs @ reach_of(self.program)))
 
     def _negligible(self) -> np.ndarray:
-        """Return the least size of each row, in its unit: 1e-16 where numbers of about 1 are meant is 0.
+        """Return the least size of each row, in its unit: 1e-16 counts as 0 in a row of numbers about 1.
 
         Of a linear program the unit is the smallest coefficient, and a number below the rounding of
         it counts as nothing.

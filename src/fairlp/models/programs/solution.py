@@ -353,7 +353,7 @@ class Solution:
             certificate = self.verify()
             return Proof(
                 certificate.is_optimal,
-                str(certificate),
+                certificate.verdict,
                 float("nan") if certificate.gap is None else certificate.gap,
             )
         from .exact_certificate import prove

@@ -636,8 +636,10 @@ _ABOUT = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last
 class _Job(NamedTuple):
     """A job: its account, user and place, with its shares of the nodes and the tasks that wait.
 
+    A task here is the portion of a job on one node: a task of an array on two nodes is two tasks.
     ``portions`` are amounts by node of a job that runs; of one that waits, they are the amounts of
-    one task, for no node. ``held_tasks`` counts the tasks that may not run yet, by reason.
+    one task, for no node. ``waiting`` and ``held_tasks`` count tasks, the latter those that may not
+    run yet, by reason; ``throttle`` counts tasks of the array, each on ``node_count`` nodes.
     """
 
     account: str
@@ -651,10 +653,14 @@ class _Job(NamedTuple):
     array: str
     throttle: int | None
     priority: float | None
+    node_count: int
 
 
 class SlurmReader:
-    """Reads nodes, jobs and accounts, and then puts jobs where accounts and nodes are known."""
+    """Collects nodes, jobs and accounts file by file; then places each job in the queue of its account.
+
+    :meth:`read` does the first, :meth:`finish` the second.
+    """
 
     def __init__(self) -> None:
         self.cluster = Cluster("slurm", _UNITS)
@@ -746,6 +752,7 @@ class SlurmReader:
             where=where,
             array=str(int(number(entry.get("array_job_id")) or 0) or ""),
             throttle=None if runs else array_throttle(entry),
+            node_count=node_count,
             priority=number(entry.get("priority")),
         )
 
@@ -815,7 +822,7 @@ class SlurmReader:
         for name, job in self.jobs.items():
             if job.throttle is None:
                 continue
-            startable = max(job.throttle - running_tasks[job.array], 0)
+            startable = job.node_count * max(job.throttle - running_tasks[job.array], 0)
             if job.waiting > startable:
                 reason = f"array throttle (%{job.throttle})"
                 held_tasks = {reason: job.waiting - startable}

@@ -80,7 +80,10 @@ class Iterate:
     # Errors.
 
     def measure(self) -> None:
-        """Compute residuals, the mean product and the gap here (all relative)."""
+        """Compute residuals, the mean product and the gap here (all relative).
+
+        Where z differs from the reduced cost by rounding only, it becomes the reduced cost.
+        """
         problem = self.problem
         point = self.point
         region = problem.region
@@ -101,7 +104,7 @@ class Iterate:
         costs = region.reduced_costs(point.p, problem.user_values(point.v))
         if region.allowed is not None:
             costs = np.where(region.allowed, costs, point.z)
-        # the rounding of larger prices would stay
+        # z as computed keeps the rounding of larger prices: replace it where the difference is small
         point.z = np.where(abs(costs - point.z) <= _MATTERS * point.z, costs, point.z)
         costs -= point.z
         worth = np.maximum(region.highest_costs(abs(point.p)), problem.sum_by_user(abs(point.v)))
@@ -175,9 +178,9 @@ class Iterate:
     def direction(
         self, changes: ProductChanges, target: float, with_residuals: bool = False
     ) -> Variables:
-        """Return the Newton direction that changes the products so.
+        """Return the Newton direction in which the products change by ``changes``.
 
-        With residuals it takes those of the rows away, too.
+        ``with_residuals``: it also removes the residuals of capacities, users' rows and the level.
         ``target`` is the size that products are to have, which tells how exact the direction must
         be: errors matter beyond a part of a slack, or of what it is to be.
         """
@@ -235,20 +238,22 @@ class Iterate:
         if region.allowed is not None:
             z = np.where(region.allowed, z, 0.0)
         x = x_of_products - self.theta * z
-        s = _exactly(
+        s = _row_value_unless_far(
             capacity_residual - region.usage(x), s_of_products - self.slack_ratio * p, small_s
         )
         u = rows.sign * (rows.slope * t - problem.to_rows(region.totals(x))) + row_residual
         v = v_of_products - self.row_ratio * u
         left_over = q - problem.user_values(v)
         v -= rows.sign * problem.to_rows(left_over / self.user_ratio) * self.row_ratio
-        u = _exactly(u, u_of_products - v / self.row_ratio, small_u)
+        u = _row_value_unless_far(u, u_of_products - v / self.row_ratio, small_u)
         if face is not None:
             s = np.where(face.tight_capacities, 0.0, s)
             u = np.where(face.tight_rows, 0.0, u)
         return Variables(x, s, u, z, p, v, t)
 
 
-def _exactly(by_row: np.ndarray, by_product: np.ndarray, small: np.ndarray) -> np.ndarray:
-    """Return the value of the row where it is near that of the product, and else the latter."""
+def _row_value_unless_far(
+    by_row: np.ndarray, by_product: np.ndarray, small: np.ndarray
+) -> np.ndarray:
+    """Return the value that keeps the row exact; where it differs by more than ``small``, the product's."""
     return np.where(abs(by_row - by_product) > small, by_product, by_row)

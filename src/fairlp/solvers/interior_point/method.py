@@ -1,5 +1,6 @@
 """Mehrotra's predictor–corrector with Gondzio's centrality correctors, each weighted.
 
+The letters (x, s, u, z, p, q, v, t) are those of :mod:`.problem`.
 :func:`solve` is the loop, :func:`next_point` is one step of it. Weights of correctors are those of
 Colombo and Gondzio (2008). Five things make the method stable:
 
@@ -40,23 +41,25 @@ from .starts import start_of
 
 #: Iterations at most.
 MOST_ITERATIONS = 150
-#: The part of the way to the boundary that a long step goes, and that a short step goes (its end is
-#: far from the centre). Near the optimum a long step goes further, and leaves at least the last
-#: part.
+#: The fraction of the way to the boundary that a long step takes.
 _BOUNDARY = 0.995
+#: The same of a short step, whose end is far from the centre.
 _CAUTIOUS = 0.9
+#: Near the optimum a long step goes further: it leaves at least this fraction of the way.
 _LEFT = 2.0**-13
-#: Weights of a corrector that are tried, the largest first; a weight must bring so much longer a
-#: step than the one before.
+#: Weights of a corrector that are tried, the largest first.
 _WEIGHTS = np.linspace(1.0, 0.1, 6).tolist()
+#: A smaller weight must make the step longer by at least this.
 _BETTER = 0.001
-#: Centrality correctors of a step: at most so many, while a step is shorter than the second number;
-#: how much longer a step they aim at, and the part of that which they must bring; products are to
-#: be within the last two factors of the target.
+#: Centrality correctors in a step, at most.
 _CORRECTORS = 4
+#: Centrality correctors are tried only while a step is shorter than this.
 _SHORT = 0.9
+#: The trial point of a centrality corrector is further ahead by this.
 _LONGER = 0.5
+#: The fraction of ``_LONGER`` by which a centrality corrector must make the steps longer.
 _GAIN = 0.05
+#: A centrality corrector brings the products of the trial point between these multiples of the target.
 _LOW = 0.1
 _HIGH = 10.0
 #: The error at which a point on the way to an optimum is kept, from which that of other terms may
@@ -238,7 +241,8 @@ def next_point(iterate: Iterate) -> Variables:
     )
     predictor = iterate.direction(to_optimum, mean_product, with_residuals=True)
 
-    # Centring: the less the predictor brings the products down, the larger the target of all.
+    # Centring: the less the predictor reduces the products, the larger the size (target) that all
+    # are to have: mean · ratio³.
     primal_length = _step_length(iterate, predictor, "xsu")
     dual_length = _step_length(iterate, predictor, "zpv")
     predicted = point.moved(predictor, primal_length, dual_length)
@@ -246,13 +250,14 @@ def next_point(iterate: Iterate) -> Variables:
     target = mean_product * min(max(ratio, 0.0) ** 3, 1.0)
     target = max(target, NOISE * mean_product)
 
-    # Corrector: to the target, less the second-order term that the predictor left out.
-    second_order = ProductChanges(
+    # Corrector (Mehrotra): products to the target, less the second-order term that the predictor's
+    # own steps add.
+    to_target = ProductChanges(
         target - predictor.x * predictor.z,
         target - predictor.s * predictor.p,
         target * iterate.bound_rows - predictor.u * predictor.v,
     )
-    step = _with_corrector(iterate, predictor, iterate.direction(second_order, target))
+    step = _with_corrector(iterate, predictor, iterate.direction(to_target, target))
 
     # Centrality correctors, while the step is short and they make it longer.
     for _ in range(_CORRECTORS):
@@ -335,10 +340,11 @@ def _best_weight(
             _bounded(iterate, variables, name)
             for variables in (iterate.point, direction, corrector)
         )
-        lowest = np.minimum(change, 0.0)
-        lowest += slope
-        lowest += value
-        (blocking,) = np.nonzero(lowest < 0)
+        # Only variables that the largest weight could bring below 0 can limit the step.
+        lowest_reached = np.minimum(change, 0.0)
+        lowest_reached += slope
+        lowest_reached += value
+        (blocking,) = np.nonzero(lowest_reached < 0)
         slopes.append(slope[blocking] / value[blocking])
         changes.append(change[blocking] / value[blocking])
     slope = np.concatenate(slopes)

@@ -248,7 +248,7 @@ class LevelRounds(Rounds):
             level = max(level, float(self.point[self.t]))
             newly_limited = growing & (self.limit_level <= level)
             if not newly_limited.any() and (
-                self.separates(level, solution) or not self.leaves_open(solution)
+                self.separates(level, solution) or not self.restart_if_undecided(solution)
             ):
                 return level, solution
             limited |= newly_limited

@@ -234,8 +234,11 @@ class Rounds:
         """Return the duality gap of a program, relative to levels."""
         return certificate.gap or 0.0
 
-    def leaves_open(self, solution: Solution) -> bool:
-        """Whether a round is to be solved again: the users who go on depend on its last digits."""
+    def restart_if_undecided(self, solution: Solution) -> bool:
+        """Restart the session, and return True, where the last digits of a round decide who goes on.
+
+        The round is then to be solved again.
+        """
         assert self.certificate is not None
         if not self.session.leaves_open(solution, self.certificate.gap or 0.0):
             return False

@@ -4,7 +4,7 @@ A leaf that cannot be raised leaves: a price says so, or a program that tries to
 without a price. The rates of the others are computed anew. Leaves that have all their tasks need no
 round of their own.
 
-How far a round goes (:meth:`TreeRounds._farthest`): the targets of leaves are known beforehand,
+How far a round goes (:meth:`TreeRounds._advance_to_stop`): the targets of leaves are known beforehand,
 segment after segment. Rows on all tasks together, at first those of the pool, bound the level that
 can be reached. A linear program shows whether the servers allow it. Where they do not, its prices
 are another such row, which the target violates (a cut).
@@ -27,7 +27,7 @@ from .rounds import Rounds, Tightest
 
 
 class TreeRounds(Rounds):
-    """Rounds along a tree of queues: ``segment.tasks`` are the tasks of all leaves at the end.
+    """Rounds along a tree of queues: after :meth:`run`, ``segment.tasks`` are the final tasks of all leaves.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class TreeRounds(Rounds):
         """Run rounds until no leaf rises any more."""
         while True:
             segment_before = self.segment
-            t, solution = self._farthest()
+            t, solution = self._advance_to_stop()
             if not self.segment.active.any():
                 self.history = [(level, leaves) for level, leaves in self.history if leaves.size]
                 return
@@ -98,20 +98,23 @@ class TreeRounds(Rounds):
         """Add a segment's end and the leaves that stop there to the history."""
         self.history.append((segment.level(t), np.flatnonzero(stopping)))
 
-    def _farthest(self) -> tuple[float, Solution | None]:
-        """Pass segments as far as all active leaves can rise together.
+    def _advance_to_stop(self) -> tuple[float, Solution | None]:
+        """Let all active leaves rise together as far as the pool, the cuts and the servers allow.
+
+        Moves :attr:`segment`, :attr:`point`, :attr:`history` and :attr:`cuts` along.
 
         Returns
         -------
         t : float
-            Where they end, in :attr:`segment`, which is the last one.
+            Where the rise stops, counted from the start of :attr:`segment`, by now the last one.
         solution : Solution or None
-            The program that stops them there, or the last one that they passed.
+            The program whose prices stop the leaves, with duals for one unit of t; None where the
+            last program had slack, or none was solved.
         """
         segments = [self.segment]
         tasks = self.segment.tasks  # of all leaves, at t of the last segment: known to be possible
         t = 0.0
-        refused_tasks = tasks
+        last_cut_target = None
         is_reached = False
         solution = None
         stopping_solution = None
@@ -122,13 +125,15 @@ class TreeRounds(Rounds):
             target_tasks = segments[-1].tasks_at(target_t)
             rise = self._rise(segments[-1], tasks, target_tasks)
             if not rise.any():
-                stands = t == target_t
+                # Nothing to raise up to the target. With duals the cuts stop the leaves here;
+                # without, the search goes on to the next point where a leaf starts to rise.
+                is_at_target = t == target_t
                 t = target_t
-                if self.has_duals or stands:
+                if self.has_duals or is_at_target:
                     break
                 continue
 
-            # How much of the way do the servers allow?
+            # How much of the way do the servers allow? Column t is the fraction of it.
             self._load(tasks, rise, np.inf)
             x, program_solution = self.solve()
             fraction = float(x[self.t])
@@ -139,28 +144,32 @@ class TreeRounds(Rounds):
                 len(segments) == 1 and segments[0].next_rise(t) >= target_t
             )
 
-            if falls_short and not in_proportion and (target_tasks != refused_tasks).any():
+            # A target that was cut off already, and that the cut did not move, is not cut again.
+            is_new_target = last_cut_target is None or (target_tasks != last_cut_target).any()
+            if falls_short and not in_proportion and is_new_target:
                 # Cut the target off, and leave the segments that the cut shows to be impossible.
                 self._cut(program_solution, tasks + (target_tasks - tasks) * fraction)
                 while len(segments) > 1 and self.cuts.exceeded(segments[-1].tasks):
                     segments.pop()
-                refused_tasks = target_tasks
+                last_cut_target = target_tasks
                 is_blocked = self.cuts.reach(segments[-1]) <= segments[-1].negligible_rise
                 stopping_solution = program_solution if is_blocked else None
                 continue
 
+            # The point is possible; go there, unless the program leaves open which leaves stop.
             end_t = target_t
             if falls_short and in_proportion:
                 end_t = t + (target_t - t) * fraction
-            has_slack = fraction > 2 - self.reached
+            has_slack = fraction > 1 + (1 - self.reached)
             solution = None if has_slack else program_solution
-            if self._decides(solution, segments[-1], end_t):
-                self.point = x
-                is_reached = True
-                tasks = segments[-1].tasks_at(end_t)
-                t = end_t
-                if end_t < target_t:
-                    break
+            if not has_slack and not self._decides(program_solution, segments[-1], end_t):
+                continue  # the session was restarted: solve the same target again
+            self.point = x
+            is_reached = True
+            tasks = segments[-1].tasks_at(end_t)
+            t = end_t
+            if end_t < target_t:
+                break
 
         if not is_reached and (segments[-1].active.any() or self.n_programs == 0):
             self._hold(tasks)
@@ -204,12 +213,10 @@ class TreeRounds(Rounds):
             segments.append(segment.after(segment.end, segment.satisfied_at(segment.end)))
             t = 0.0
 
-    def _decides(self, solution: Solution | None, segment: RateSegment, t: float) -> bool:
-        """Whether a program decides which leaves go on; None is one with more slack than the target needs."""
-        if solution is None:
-            return True
+    def _decides(self, solution: Solution, segment: RateSegment, t: float) -> bool:
+        """Whether a program decides which leaves go on from a t; else the session is restarted."""
         going_on = segment.active & ~segment.satisfied_at(t) & ~self._priced(solution, segment)
-        return not going_on.any() or not self.leaves_open(solution)
+        return not going_on.any() or not self.restart_if_undecided(solution)
 
     def _priced(self, solution: Solution, segment: RateSegment) -> np.ndarray:
         """Return the active leaves that have a price. Bool, of all users."""
