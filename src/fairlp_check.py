@@ -235,7 +235,7 @@ def leximin(program: Program, t: int, levels: list[Any], rounds: list[Any]) -> s
             program.rows[i] = (name, floor, None, entries)
             floors.append([name, str(floor)])
             hold(level == x[t], f"round {k}: {subject}: not the level at which its row has a dual")
-        hold(floors != [], f"round {k}: no row of a level has a dual: nobody is blocked")
+        hold(floors != [], f"round {k}: no row of a level has a dual: no user is blocked")
         hold(
             claim["blocked"] == floors,
             f"round {k}: blocked are others, or at other floors, than its duals say",
@@ -271,7 +271,7 @@ def check(data: Any) -> str:
         return f"{leximin(program, t, levels, rounds)}; statement {fingerprint}"
     program.optimum(rounds[0], "round 1")
     is_right = [kind, t, levels, rounds[0]["blocked"], len(rounds)] == ["optimum", None, [], [], 1]
-    hold(is_right, "an optimum has one round, no levels, and nobody blocked")
+    hold(is_right, "an optimum has one round, no levels, and no user blocked")
     return f"an optimum of {program.name!a}; statement {fingerprint}"
 
 

@@ -206,7 +206,7 @@ def test_a_round_of_a_tree_that_stops_nobody_is_told(monkeypatch):
     tree = Instance.from_arrays([[1.0], [1.0]], [[6.0]], queue=["a", "b"])
     assert fairlp.allocate(tree, "h-drf", method="rounds").totals.tolist() == [3, 3]
     monkeypatch.setattr(Rows, "ended", lambda self, tasks: np.zeros(len(tasks), dtype=bool))
-    with pytest.raises(SolverError, match="a round of the filling stopped nobody"):
+    with pytest.raises(SolverError, match="a round of the filling stopped no user"):
         fairlp.allocate(tree, "h-drf", method="rounds")
 
 

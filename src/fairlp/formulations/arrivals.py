@@ -18,7 +18,7 @@ from . import normalisers
 def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Model:
     """Dynamic DRF (Kash, Procaccia and Shah, JAIR 2014; as LP (1) of Li et al., 2019): the program of one step.
 
-    Maximise the smallest weighted dominant share; nobody loses, and only a fraction of every
+    Maximise the smallest weighted dominant share; no user loses, and only a fraction of every
     resource is given out.
 
     Parameters
@@ -41,7 +41,7 @@ def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Mode
 def cautious_lp(present: Instance, before: np.ndarray, available: float, expected: float) -> Model:
     """Cautious LP (named by Li et al., 2019, §5, after Kash, Procaccia and Shah, JAIR 2014): the program of one step.
 
-    This is our reading; the original text was not at hand. Nobody may get so much that users still
+    This is our reading; the original text was not at hand. No user may get so much that users still
     to come, who may need every resource as much as their dominant one, could not be brought to the
     same share.
 

@@ -1,4 +1,4 @@
-"""Audits as linear programs: can someone gain while nobody loses, and max-min fairness of one resource."""
+"""Audits as linear programs: can someone gain while no user loses, and max-min fairness of one resource."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pareto(
     whole: bool = False,
     allocation: np.ndarray | None = None,
 ) -> Model:
-    """Pareto optimality of an allocation: the largest gain of all users together when nobody loses.
+    """Pareto optimality of an allocation: the largest gain of all users together when no user loses.
 
     Maximise Σ_n (y[n] − x[n])/Γ[n] subject to feasibility and y[n] ≥ x[n], with Γ[n] = Σ_i γ[n,i].
     The allocation is Pareto-optimal if and only if the optimum is 0 (up to the rounding by which x
@@ -39,7 +39,7 @@ def pareto(
         Tasks are whole: an integer program.
     allocation : ndarray, shape (N, K), optional
         Tasks of an allocation that takes more than there is: what it takes of a server counts as
-        there, so that the question is whether somebody could gain with that.
+        there, so that the question is whether a user could gain with that.
     """
     if allocation is not None:
         instance = instance.derived(task_limits=np.maximum(instance.task_limits, totals))

@@ -38,7 +38,7 @@ def njc(
     instance : Instance
         One server.
     bottlenecks : iterable of str, optional
-        Resources that are to be saturated and to justify everybody's share: a linear program,
+        Resources that are to be saturated and to justify every user's share: a linear program,
         feasible if there is such a fair allocation.
     criterion : str, int or mapping, optional
         What to maximise, linear in x: ``utilization`` (mean over resources of the fraction in use),
@@ -82,7 +82,7 @@ def eisenberg_gale(requests: Requests, remaining: np.ndarray | None = None) -> M
 def candidate(
     requests: Requests, bottlenecks: np.ndarray, criterion: Criterion = UTILIZATION
 ) -> Model:
-    """Return the linear program of a set of bottlenecks (bool, shape (R,)): saturated, and everybody's share is just.
+    """Return the linear program of a set of bottlenecks (bool, shape (R,)): saturated, and every user's share is just.
 
     Σ_n x[n]·r[n,j] = 1 for the bottlenecks, ≤ 1 for the others; x[n] ≥ min(1, e[n]/max r[n,j] over
     the bottlenecks).

@@ -30,13 +30,13 @@ def rates_on_tree(instance: Instance, counted: bool = False) -> Rates:
 def h_drf(instance: Instance, count: str = "total") -> Model:
     """H-DRF: every leaf rises at the rate that the tree gives it; the first round.
 
-    After a round the rates are those of the tree of whoever can still be raised.
+    After a round the rates are those of the tree of the users who can still be raised.
     """
     return _first_round("H-DRF", instance, count)
 
 
 def h_drf_counted(instance: Instance, count: str = "total") -> Model:
-    """H-DRF with satisfied leaves counted; the first round, in which nobody has all its tasks yet.
+    """H-DRF with satisfied leaves counted; the first round, in which no user has all its tasks yet.
 
     After it rates are those of the tree of active leaves, with the tasks of satisfied leaves as
     part of their queues.
@@ -45,7 +45,7 @@ def h_drf_counted(instance: Instance, count: str = "total") -> Model:
 
 
 def _first_round(name: str, instance: Instance, count: str) -> Model:
-    """Return the model with the rates of a tree where nobody has all its tasks."""
+    """Return the model with the rates of a tree where no user has all its tasks."""
     model = Model(name, _SOURCE, (instance.users, instance.servers, instance.resources))
     rate = rates_on_tree(instance)(runnable_users(instance)) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
@@ -55,7 +55,7 @@ def _first_round(name: str, instance: Instance, count: str) -> Model:
 
 
 def at_level_1(instance: Instance) -> np.ndarray:
-    """Return the tasks of each user for one unit of the root, everybody active who can run; φΓ for the others."""
+    """Return the tasks of each user for one unit of the root, every user active who can run; φΓ for the others."""
     rates = rates_on_tree(instance)(runnable_users(instance))
     alone = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     return np.asarray(np.where(rates > 0, rates, alone))
@@ -81,7 +81,7 @@ def collapsed(instance: Instance) -> np.ndarray:
     """Return the weight of each user on a flat tree: the product of its part of each queue on its way up.
 
     The part of a queue, or user, is its weight divided by those of its siblings together, itself
-    included; queues without anybody who can run are no siblings.
+    included; queues without a user who can run are no siblings.
     """
     weights = instance.user_weights
     runnable = runnable_users(instance)
@@ -97,11 +97,11 @@ def parts_of_queues(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the part of the root that each queue's weights promise, and the weights of its children together.
 
-    Queues without anybody who can run, and users who cannot, are nobody's siblings.
+    Queues without a user who can run, and users who cannot, are no queue's siblings.
     """
     has_runnable = np.asarray(queues.below @ runnable.astype(float)) > 0
     weights_in_use = np.where(has_runnable, queues.weights, 0.0)
-    weights_in_use[0] = 0.0  # the root is nobody's sibling
+    weights_in_use[0] = 0.0  # the root is no queue's sibling
     inside = np.bincount(queues.parents, weights=weights_in_use, minlength=len(queues))
     inside = inside + np.bincount(
         queues.of, weights=np.where(runnable, weights, 0.0), minlength=len(queues)

@@ -147,7 +147,7 @@ def cdrf(instance: Instance, count: str = "total") -> Model:
 
 
 def tsf(instance: Instance, count: str = "total") -> Model:
-    """TSF (Wang et al., SC 2016): CDRF's normaliser as if nobody were constrained, allocation under constraints."""
+    """TSF (Wang et al., SC 2016): CDRF's normaliser as if no user were constrained, allocation under constraints."""
     note = "tasks n could run alone, were there no constraints"
     return max_min(
         instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count
@@ -172,7 +172,7 @@ def naive_drf(instance: Instance) -> Model:
     someone = ((gamma > 0) & (limit > 0)).any(axis=0)
     upper = np.where(someone, np.inf, 0.0)
     t = model.variable(
-        "t", i, upper=upper, doc="smallest weighted dominant share on i (0 where nobody can run)"
+        "t", i, upper=upper, doc="smallest weighted dominant share on i (0 where no user can run)"
     )
     model.constraint("capacity", (d * x).sum(n) <= c)
     served = model.subset("A", (n, i), (gamma > 0) & (limit > 0), "n can run on i, and has tasks")
@@ -264,5 +264,5 @@ def _tasks_per_level(
 
 
 def _level(model: Model, instance: Instance, doc: str) -> Variable:
-    """Return the level t; it is 0 where nobody can run anything, since no row would hold it."""
+    """Return the level t; it is 0 where no user can run anything, since no row would hold it."""
     return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)

@@ -25,7 +25,7 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     """PS-DSF under time division: a market in which users of budget φ[n] buy time of servers.
 
     Maximise Σ_n φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1. Its optimality conditions are
-    Theorem 2: the price of a server is 1/L[i], and whoever uses it has the level L[i] there,
+    Theorem 2: the price of a server is 1/L[i], and every user of it has the level L[i] there,
     everyone else at least that.
 
     Parameters
@@ -65,7 +65,7 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
 
 
 def _theorem_2(instance: Instance, support: Any) -> Model:
-    """Theorem 2: all time is used, and whoever uses a server has the lowest level there."""
+    """Theorem 2: all time is used, and every user of a server has the lowest level there."""
     n = instance.users
     i = instance.servers
     able = runnable_users(instance, instance.gamma() > 0)
@@ -107,7 +107,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     """PS-DSF under resource division: Theorem 1 as feasibility, with binaries for what is not given.
 
     Every user has, on every server where it can run, a bottleneck resource: demanded, saturated,
-    and nobody who uses it there has a higher level. Given the bottlenecks and the support this is
+    and no user who uses it there has a higher level. Given the bottlenecks and the support this is
     linear; a binary stands for each guess that is not given. Maximises the tasks in all, as
     fractions of what each user could run alone.
 
@@ -141,9 +141,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     total = model.variable("X", n, upper=instance.task_limits, doc="tasks of n")
     uses = model.subset("D", (n, i, r), demanded, "n may run on i, and needs r there")
-    used = model.subset(
-        "U", (i, r), demanded.any(axis=0), "somebody who may run on i needs r there"
-    )
+    used = model.subset("U", (i, r), demanded.any(axis=0), "a user who may run on i needs r there")
     high = model.variable("H", i, r, where=used, doc="level that no user of r on i exceeds")
     model.constraint("total", total == x.sum(i))
     model.constraint("capacity", (d * x).sum(n) <= c, where=used)
@@ -198,7 +196,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     """Definition 5 for one user: the most tasks it could have if only users of higher level gave way.
 
     Maximise the tasks of the user subject to feasibility and y[m,i] ≥ x[m,i] for every pair whose
-    level on i is at most the user's. The allocation x is PS-DSF if and only if nobody's optimum
+    level on i is at most the user's. The allocation x is PS-DSF if and only if no user's optimum
     exceeds its tasks (or it has its limit).
 
     Parameters

@@ -16,7 +16,7 @@ def ceei(instance: Instance) -> Model:
     """CEEI: maximise the product of all users' tasks, each to the power of its entitlement; any servers.
 
     The entitlements e[n] sum to 1: those of the instance, by default its weights divided by their
-    sum. Whoever can run nothing has no term.
+    sum. A user who can run nothing has no term.
     """
     model = Model(
         "CEEI",

@@ -169,7 +169,7 @@ def guarantees(
     *,
     unit: np.ndarray | float = 1.0,
 ) -> Expression:
-    """Add the rows ``guarantee``: everybody who can run has at least so many tasks. Return the parameter."""
+    """Add the rows ``guarantee``: every user who can run has at least so many tasks. Return the parameter."""
     guarantee = model.parameter(
         "F", instance.users, tasks / unit, "tasks that queues guarantee to n (as the variable)"
     )

@@ -16,7 +16,7 @@ from . import normalisers, region
 
 @dataclass(frozen=True)
 class SettledLevel:
-    """A level that earlier rounds found: whoever is above it, and how many may stay at or below it.
+    """A level that earlier rounds found: the users above it, and how many may stay at or below it.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     used = _used(instance, tasks)
     within = tasks.copy()
     needs = instance.demands > 0
-    # Only whoever takes of what is used too much gives some of it back.
+    # Only users of an overused resource give some of it back.
     for i in np.flatnonzero(used.max(axis=1) > 1 + ROUNDING):
         over = np.where(used[i] > 1 + ROUNDING, used[i], 1.0)
         within[:, i] /= np.where(needs, over, 1.0).max(axis=1)
@@ -142,7 +142,7 @@ class Allocation:
         before, tasks after, and whether the task ran.
     certificate : object or None
         What the method said of its answer where that is not a linear program's optimum (PS-DSF:
-        that nobody could gain on a server). :meth:`certify` does not rely on it.
+        that no user could gain on a server). :meth:`certify` does not rely on it.
     prove : callable or None
         The mechanism's own proof, (Allocation, exact) → Proof; see :meth:`certify`.
     notes : tuple of str
@@ -317,7 +317,7 @@ class Allocation:
         round by round as their definition has it (docs/audit.md), or (``exact=True``) in rationals
         from the bases of linear programs, without a tolerance but ``AGREEMENT`` between the exact
         levels and these floats. The others are proved by what says that their tasks are right:
-        prices, or that nobody could gain on a server.
+        prices, or that no user could gain on a server.
 
         Parameters
         ----------

@@ -635,7 +635,7 @@ def finish(call: MethodCall) -> Any:
     start = perf_counter()
     try:
         # what is beyond floats shows in the answer, which is checked; NumPy's words about it would
-        # help nobody
+        # help no user
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             outcome = call.method.run(call)
             seconds = perf_counter() - start

@@ -39,7 +39,7 @@ from .mechanism import Domain, Mechanism, Method, MethodCall, TasksResult
 from .table import OWN, TABLE, find
 from .validation import differences
 
-# Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods
+# Proofs for a mechanism of one's own: its levels by other programs or in rationals, its methods
 # against each other.
 
 
@@ -85,7 +85,7 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
     return Proof(True, message, float(errors[user]), verdict.levels, exact=verdict.exact)
 
 
-# The method of somebody's own formulation: a leximin where it has levels, else one solve; and what
+# The method of a formulation of one's own: a leximin where it has levels, else one solve; and what
 # it must say.
 
 #: What the parts of a formulation are called.
@@ -201,7 +201,7 @@ UNKNOWN = "own"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnMechanism(Mechanism):
-    """A row of the table that somebody else wrote: what ``@fairlp.mechanism`` makes of a function.
+    """A row of the table that others wrote: what ``@fairlp.mechanism`` makes of a function.
 
     Call it as the function that it was; give it, or its name, wherever a mechanism is taken.
 
@@ -398,7 +398,7 @@ def mechanism(
 
     Examples
     --------
-    Memory first: nobody's memory share may be raised by lowering a smaller one.
+    Memory first: no user's memory share may be raised by lowering a smaller one.
 
     >>> import fairlp
     >>> @fairlp.mechanism("memory-first", source="our note", promises=("Pareto-optimal",))
@@ -479,7 +479,7 @@ def _called(function: Any) -> str:
 
 
 def _returned(function: Callable[..., Any], instance: Instance, name: str, *state: Any) -> Any:
-    """Return what somebody's function returns; an error of its own says whose it is."""
+    """Return what a function of one's own returns; an error of its own says whose it is."""
     try:
         return function(instance, *state)
     except FairlpError:

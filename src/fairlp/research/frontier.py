@@ -37,7 +37,7 @@ MECHANISM = "alpha-fair"
 BESIDE = ("drfh", "ceei", "njc", "psdsf-rdm")
 #: What the bound of the price of fairness takes for granted.
 PREMISE = (
-    "one weight for all, no guarantees or caps, and the same largest share for everybody who had "
+    "one weight for all, no guarantees or caps, and the same largest share for every user who had "
     "the cluster alone"
 )
 _STEPS = 2000
@@ -291,7 +291,7 @@ def _gap(found: Allocation) -> float:
 
 
 def _smallest(levels: np.ndarray) -> float:
-    """Return the smallest level, 0 where nobody can run anything."""
+    """Return the smallest level, 0 where no user can run anything."""
     return float(levels.min()) if levels.size else 0.0
 
 

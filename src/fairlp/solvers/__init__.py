@@ -28,7 +28,7 @@ def table() -> pd.DataFrame:
     for name in backend_names():
         try:
             found = find_backend(name)
-        except FairlpError as error:  # somebody else's package
+        except FairlpError as error:  # a package of others
             rows[name] = {
                 "available": False,
                 "version": "",

@@ -132,7 +132,7 @@ def test_before_anyone_has_come():
         and not arrivals.used.any()
     )
     for ask in (arrivals.instance, arrivals.result):
-        with pytest.raises(InstanceError, match="nobody has come"):
+        with pytest.raises(InstanceError, match="no user has come"):
             ask()
     with pytest.raises(UnknownNameError, match="no user 'ann' has come"):
         arrivals.share("ann")

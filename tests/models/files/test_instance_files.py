@@ -24,6 +24,7 @@ import fairlp
 from fairlp import Instance, study
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
+from fairlp.models.files import schema
 from fairlp.models.files.instances import differences
 from fairlp.models.files.tables import read_tasks
 from instance_strategies import (
@@ -48,7 +49,9 @@ def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):
     text = path.read_text(encoding="utf-8")
     assert "zone: x" in text
     path.write_text(text.replace("zone: x", "3: x"), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"attributes: 3 \(int\) is no name; expected text"):
+    with pytest.raises(
+        FileFormatError, match=r"attributes: found 3 \(int\); expected text, the name"
+    ):
         fairlp.read(path)
 
 
@@ -172,7 +175,7 @@ def test_any_instance_is_read_back(instance, suffix):
         assert files.read(path).equals(instance)
         loaded = json.loads(path.read_text(encoding="utf-8")) if suffix == ".json" else None
         if loaded:
-            jsonschema.validate(loaded, files.schema())
+            jsonschema.validate(loaded, schema.schema())
 
 
 def changed(document, place, value):
@@ -217,8 +220,8 @@ users  []
 
 
 def test_the_schema_is_valid_and_finds_what_reading_finds(tmp_path):
-    jsonschema.Draft202012Validator.check_schema(files.schema())
-    validator = jsonschema.Draft202012Validator(files.schema())
+    jsonschema.Draft202012Validator.check_schema(schema.schema())
+    validator = jsonschema.Draft202012Validator(schema.schema())
     validator.validate(json.loads(written(tmp_path, ".json").read_text(encoding="utf-8")))
     validator.validate(yaml.safe_load(written(tmp_path, ".yaml").read_text(encoding="utf-8")))
     good = document()
@@ -228,6 +231,32 @@ def test_the_schema_is_valid_and_finds_what_reading_finds(tmp_path):
         assert not validator.is_valid(bad), line
         with pytest.raises((FileFormatError, InstanceError)):
             read_text(tmp_path, json.dumps(bad), ".json")
+
+
+def schemas_of(form):
+    """A schema and those within it; alternatives (anyOf) are described together."""
+    yield form
+    parts = [*form.get("properties", {}).values(), *form.get("$defs", {}).values()]
+    parts += [form.get(key) for key in ("items", "additionalProperties", "propertyNames")]
+    for part in parts:
+        if isinstance(part, dict):
+            yield from schemas_of(part)
+
+
+def test_the_schema_describes_what_it_expects():
+    for form in schemas_of(schema.schema()):
+        assert "description" in form or "$ref" in form, form
+
+
+def test_the_first_wrong_record_among_many_alike_is_named(tmp_path):
+    good = document()
+    user = {"demand": {"cpu": 1}, "attributes": {"arrival": 2}}
+    good["users"] = [user | {"user": f"u{k}"} for k in range(300)]
+    good["users"][-2:] = [user | {"user": f"u{k}", "attributes": {"arrival": []}} for k in (8, 9)]
+    with pytest.raises(
+        FileFormatError, match=r"users\[298\] \('u8'\).attributes.arrival: found a list"
+    ):
+        read_text(tmp_path, json.dumps(good), ".json")
 
 
 def test_the_examples_of_the_documentation(tmp_path):
@@ -278,7 +307,7 @@ def test_a_weight_for_each_resource_may_leave_out_what_is_not_demanded(tmp_path)
     assert read_text(tmp_path, yaml.safe_dump(good)).weights.tolist() == [[5, 0], [1, 1]]
     good["users"][0]["demand"] = {"cpu": 1, "memory": 1}
     with pytest.raises(
-        FileFormatError, match=r"users\[0\] \('ann'\).weight: there is none for 'memory'"
+        InstanceError, match="user 'ann' has no weight for 'memory', which it demands; expected one"
     ):
         read_text(tmp_path, yaml.safe_dump(good))
 
@@ -524,70 +553,70 @@ def test_tasks_that_are_no_numbers_are_refused(tmp_path, cell):
 
 #: where, what is put there (as JSON, or taken out), and what the error says
 WRONG = r"""
-.  null  is empty|expected a mapping
-.  []  expected a mapping with 'fairlp', .* found a list
-fairlp  7  the schema is version 7; this fairlp reads 1
+.  null  is empty|found nothing; expected a mapping
+.  []  found a list; expected a mapping with 'fairlp: 2'
+fairlp  7  the schema version is 7 \(int\); this fairlp reads 1 and 2
 fairlp  "1"  the schema version is '1' \(text\)
 fairlp  true  the schema version is True \(bool\)
 fairlp  absent  has no schema version
 usrs  []  unknown key 'usrs'; did you mean 'users'
 servers  absent  'servers' is missing
-name  5  name: expected text, found 5 \(int\)
-users  {}  users: expected a list, found a mapping
+name  5  name: found 5 \(int\); expected text
+users  {}  users: found a mapping; expected a list of users
 users  []  there are no users
 servers  []  the cluster is empty
 resources  []  there are no resources|is no resource
-resources.0  "cpu"  resources\[0\]: expected a mapping, found 'cpu'
-resources.0.unit  5  resources\[0\] \('cpu'\).unit: expected text
-resources.1.name  "cpu"  resources\[1\] \('cpu'\): 'cpu' occurs twice
-users.1.weigth  2  users\[1\]: unknown key 'weigth'; did you mean 'weight'
-users.1.demand  absent  users\[1\]: 'demand' is missing
-users.1.demand  3  users\[1\] \('bob'\).demand: expected a mapping from resources
+resources.0  "cpu"  resources\[0\]: found 'cpu' \(text\); expected a mapping
+resources.0.unit  5  resources\[0\] \('cpu'\).unit: found 5 \(int\); expected text
+resources.1.name  "cpu"  resources have two names that are written 'cpu'; rename one
+users.1.weigth  2  users\[1\] \('bob'\): unknown key 'weigth'; did you mean 'weight'
+users.1.demand  absent  users\[1\] \('bob'\): 'demand' is missing
+users.1.demand  3  users\[1\] \('bob'\).demand: found 3 \(int\); expected a mapping from resources
 users.1.demand.memry  2  users\[1\] \('bob'\).demand: 'memry' is no resource; did you mean 'memory'
-users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: '4' \(text\) is not a finite number
-users.1.demand.cpu  null  demand.cpu: nothing is not a finite number
-users.1.demand.cpu  true  demand.cpu: True
-users.1.demand.cpu  DIGITS  demand.cpu: 1000.* is not a finite number
+users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: found '4' \(text\); expected a finite number
+users.1.demand.cpu  null  demand.cpu: found nothing; expected a finite number \(leave the key out
+users.1.demand.cpu  true  demand.cpu: found True \(bool\); expected a finite number
+users.1.demand.cpu  DIGITS  demand.cpu: found 1000.* \(int\); expected a finite number
 users.1.demand.cpu  -1  demand of user 'bob', resource 'cpu', is -1
 users.1.user  "ann"  user 'ann' occurs twice
-users.1.user  true  is no label
-users.1.user  1.5  users\[1\].user: 1.5 \(float\) is no label
-users.1.user  ""  is no label
+users.1.user  true  user: found True \(bool\); expected a label: text
+users.1.user  1.5  users\[1\].user: found 1.5 \(float\); expected a label: text that is not empty, or
+users.1.user  ""  user: found '' \(text\); expected a label: text that is not empty
 users.1.weight  0  weight of user 'bob' is 0
-users.1.weight  "heavy"  weight: 'heavy' \(text\)
+users.1.weight  "heavy"  weight: found 'heavy' \(text\); expected a finite number > 0, or a mapping
 users.1.task_limit  -1  task limit of user 'bob' is -1
-users.1.entitlement  0.5  users\[0\] \('ann'\): has no entitlement but others have
-users.1.eligible  5  eligible: expected a condition
+users.1.entitlement  0.5  user 'ann' has no entitlement but others have; expected one for each user, or none
+users.1.eligible  5  eligible: found 5 \(int\); expected a condition \(text\) or a list of servers
 users.1.eligible  ["s9"]  user 'bob' names server 's9'
 users.1.eligible  "gpu == 1"  condition of user 'bob'.* 'gpu'; did you mean 'cpu'
-users.1.attributes  []  attributes: expected a mapping
-users.1.attributes.a  [1]  attributes.a: a list is not
+users.1.attributes  []  attributes: found a list; expected a mapping
+users.1.attributes.a  [1]  attributes.a: found a list; expected text, a finite number, true
 servers.0.count  1.5  count of server 's1' is 1.5
 servers.0.capacity.gpu  1  capacity: 'gpu' is no resource; did you mean|known
 rates  [{"user": "an", "server": "s1", "rate": 1}]  rates\[0\] \('an'\): user 'an' is unknown; did you
 rates  [{"user": "ann", "server": "s1", "rate": 1}, {"rate": 1, "user": "ann", "server": "s1"}]  twice
 rates  [{"user": "ann", "server": "s1", "rate": -1}]  rate of user 'ann', server 's1', is -1
-rates  {"ann": 1}  rates: expected a list
-queues  [{"queue": "org", "wieght": 1}]  queues\[0\]: unknown key 'wieght'; did you mean 'weight'
+rates  {"ann": 1}  rates: found a mapping; expected a list
+queues  [{"queue": "org", "wieght": 1}]  queues\[0\] \('org'\): unknown key 'wieght'; did you mean 'weight'
 queues  [{"queue": "org", "weight": 0}]  weight of queue 'org' is 0; expected a finite number > 0
 queues  [{"queue": "org", "weight": -2}]  weight of queue 'org' is -2; expected a finite number > 0
-queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: '2' \(text\) is not a finite number
+queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: found '2' \(text\); expected a finite number
 queues  [{"queue": "org", "guarantee": {"cpu": 3}, "cap": {"cpu": 2}}]  resource 'cpu', is 3; .* its cap, 2
 queues  [{"queue": "org", "cap": {"cpus": 2}}]  queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'
-queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: nothing is not a finite number
+queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: found nothing; expected a finite
 queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org', resource 'cpu', is -1; expected a number >= 0
-queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: expected a mapping from resources
-queues  [{"queue": 5}]  queues\[0\]\.queue: queue 5 is int; expected a path
-queues  [{"queue": ["a"]}]  queues\[0\]\.queue: queue \['a'\] is list; expected a path
-queues  [{"queue": "a//b"}]  queues\[0\]\.queue: queue 'a//b' has an empty name between two slashes
-queues  {}  queues: expected a list, found a mapping
-queues  [3]  queues\[0\]: expected a mapping, found 3
+queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: found a list; expected a mapping from
+queues  [{"queue": 5}]  queues\[0\] \(5\)\.queue: found 5 \(int\); expected a path
+queues  [{"queue": ["a"]}]  queues\[0\]\.queue: found a list; expected a path
+queues  [{"queue": "a//b"}]  queue 'a//b' has an empty name between two slashes; expected a path
+queues  {}  queues: found a mapping; expected a list
+queues  [3]  queues\[0\]: found 3 \(int\); expected a mapping
 queues  [{}]  queues\[0\]: 'queue' is missing
-queues  [{"queue": "a"}, {"queue": "/a/"}]  queues\[1\] \('a'\): this queue occurs twice
+queues  [{"queue": "a"}, {"queue": "/a/"}]  queue 'a' occurs twice; the path of a queue must be unique
 queues  [{"queue": "scienc"}]  user 'bob' stands in queue 'science', which is not in queues; did you mean 'scienc'
-users.1.queue  5  users\[1\] \('bob'\)\.queue: queue 5 is int
-users.1.queue  "a//b"  users\[1\] \('bob'\)\.queue: queue .* an empty name
-users.1.queue  []  users\[1\] \('bob'\)\.queue: queue .. is list
+users.1.queue  5  users\[1\] \('bob'\)\.queue: found 5 \(int\); expected a path
+users.1.queue  "a//b"  queue 'a//b' of user 'bob' has an empty name
+users.1.queue  []  users\[1\] \('bob'\)\.queue: found a list; expected a path
 """
 
 

@@ -164,12 +164,12 @@ def test_only_what_is_proved_and_rests_on_programs_is_written(tmp_path):
         fairlp.allocate(instance, "psdsf-rdm").certify(exact=True)
     queued = fairlp.Instance.from_arrays([[1, 0], [0, 1]], [[4, 4]], queue=["a", "a"])
     verdict = fairlp.allocate(queued, "h-drf").certify(exact=True)
-    with pytest.raises(UnsupportedError, match="rates change whenever somebody stops"):
+    with pytest.raises(UnsupportedError, match="rates change whenever a user stops"):
         verdict.write(path)
     with pytest.raises(FileFormatError, match=r"expected \.json or \.vipr"):
         allocation.certify(exact=True).write(tmp_path / "proof.txt")
     idle = fairlp.Instance.from_arrays([[1.0]], [[1.0]], task_limits=[0])
-    with pytest.raises(UnsupportedError, match="nobody can have anything"):
+    with pytest.raises(UnsupportedError, match="no user can have anything"):
         fairlp.allocate(idle, "drfh").certify(exact=True).write(path)
     assert verdict.holds and not path.exists() and isinstance(Proof(True, "").exact, str)
 

@@ -94,8 +94,8 @@ def test_the_callers_numbers_stay_the_callers():
     [
         ({"queue": ["", "q"]}, "2 queues for 3 users"),
         ({"queue": "q"}, "queue is one text"),
-        ({"queue": [1, 2, 3]}, "queue 1 is int; expected a path"),
-        ({"queue": ["a//b", "", ""]}, "'a//b' has an empty name between two slashes"),
+        ({"queue": [1, 2, 3]}, "queue 1 of user 'n1' is int; expected a path"),
+        ({"queue": ["a//b", "", ""]}, "queue 'a//b' of user 'n1' has an empty name between two slashes"),
         ({"queue": {"n1": "q", "a": "q", "x": "q"}}, "'x'"),
         ({"queue": ["teem", "", ""], "queues": {"team": 2}}, "user 'n1' stands in queue 'teem'.* did you mean 'team'"),
         ({"queues": 5}, "queues are int; expected a mapping"),

@@ -97,7 +97,7 @@ def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
         ),
     )
     verdict = exact_leximin(thirds(), max_min.drf)[0]
-    assert not verdict.holds and verdict.message == "round 1: nobody is blocked"
+    assert not verdict.holds and verdict.message == "round 1: no user is blocked"
 
 
 def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last(monkeypatch):

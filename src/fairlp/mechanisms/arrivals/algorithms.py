@@ -242,7 +242,7 @@ def cautious_closed_form(needs: Table, parts: Table, horizon: Number) -> Steps:
     """Return levels and first users of the cautious LP: M^k = 1/(n − k + max_r Σ_{i≤k} d̂[i,r]) for all; O(N·R).
 
     Exact, because a new user raises no resource's sum by more than the one user that is expected
-    less: the level never falls, so nobody's share binds. With weights, n and k are sums of weights
+    less: the level never falls, so no user's share binds. With weights, n and k are sums of weights
     and the sum is of φ[i]·d̂[i,r].
 
     Parameters and returns as for :func:`stack`; ``horizon`` is the sum of the weights of all users

@@ -267,7 +267,7 @@ class Arrivals:
         Raises
         ------
         InstanceError
-            When nobody has come yet.
+            When no user has come yet.
 
         Examples
         --------
@@ -278,7 +278,7 @@ class Arrivals:
         <Instance: 1 user, 1 server, resources cpu, memory>
         """
         if not self.users:
-            raise InstanceError("nobody has come yet")
+            raise InstanceError("no user has come yet")
         return Instance.from_arrays(
             self._demands,
             [list(self.capacities.values())],

@@ -179,7 +179,10 @@ def _tidy(points: np.ndarray) -> np.ndarray:
 
 
 def _nest(requests: Requests, polytopes: list[Polytope]) -> None:
-    """Note which polytopes lie within others: B holds A if A always saturates B and gives everybody what B asks for."""
+    """Note which polytopes lie within others.
+
+    B holds A if A always saturates the bottlenecks of B and gives every user its threshold in B.
+    """
 
     def is_within(inner: Polytope, outer: Polytope) -> bool:
         low = requests.thresholds(outer.bottlenecks) - AUDIT
@@ -204,7 +207,7 @@ class FairSet:
     Attributes
     ----------
     bottlenecks : tuple of str
-        The set: saturated, and everybody who does not have all has its entitlement of one of them.
+        The set: saturated, and every user who does not have all has its entitlement of one of them.
     saturated : tuple of str
         Resources that are saturated in all of these allocations; they include the set.
     dimension : int

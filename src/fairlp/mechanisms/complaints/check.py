@@ -53,7 +53,7 @@ def check(
     Returns
     -------
     ComplaintCheck
-        True when feasible and nobody may complain; ``table`` tells by user what is missing.
+        True when feasible and no user may complain; ``table`` tells by user what is missing.
 
     Raises
     ------

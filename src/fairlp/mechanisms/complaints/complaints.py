@@ -1,6 +1,6 @@
 """Who may justifiably complain about an allocation, and what proves a fair one (Dolev et al., 2012).
 
-Nobody may complain when every user has all it asked for, or at least its entitlement of a saturated
+No user may complain when every user has all it asked for, or at least its entitlement of a saturated
 resource that it uses.
 """
 
@@ -140,7 +140,7 @@ class Candidates:
             if suffices and (last.x @ r[:, inside] >= 1 - SATURATED).all():
                 return Candidate(inside, last.x, last.value)
         if (thresholds @ r > 1 + AGREEMENT).any():
-            return None  # what nobody may have less of does not fit
+            return None  # what no user may have less of does not fit
         self.choose(inside, undecided)
         solution = self.maximize()
         return (
@@ -211,7 +211,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ComplaintCheck(Proof):
-    """Who may justifiably complain about an allocation, and what they are owed; holds where nobody may.
+    """Who may justifiably complain about an allocation, and what they are owed; holds where no user may.
 
     Attributes
     ----------
@@ -220,14 +220,14 @@ class ComplaintCheck(Proof):
         ``bottleneck`` (the saturated resource that it has most of; empty if it uses none),
         ``fraction`` (how much of that it has), ``complains``, ``owed`` (tasks that would end the
         complaint: the entitlement on that bottleneck, or all that was asked for) and ``room``
-        (tasks that fit into what is left: nobody would lose by them).
+        (tasks that fit into what is left: no user would lose by them).
     bottlenecks : tuple of str
         Saturated resources.
     violations : tuple of str
         What makes the allocation infeasible, in words: a resource given out beyond its capacity,
         tasks beyond a limit.
     complaint : float
-        Largest shortfall, relative to what would end the complaint: 0 (nobody could ask for more)
+        Largest shortfall, relative to what would end the complaint: 0 (no user could ask for more)
         to 1.
     margin : float
         Minus the largest complaint, overuse or excess, relative; 0 where there is none.

@@ -74,7 +74,7 @@ def eisenberg_gale(fractions: np.ndarray, entitlements: np.ndarray, limited: np.
     open_ended = fractions[~limited].any(axis=0)
     contended = np.flatnonzero(
         (total_requests > 1) | open_ended
-    )  # the others suffice for everybody
+    )  # the others suffice for every user
     if not contended.size:
         return Market(np.ones(len(e)), prices, 0.0, 0)
     problem = MarketProblem(np.ascontiguousarray(fractions[:, contended]), e, limited)
@@ -272,7 +272,7 @@ class MarketProblem:
     ) -> np.ndarray | None:
         """Return prices of what is overused raised to where the next user has less than its limit; None without one.
 
-        Where next to nothing more is asked than there is, everybody may have its limit, and Newton
+        Where next to nothing more is asked than there is, every user may have its limit, and Newton
         no slope.
         """
         move = np.maximum(-excess, 0.0)

@@ -116,7 +116,7 @@ def in_stages(
     """Return x (N,) and prices (R,): users with an entitlement first, then the others share what that leaves.
 
     Those entitled to nothing share it by their weights, which is where entitlements tend to that
-    vanish alike; whoever needs a resource that is used up gets nothing.
+    vanish alike; users of a resource that is used up get nothing.
     """
     x = np.where(requests.asking, 0.0, 1.0)
     prices = np.zeros(len(requests.resources))

@@ -71,7 +71,7 @@ def _with_rest(
     """Return tasks with those of users entitled to nothing, whether they are proved, and what is not.
 
     What the others leave depends on where their tasks are: they are placed anew while that leaves
-    more to somebody.
+    more to a user.
     """
     for turn in range(_PLACEMENTS):
         tasks[rest], verdict = _of_left(instance, tasks, rest, call)
@@ -172,7 +172,7 @@ def _solve(
         return (
             tasks,
             np.zeros(instance.capacities.shape),
-            Proof(True, "nobody can run anything"),
+            Proof(True, "no user can run anything"),
             0.0,
         )
     model = ceei(instance)

@@ -9,11 +9,11 @@ raised. As printed the pseudocode needs this:
 * The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails where N_i has no holder
   left (all went with an earlier bottleneck, at a level at most S*), and Update-Allocation then has
   no n_r.
-* R* is empty where nothing that the lowest need is saturated: nobody releases anything and β = 1.
+* R* is empty where nothing that the lowest need is saturated: no user releases anything and β = 1.
 * z* is the minimum over the resources that the lowest demand (D* > 0).
 * Any β in (0, 1] with a property will do; here it is the largest.
 * Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED`` of what anyone
-  would use of it alone is left (or rounding): left over, it would give nobody a gain that could be
+  would use of it alone is left (or rounding): left over, it would give no user a gain that could be
   seen.
 
 Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its

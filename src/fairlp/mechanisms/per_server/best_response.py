@@ -174,7 +174,7 @@ class Support:
         Such a user may be able to trade its tasks around servers that are short of one resource.
         Then the equations are singular, and sweeps move it, a little each time, from where its
         level counts to where it does not: next it leaves the former, next it is not tied, and last
-        nobody is.
+        no user is.
         """
         edges = np.flatnonzero(self.group == NO_GROUP)
         order = edges[largest_first((self.tasks / self.alone)[edges])]

@@ -31,7 +31,7 @@ from .time_market import limits_bind, prove_market
 
 @dataclass(frozen=True, kw_only=True)
 class FixedPoint(Proof):
-    """Whether an allocation is PS-DSF: feasible, and nobody could gain (``FEASIBILITY`` and ``AGREEMENT``, relative).
+    """Whether an allocation is PS-DSF: feasible, and no user could gain (``FEASIBILITY`` and ``AGREEMENT``, relative).
 
     Attributes
     ----------

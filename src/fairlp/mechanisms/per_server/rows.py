@@ -115,7 +115,7 @@ def market_start(instance: Instance) -> np.ndarray | None:
 
 
 def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
-    """Return tasks (N, K) with which users gain and nobody loses; None where there are none.
+    """Return tasks (N, K) with which users gain and no user loses; None where there are none.
 
     Raises
     ------
@@ -338,7 +338,7 @@ def _doubt_of_limits(instance: Instance, tasks: np.ndarray, division: Division) 
     return (
         "task limits bind, and this fixed point is not Pareto-optimal: user "
         f"{instance.users[user]!r} could have "
-        f"{gain[user]:.6g} more tasks, and nobody less"
+        f"{gain[user]:.6g} more tasks, and no user less"
     )
 
 

@@ -1,6 +1,6 @@
 """The leximin optimum with whole tasks, as a few integer programs: the exact yardstick for discrete heuristics.
 
-Levels are found from the smallest up. With tasks divided, whoever cannot be raised is frozen; with
+Levels are found from the smallest up. With tasks divided, users who cannot be raised are frozen; with
 whole tasks several sets of users could be, so that a round settles a *level* and *how many* users
 stay at or below it, and later rounds may still choose who they are.
 """

@@ -101,7 +101,7 @@ class NaiveTree:
 
 
 def naive(instance: Instance, turnover: int) -> tuple[np.ndarray, bool]:
-    """Return whole tasks by user after so many turnovers of everybody's tasks, and whether nothing changes any more."""
+    """Return whole tasks by user after ``turnover`` turnovers of all tasks, and whether they are at rest."""
     tree = NaiveTree(instance)
     tree.fill()
     changes = True
@@ -152,7 +152,7 @@ def naive_tree(call: MethodCall) -> TasksResult:
     turnover = call.parameters.get("turnover", TURNOVER)
     if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
         raise InstanceError(
-            f"turnover={turnover!r}; expected how often everybody's tasks end, a whole number >= 0"
+            f"turnover={turnover!r}; expected how often every user's tasks end, a whole number >= 0"
         )
     notes = _note_on(call.instance, sorted(never(call.instance)))
     require_few_tasks(call.instance, "h-drf-discrete")

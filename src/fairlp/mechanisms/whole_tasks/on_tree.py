@@ -1,6 +1,6 @@
 """Progressive filling along a tree of queues with whole tasks: the next task goes to the lowest active user.
 
-A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. Whoever's next
+A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. A user whose next
 task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of
 the others are those of the tree without it.
 """
@@ -87,7 +87,7 @@ class FreeCapacity:
 
 
 def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
-    """Return whole tasks by user, one after the other: O(N) a task, and all rates anew whenever somebody leaves."""
+    """Return whole tasks by user, one after the other: O(N) a task, and all rates anew whenever a user leaves."""
     room, rates, limits, active = _begin(instance)
     tasks = [0] * len(limits)
     while active:
@@ -142,7 +142,7 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
 
 
 class _Part(NamedTuple):
-    """A part of the way between two kinks: the t where it begins, what everybody asks for there, and how it goes on."""
+    """A segment between two kinks: the t where it starts, the tasks of every user there, and their rates."""
 
     start: Any
     demanded: Any
@@ -181,7 +181,7 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     """Return the same: tasks below a level that surely fit are counted at once, the last ones come from heaps.
 
     Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A
-    pick costs O(log N + log Q), somebody who leaves O(Q) and the vectors on its way up.
+    pick costs O(log N + log Q), a user who leaves O(Q) and the vectors on its way up.
     """
     room, _, limits, active = _begin(instance)
     tree = ExactTree(instance, active, decimal)

@@ -107,7 +107,7 @@ ROWS = (
             Method(
                 "fast",
                 partial(methods.on_tree, run=on_tree.fast),
-                cost="O(NR log) whenever somebody leaves",
+                cost="O(NR log) whenever a user leaves",
             ),
             Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(N) a task"),
         ),

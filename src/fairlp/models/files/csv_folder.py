@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,9 +23,18 @@ from ...errors import FileFormatError, InstanceError, nearest, require_known
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT
-from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
-from .instances import READ, VERSION, VERSIONS, column_of, plain, short
+from .documents import column_of, plain, short
+from .frames import (
+    ATTRIBUTE,
+    FAMILIES,
+    RESOURCE,
+    from_frames,
+    pair_table,
+    split_unit,
+    to_frames,
+)
 from .plain_data import plain_json
+from .schema import VERSION, require_version
 from .tables import guarded, unguarded
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
@@ -78,9 +87,7 @@ def read_folder(folder: Path) -> Instance:
         users["eligible"] = pd.Series(_places(tables[ELIGIBLE], users, labels), dtype=object)
     rates = None
     if RATES in tables:
-        rates = np.zeros((len(users), len(servers)))
-        for user, server, rate in tables[RATES].pairs(labels, "rate"):
-            rates[user, server] = rate
+        rates = tables[RATES].pairs(labels, tables[RATES].numbers("rate", blank=False))
     queues = tables[QUEUES].queues() if QUEUES in tables else None
     try:
         return from_frames(users, servers, rates=rates, queues=queues, name=about["name"])
@@ -236,13 +243,8 @@ def _about(path: Path) -> dict[str, Any]:
     about = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
         return about
-    document = plain_json(read_text(path), str(path))
-    if not isinstance(document, dict) or type(document.get("fairlp")) is not int:
-        raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
-    if document["fairlp"] not in VERSIONS:
-        raise FileFormatError(
-            f"{path}: the schema is version {document['fairlp']}; this fairlp reads {READ}"
-        )
+    document: dict[str, Any] = plain_json(read_text(path), str(path))
+    require_version(document, str(path))
     for key, value in document.items():
         require_known(key, about, f"{path}: unknown key {key!r}", FileFormatError)
         if not isinstance(value, kind := type(about[key])):
@@ -255,14 +257,15 @@ def _about(path: Path) -> dict[str, Any]:
 def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> list[Any]:
     """Return for each user its condition, or its servers in ``eligible.csv``."""
     entries = users["eligible"].tolist() if "eligible" in users else [None] * len(users)
-    for user, server, _ in table.pairs(labels, None):
+    is_listed = table.pairs(labels, [1.0] * len(table.lines)) > 0
+    for user in np.flatnonzero(is_listed.any(axis=1)):
         if isinstance(entries[user], str):
             table.fail(
                 1,
                 f"user {labels['user'][user]!r} also has a condition in {USERS}; expected one of "
                 "the two",
             )
-        entries[user] = [*(entries[user] or ()), labels["server"][server]]
+        entries[user] = [labels["server"][server] for server in np.flatnonzero(is_listed[user])]
     return entries
 
 
@@ -373,26 +376,9 @@ class _Csv:
         columns |= {header: self.numbers(header) for header in self.cells if header != "queue"}
         return pd.DataFrame(columns, dtype=object)
 
-    def pairs(
-        self, labels: dict[str, list[Any]], value: str | None
-    ) -> list[tuple[int, int, float]]:
-        """Return positions of user and server (and the value) of each row; unknown and repeated ones are errors."""
-        columns = []
-        for noun, axis_labels in labels.items():
-            place = {str(label): k for k, label in enumerate(axis_labels)}
-            cells = list(map(str, self.labels(noun)))
-            for label, line in zip(cells, self.lines, strict=True):
-                if label not in place:
-                    self.fail(line, f"{noun} {label!r} is unknown; {nearest(label, place)}")
-            columns.append([place[label] for label in cells])
-        values = self.numbers(value, blank=False) if value else [1.0] * len(self.lines)
-        seen = set()
-        for user, server, line in zip(*columns, self.lines, strict=True):
-            if (user, server) in seen:
-                self.fail(
-                    line,
-                    f"user {labels['user'][user]!r} and server {labels['server'][server]!r} occur "
-                    "twice",
-                )
-            seen.add((user, server))
-        return list(zip(*columns, values, strict=True))
+    def pairs(self, labels: Mapping[str, Sequence[Any]], numbers: Sequence[float]) -> np.ndarray:
+        """Return a number for each user and server; labels are compared as text."""
+        users, servers = (list(map(str, labels[noun])) for noun in ("user", "server"))
+        pairs = (map(str, self.labels(noun)) for noun in ("user", "server"))
+        rows = zip(*pairs, numbers, strict=True)
+        return pair_table(rows, users, servers, lambda row: f"{self.path}, line {self.lines[row]}")

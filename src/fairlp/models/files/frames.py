@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, nearest, require_known
+from ...errors import FileFormatError, InstanceError, nearest, require_known
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 
@@ -107,12 +107,12 @@ def from_frames(
         users=n.labels,
         servers=i.labels,
         resources=chosen,
-        weights=_weights(n, chosen),
+        weights=_weights(n, chosen, demands),
         eligible=n.entries("eligible") if eligible is None else eligible,
         task_limits=_filled(n, "task_limit", np.inf),
         counts=i.entries("count"),
         rates=by_server if rates is None else rates,
-        entitlements=n.entries("entitlement"),
+        entitlements=_entitlements(n),
         queue=_filled(n, "queue", None),
         queues=queues,
         units=_units(
@@ -185,6 +185,48 @@ def split_unit(header: str) -> tuple[str, str]:
     """
     match = _WITH_UNIT.fullmatch(header)
     return (match["name"], match["unit"]) if match else (header, "")
+
+
+def pair_table(
+    rows: Iterable[tuple[Any, Any, float]],
+    users: Sequence[Any],
+    servers: Sequence[Any],
+    place: Callable[[int], str],
+) -> np.ndarray:
+    """Return a number for each user and server, 0 where no row names the pair.
+
+    Parameters
+    ----------
+    rows : iterable of tuples
+        The labels of a user and a server, and their number.
+    users, servers : sequences of labels
+    place : callable
+        The name of a row in its file, for errors.
+
+    Raises
+    ------
+    FileFormatError
+        When a label is unknown, or a pair occurs twice.
+    """
+    user_positions = {label: position for position, label in enumerate(users)}
+    server_positions = {label: position for position, label in enumerate(servers)}
+    table = np.full((len(users), len(servers)), np.nan)
+    for row, (user, server, number) in enumerate(rows):
+        for noun, label, positions in (
+            ("user", user, user_positions),
+            ("server", server, server_positions),
+        ):
+            if label not in positions:
+                raise FileFormatError(
+                    f"{place(row)}: {noun} {label!r} is unknown; {nearest(label, positions)}"
+                )
+        pair = user_positions[user], server_positions[server]
+        if not np.isnan(table[pair]):
+            raise FileFormatError(
+                f"{place(row)}: user {user!r} and server {server!r} occur twice; expected once"
+            )
+        table[pair] = number
+    return np.where(np.isnan(table), 0.0, table)
 
 
 def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:
@@ -372,13 +414,36 @@ def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
     return chosen
 
 
-def _weights(n: _Table, resources: list[Any]) -> Any:
-    by_resource = n.family("weight:", resources, "resource")
-    if by_resource is not None and "weight" in n.frame:
+def _weights(n: _Table, resources: list[Any], demands: np.ndarray) -> Any:
+    """Return one weight for each user, or one for each resource; blank is 0 where there is no demand."""
+    weights = n.family("weight:", resources, "resource")
+    if weights is None:
+        return n.entries("weight")
+    if "weight" in n.frame:
         raise InstanceError(
             "users have a column 'weight' and columns 'weight:…'; expected one or the other"
         )
-    return n.entries("weight") if by_resource is None else by_resource
+    is_blank = np.isnan(weights)
+    for user, resource in np.argwhere(is_blank & (demands > 0)):
+        raise InstanceError(
+            f"user {n.labels[user]!r} has no weight for {resources[resource]!r}, which it demands; "
+            "expected one for each resource"
+        )
+    return np.where(is_blank, 0.0, weights)
+
+
+def _entitlements(n: _Table) -> list[Any] | None:
+    """Return the entitlement of each user; None where the column is not there or blank."""
+    entitlements = n.entries("entitlement") or []
+    users = [user for user, entry in zip(n.labels, entitlements, strict=False) if is_missing(entry)]
+    if len(users) == len(entitlements):
+        return None
+    if users:
+        raise InstanceError(
+            f"user {users[0]!r} has no entitlement but others have; expected one for each user, or "
+            "none"
+        )
+    return entitlements
 
 
 def _filled(n: _Table, header: str, default: Any) -> list[Any] | None:

@@ -50,7 +50,7 @@ _Key = tuple[Any, ...]
 
 
 def read_program(path: str | Path) -> Program:
-    """Return the linear or mixed-integer program of an MPS or LP file, whoever wrote it.
+    """Return the linear or mixed-integer program of an MPS or LP file.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def write_proof(verdict: Proof, path: str | Path) -> Path:
     if isinstance(proof, str):
         raise UnsupportedError(f"this proof cannot be written: {proof}")
     if not proof.rounds:
-        raise UnsupportedError("nobody can have anything, so that there is no program to prove")
+        raise UnsupportedError("no user can have anything, so that there is no program to prove")
     if kind == ".vipr":
         return write_text(target, vipr(proof))
     return write_text(target, _laid_out(plain(proof, verdict.message)))

@@ -55,7 +55,7 @@ _MUCH: Final = 2**24
 
 
 def home(path: AnyPath) -> Path:
-    """Return a path with ``~`` as the folder of its user; one of nobody stays as it is.
+    """Return a path with ``~`` as the folder of its user; one of no user stays as it is.
 
     >>> home("a/~") == Path("a/~"), home("~nobody-has-this-name/a") == Path("~nobody-has-this-name/a")
     (True, True)

@@ -165,7 +165,7 @@ def _remedy(value: float) -> str:
     if np.isnan(value):
         return " (write 0 for 'none', or fill the gap)"
     if np.isinf(value):
-        return " (an unlimited resource binds nobody: leave it out)"
+        return " (an unlimited resource binds no user: leave it out)"
     return ""
 
 
@@ -304,7 +304,7 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
         raise InstanceError(
             f"a unit is given for {unknown[0]!r}, which is no resource; resources: {labels}"
         )
-    return {str(resource): str(unit) for resource, unit in (names or {}).items()}
+    return {str(resource): str(unit) for resource, unit in (names or {}).items() if unit}
 
 
 def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:

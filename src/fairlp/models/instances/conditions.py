@@ -406,7 +406,7 @@ def resolve(
     mask : ndarray of bool, shape (N, K), or None
         None when everyone may run everywhere.
     conditions : tuple of (str or None)
-        One for each user, or empty when nobody has any.
+        One for each user, or empty when no user has any.
 
     Raises
     ------

@@ -676,7 +676,7 @@ class Instance:
         return instance.derived(conditions=self.conditions) if keeps_placement else instance
 
     def derived(self, **changes: Any) -> Instance:
-        """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked.
+        """Return a copy with other arrays that are known to be right and belong to no other object: nothing is checked.
 
         Parameters
         ----------

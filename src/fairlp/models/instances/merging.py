@@ -27,7 +27,7 @@ __all__ = ["equal_servers", "merge_servers"]
 def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Give users and servers of each component, in the order of their first users; O(pairs).
 
-    A server that nobody can run on is in none of them; neither is a user who can run nowhere.
+    A server that no user can run on is in none of them; neither is a user who can run nowhere.
 
     >>> from fairlp import Instance
     >>> apart = Instance.from_arrays([[1.0], [1.0], [2.0]], [[4.0], [6.0]], eligible=[[1, 0], [0, 1], [1, 0]])
@@ -35,7 +35,7 @@ def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     [([0, 2], [0]), ([1], [1])]
     """
     runnable = instance.runnable()
-    if runnable.all(axis=0).any():  # a server for everybody
+    if runnable.all(axis=0).any():  # a server for every user
         yield np.arange(len(runnable)), np.flatnonzero(runnable.any(axis=0))
         return
     user, server = np.nonzero(runnable)

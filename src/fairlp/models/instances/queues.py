@@ -24,7 +24,7 @@ __all__ = ["LEAST_WEIGHT", "ROOT", "Queues", "cleaned", "lineage", "parent_of"]
 ROOT = ""
 #: What parts the names in a path.
 SLASH = "/"
-#: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
+#: Stands for a weight of 0: such a queue has only what no other queue wants, which no weight says.
 LEAST_WEIGHT = 1 / 1000
 
 
@@ -263,8 +263,8 @@ def lineage(path: str) -> list[str]:
     return [SLASH.join(steps[:depth]) for depth in range(len(steps) + 1)]
 
 
-def cleaned(path: Any) -> str:
-    """Return a path without a slash at either end; None is the root.
+def cleaned(path: Any, owner: str = "") -> str:
+    """Return a path without a slash at either end; None is the root. An error names the owner.
 
     >>> cleaned("/org/team/"), cleaned(None)
     ('org/team', '')
@@ -273,12 +273,12 @@ def cleaned(path: Any) -> str:
         return ROOT
     if not isinstance(path, str):
         raise InstanceError(
-            f"queue {path!r} is {type(path).__name__}; expected a path such as 'org/team' (text)"
+            f"queue {path!r}{owner} is {type(path).__name__}; expected a path such as 'org/team' (text)"
         )
     stripped = path.strip(SLASH)
     if SLASH * 2 in stripped:
         raise InstanceError(
-            f"queue {path!r} has an empty name between two slashes; expected a path such as "
+            f"queue {path!r}{owner} has an empty name between two slashes; expected a path such as "
             "'org/team'"
         )
     return stripped
@@ -381,7 +381,7 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
         raise InstanceError(
             f"{len(labels)} queues for {len(users)} users; expected the path of each user's queue"
         )
-    paths = [cleaned(path) for path in labels]
+    paths = [cleaned(path, f" of user {user!r}") for user, path in zip(users, labels, strict=True)]
     used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
     for user, path in zip(users, paths, strict=True):

@@ -29,7 +29,7 @@ class Requests:
         e[n], summing to 1: those of the instance, by default the weights divided by their sum.
     tasks : ndarray, shape (N,)
         Tasks at x[n] = 1: the task limit, or what n could run alone if that is less. To ask for
-        more than all of a resource is to ask for all of it: whoever gets that much has its
+        more than all of a resource is to ask for all of it: a user who gets that much has its
         entitlement of a saturated resource anyway.
     limited : ndarray of bool, shape (N,)
         Whose request is its task limit: the users who have a dummy resource in the paper, x[n] ≤ 1.

@@ -90,7 +90,7 @@ _METHODS = ("available", "version", "solve", "session")
 
 
 class SolverName(str):
-    """The name of a back end that nobody registered, which carries it: it goes wherever a name goes."""
+    """The name of a back end that is not registered, which carries it: it goes wherever a name goes."""
 
     source: Any
 
@@ -161,7 +161,7 @@ def is_reference(name: str) -> bool:
 
 
 def is_default(name: str) -> bool:
-    """Whether a name is what is taken where nobody names a solver; an object of that name is not."""
+    """Whether a name is what is taken where no solver is named; an object of that name is not."""
     return name == "highs" and not isinstance(name, SolverName)
 
 
@@ -431,7 +431,7 @@ def _made(source: Any, name: str) -> Backend:
         back_end = source if is_object or not callable(source) else source()
     except FairlpError:
         raise
-    except Exception as error:  # somebody else's constructor
+    except Exception as error:  # a constructor of others
         raise SolverError(
             f"solver {solver_text} cannot be made: {type(error).__name__}: {error}; where it needs "
             "arguments, give an object"

@@ -315,7 +315,7 @@ class LogTerms:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A linear (mixed-integer, or log-concave) program as arrays that nobody can change.
+    """A linear (mixed-integer, or log-concave) program as arrays that cannot be changed.
 
     ``sense`` of ``c @ x + offset (+ logs)`` subject to ``row_lower <= A @ x <= row_upper`` and
     ``col_lower <= x <= col_upper``, ``x[j]`` integer where ``integrality[j]`` is 1.

@@ -41,7 +41,7 @@ class ProofRound:
 
 @dataclass(frozen=True)
 class ProvedLevel:
-    """Somebody's level: the row of the program that says it (None who can have nothing), and what it comes to.
+    """A user's level: the row of the program that says it (None who can have nothing), and what it comes to.
 
     ``claimed`` is the level of the allocation that is proved, a float; None where there is no
     allocation.

@@ -3,7 +3,7 @@
 At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others
 keep what they have. When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the
 others are new, and t begins at 0 again. That is one :class:`RateSegment`; how far along it
-everybody can go is found by a linear program, or by the sums of one pool.
+every user can go is found by a linear program, or by the sums of one pool.
 
 One pool (:func:`fill`): resources and caps are rows. A round ends where a row is used up or a leaf
 has all its tasks. Leaves that need of that row stop, and the others go on at rates of their own.
@@ -78,7 +78,7 @@ class RateSegment:
 
     @property
     def first_rate(self) -> np.ndarray:
-        """Of a first segment the rates of the program's own rows, in which nobody has all its tasks."""
+        """Of a first segment the rates of the program's own rows, in which no user has all its tasks."""
         return self.rates(self.active | self.satisfied)
 
     @cached_property
@@ -114,7 +114,7 @@ class RateSegment:
         return float(self.point.level[0] + self.pace.level[0] * t)
 
     def tasks_at(self, t: Number) -> np.ndarray:
-        """Return the tasks that everybody has at a t of this segment."""
+        """Return the tasks that every user has at a t of this segment."""
         risen = np.minimum(self.base + self.rate * t, self.limits)
         return np.where(self.active, np.maximum(self.tasks, risen), self.tasks)
 
@@ -124,7 +124,7 @@ class RateSegment:
         return np.asarray(full | (self.active & (self.tasks >= self.limits)))
 
     def after(self, t: Number, stops: np.ndarray) -> RateSegment:
-        """Return the next segment in which somebody rises: it begins where this one is at t, without some leaves.
+        """Return the next segment in which a user rises: it begins where this one is at t, without some leaves.
 
         Where satisfied leaves count the tree goes on if all that stop are, and ask for all their
         tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
@@ -279,7 +279,7 @@ def fill(rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
         if stops.any():
             history.append((segment.level(t), np.flatnonzero(stops)))
         elif t < segment.pace.end:
-            raise SolverError("a round of the filling stopped nobody; report the instance")
+            raise SolverError("a round of the filling stopped no user; report the instance")
         segment = segment.after(t, stops)
     return segment.tasks, history
 

@@ -129,7 +129,7 @@ class Rates:
         )
 
     def __call__(self, active: np.ndarray) -> np.ndarray:
-        """Return the rates of active leaves where nobody is satisfied; O(NR + QR)."""
+        """Return the rates of active leaves where no leaf is satisfied; O(NR + QR)."""
         return self.pace(active, self.origin).rate
 
     def begin(self, satisfied: np.ndarray) -> TreePoint:
@@ -288,7 +288,7 @@ class ExactTree:
         self._add(0, change)
 
     def factors(self) -> list[Fraction]:
-        """Return the product of weights and divisors on the way up from each queue; 0 where nobody is active."""
+        """Return the product of weights and divisors on the way up from each queue; 0 where no leaf is active."""
         factor = [Fraction(1)] * len(self.queue_weights)
         for v in range(1, len(self.queue_weights)):
             largest = max(self.total[v])

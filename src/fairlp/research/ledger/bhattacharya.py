@@ -80,7 +80,7 @@ PAPER.audited(
     why="proved in docs/results.md for one server",
 )
 PAPER.audited(
-    "Pareto optimality", "Nobody can gain without another's loss", H_DRF, "Pareto-optimal"
+    "Pareto optimality", "No user can gain without another's loss", H_DRF, "Pareto-optimal"
 )
 PAPER.shipped(
     "strategy-proofness", "No leaf gains by lying about its demands", H_DRF, "strategy-proof", _LIES

@@ -119,7 +119,7 @@ def pareto(instance: Instance) -> CheckAnswer:
 
 @PAPER.statement(
     "§4, sharing incentive",
-    "Everybody is at least as well off as with its entitlement of each resource",
+    "Every user is at least as well off as with its entitlement of each resource",
     requests,
 )
 def sharing(instance: Instance) -> CheckAnswer:
@@ -210,7 +210,7 @@ def figure_2(run: Run) -> ItemAnswer:
     requests,
 )
 def drf_bottleneck(instance: Instance) -> CheckAnswer:
-    """Whether everybody who has not all it asked for needs something that is used up."""
+    """Whether every user who has not all it asked for needs something that is used up."""
     x = check.against_drf(instance).users["drf"].to_numpy()
     full = x @ instance.demands >= 1 - AGREEMENT
     has_bottleneck = ((instance.demands > 0) & full).any(axis=1)
@@ -227,7 +227,7 @@ def one_dominant(run: Run) -> ItemAnswer:
     other = np.array([1 / 3, 17 / 30, 1])
     drf = check.against_drf(instance).users["drf"].to_numpy()
     breaks_it = check.check(instance, other) and not np.allclose(other, drf)
-    why = "it is so where nobody asks for less than its entitlement (results.md)"
+    why = "it is so where no user asks for less than its entitlement (results.md)"
     return on_instance(instance, breaks_it, f"DRF {shown(drf)}; {shown(other)} is fair too", why)
 
 
@@ -369,7 +369,7 @@ def theorem_1(instance: Instance) -> CheckAnswer:
 
 
 @PAPER.statement(
-    "§5.1, simplifications", "Resources that nobody can use up may be left out", requests
+    "§5.1, simplifications", "Resources that no user can use up may be left out", requests
 )
 def simplifications(instance: Instance) -> CheckAnswer:
     """A fair allocation without them is fair with them."""

@@ -440,7 +440,7 @@ def bottlenecks_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 
 
 def satisfies_theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
-    """Whether everybody has a bottleneck on every server where it may run."""
+    """Whether every user has a bottleneck on every server where it may run."""
     return bool((bottlenecks_of(instance, tasks).any(axis=2) | (instance.gamma() == 0)).all())
 
 
@@ -485,7 +485,7 @@ def _equivalent(run: Run, division: Division) -> ItemAnswer:
 
 @PAPER.item(
     "Theorem 1",
-    "Resources divided: PS-DSF if and only if everybody has a bottleneck on every eligible server",
+    "Resources divided: PS-DSF if and only if every user has a bottleneck on every eligible server",
 )
 def theorem_1(run: Run) -> ItemAnswer:
     """Definition 6, in plain NumPy, beside the check by Definition 5."""
@@ -529,7 +529,7 @@ PAPER.audited(
 )
 PAPER.audited(
     "Theorem 3, strategy-proofness",
-    "Nobody gains by lying where time is divided",
+    "No user gains by lying where time is divided",
     TDM,
     "strategy-proof",
     lies=True,
@@ -661,7 +661,7 @@ def corollary_1(instance: Instance) -> CheckAnswer:
     for i, r in np.argwhere(full):
         users = np.flatnonzero(
             (alone[:, i] > 0) & (instance.demands[:, r] > 0)
-        )  # somebody: it is full of tasks
+        )  # a user: it is full of tasks
         n = users[level[users, i].argmin()]
         higher = users[level[users, i] > level[n, i] * (1 + AUDIT)]
         if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():

@@ -85,7 +85,7 @@ def lemma_2(instance: Instance) -> CheckAnswer:
 
 @PAPER.statement(
     "Lemma 3",
-    "Whoever has more than another came before it, and has got nothing since it came",
+    "A user who has more than another came before it, and has got nothing since it came",
     _drawn,
 )
 def lemma_3(instance: Instance) -> CheckAnswer:
@@ -100,7 +100,7 @@ def lemma_3(instance: Instance) -> CheckAnswer:
 
 PAPER.audited(
     "§2, sharing incentives",
-    "Everybody has at least 1/n when it arrives, and later",
+    "Every user has at least 1/n when it arrives, and later",
     DYNAMIC,
     "dynamic sharing incentive",
 )
@@ -118,13 +118,13 @@ PAPER.audited(
 )
 PAPER.audited(  # results.md has a proof
     "§2, strategy-proofness",
-    "Nobody gains at any step by lying about its demands",
+    "No user gains at any step by lying about its demands",
     DYNAMIC,
     "strategy-proof at every step",
     lies=True,
     why="no lie that was tried pays",
 )
-PAPER.audited("§2, irrevocability", "Nobody loses anything at any step", DYNAMIC, "irrevocable")
+PAPER.audited("§2, irrevocability", "No user loses anything at any step", DYNAMIC, "irrevocable")
 
 
 @PAPER.statement(
@@ -151,7 +151,7 @@ def theorem_1(instance: Instance) -> CheckAnswer:
 
 @PAPER.item("Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
 def algorithm_1(run: Run) -> ItemAnswer:
-    """The smallest case: after the second step nobody may have less than before."""
+    """The smallest case: after the second step no user may have less than before."""
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]])
     parts = [1, 2, 3]
     printed = linear(instance.demands, parts, as_printed=True)
@@ -247,7 +247,7 @@ def theorem_2(instance: Instance) -> CheckAnswer:
 
 @PAPER.item(
     "Theorem 2, worst case",
-    "m² + 1 users: the ratio at the last step → (m + 1)/(m² + 1); at step m² everybody has m/(m² + "
+    "m² + 1 users: the ratio at the last step → (m + 1)/(m² + 1); at step m² every user has m/(m² + "
     "1)",
 )
 def worst_case(run: Run) -> ItemAnswer:

@@ -71,7 +71,7 @@ def program(run: Run) -> ItemAnswer:
 
 @PAPER.statement(
     "§3.2, closed form",
-    "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]",
+    "Without zero demands every user has the share x = 1 / max_r Σ d̂[n,r]",
     integers,
 )
 def closed_form(instance: Instance) -> CheckAnswer:

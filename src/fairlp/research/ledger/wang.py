@@ -99,7 +99,7 @@ def figure_1(run: Run) -> ItemAnswer:
     "Pareto-optimal",
 )
 def figure_2(run: Run) -> ItemAnswer:
-    """DRF server by server, and whether somebody could gain."""
+    """DRF server by server, and whether a user could gain."""
     instance = examples.wang_figure_1()
     allocation = allocate(instance, "naive-drf")
     printed = named("tasks", [5, 1, 1, 5]) | named("total", [6, 6]) | {"Pareto-optimal": "no"}

@@ -112,7 +112,7 @@ class Remembering(Solved):
 
     A quantum begins at every multiple of ``period`` seconds at which a request is open. All
     requests of the workload take part, those that are not open with a limit of 0. Within a quantum
-    nobody gets more.
+    no user gets more.
 
     Parameters
     ----------

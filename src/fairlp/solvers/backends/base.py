@@ -36,7 +36,7 @@ from .scaling import Scaling, equilibrate
 # interrupted at once.
 
 Answer = TypeVar("Answer")
-#: Seconds between looks at whether somebody interrupts, on systems where a wait for a lock cannot
+#: Seconds between looks at whether a user interrupts, on systems where a wait for a lock cannot
 #: be interrupted.
 _LOOK = 0.2
 #: Seconds that the end of the process waits for interrupted solvers that were told to stop.
@@ -364,7 +364,7 @@ class BaseBackend:
             "",
             *(base.__name__ for base in cls.__mro__[1:]),
         ):
-            cls.name = cls.__name__  # nobody gave it another
+            cls.name = cls.__name__  # its class gives no other
 
     def __repr__(self) -> str:
         return f"<Backend {self.name!r}>"
@@ -422,7 +422,7 @@ class BaseBackend:
         return interruptible(lambda: self._guarded(program, options), stop, self.aborts_at_exit)
 
     def _guarded(self, program: Program, options: Options) -> Raw:
-        """Run the solver: the border to somebody else's code, whose failures end here.
+        """Run the solver: the border to the code of others, whose failures end here.
 
         In a thread of its own: what a handler of signals raises meanwhile is no failure of the
         solver.

@@ -397,7 +397,7 @@ def _bounds(program: Program, block: Block, variable: Any) -> list[Any]:
     return constraints
 
 
-# A problem that somebody else wrote.
+# A problem that others wrote.
 
 #: Whose form is asked for: the solver of CVXPY that is always there and takes linear cones and
 #: integers, nothing else.

@@ -17,7 +17,7 @@ import numpy as np
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer until no request comes any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is interrupted, and ends this process
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what solvers print is not an answer

@@ -374,7 +374,7 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     )
 
 
-# A model that somebody else wrote.
+# A model that others wrote.
 
 
 def read(model: Any, levels: Any) -> tuple[Program, Any, Any]:

@@ -71,9 +71,7 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     """
     A = program.A
     bound = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
-    magnitude = np.where(
-        bound[A.indices], abs(A.data), 0.0
-    )  # a row without sides is nobody's measure
+    magnitude = np.where(bound[A.indices], abs(A.data), 0.0)  # a row without sides is no measure
     bounds = finite_size(program.row_lower, program.row_upper)
     bounds = bounds * (largest_of(magnitude, A.indices, program.n_rows) > 0)
     rows = np.ones(program.n_rows)

@@ -30,7 +30,7 @@ __all__ = ["bases"]
 NO_PROOF_ALONG_A_TREE = (
     "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each "
     "follows from the "
-    "duals of the last: rates change whenever somebody stops, who rises is found by trying, and "
+    "duals of the last: rates change whenever a user stops, who rises is found by trying, and "
     "who is stuck by "
     "programs of other objectives. Max-min mechanisms on instances without queues write theirs"
 )
@@ -94,14 +94,14 @@ def exact_leximin(
 class ExactRounds:
     """The rounds of a program in rationals: rows that are blocked have floors, those of the others rise with t.
 
-    Along a tree a segment says what everybody has and asks for; ``users`` are those of the rows.
+    Along a tree a segment says what every user has and asks for; ``users`` are those of the rows.
 
     Parameters
     ----------
     program : Program
         Maximises the column ``t``.
     rows : sequence of int
-        Rows (what somebody has) − (what is due)·t ≥ a constant.
+        Rows (what a user has) − (what is due)·t ≥ a constant.
     t : int
     """
 
@@ -113,11 +113,11 @@ class ExactRounds:
         count = len(self.rows)
         self.tree = False
         column = program.A[:, [t]].toarray()[self.rows, 0]
-        everybody = np.ones(count, dtype=bool)
+        everyone = np.ones(count, dtype=bool)
         lower_bounds = rational(program.row_lower[self.rows])
         never = np.full(count, np.inf)
         first = first_segment(
-            constant(rational(-column)), lower_bounds, never, everybody, "borrowed"
+            constant(rational(-column)), lower_bounds, never, everyone, "borrowed"
         )
         self.segment = replace(first, tasks=-never)  # levels may be below what they count from
         self.first = first.rate
@@ -142,7 +142,7 @@ class ExactRounds:
                 self.lower[block.slice] = [Fraction(0)] * len(block)
 
     def run(self) -> Proof:
-        """Run rounds until everybody is blocked, or one cannot be proved."""
+        """Run rounds until every user is blocked, or one cannot be proved."""
         rounds: list[ProofRound] = []
         levels: list[Fraction | None] = [None] * len(self.rows)
         zero = self.segment.zero * (not self.tree)
@@ -166,7 +166,7 @@ class ExactRounds:
             stops |= stuck
             if problem or not (stops.any() or t == segment.pace.end):
                 return Proof(
-                    False, f"round {count}{problem or ': nobody is blocked'}", levels=tuple(levels)
+                    False, f"round {count}{problem or ': no user is blocked'}", levels=tuple(levels)
                 )
             stopped = [k for k, n in enumerate(self.users) if stops[n]]
             for k in stopped:
@@ -199,7 +199,7 @@ class ExactRounds:
             rising = rising & ~with_more
 
     def stuck(self, floors: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
-        """Return what could not be proved, and the candidates that cannot be raised while nobody falls.
+        """Return what could not be proved, and the candidates that cannot be raised while no user falls.
 
         With constant rates a later round finds them; else they would change the rates of the
         others.
@@ -221,7 +221,7 @@ class ExactRounds:
                 tasks = sum(
                     (Fraction(value) * proof.x[j] for j, value in terms if j != self.t), Fraction(0)
                 )
-                # back to what is guaranteed, from which everybody was lowered by a rounding, is no
+                # back to what is guaranteed, from which every user was lowered by a rounding, is no
                 # raise
                 raised[n] = tasks > max(floors[n], self.guaranteed[n])
             if not raised.any():

@@ -558,7 +558,7 @@ class LeximinSolution:
         return self.problem.terms(sizes) * ROUNDING
 
     def _most(self, k: int, solver: str) -> tuple[float, float]:
-        """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
+        """Return how high a level goes while those that are no higher keep theirs, and no user falls below it.
 
         And by how much that may be off, to first order; NaN where the program is not solved. The
         program is without t: the level itself is what is raised.
@@ -685,7 +685,7 @@ def leximin(
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
 
-    A panel of two of four people, one of the two women at least: everybody is on it with
+    A panel of two of four people, one of the two women at least: each person is on it with
     probability ½.
 
     >>> def best_panel(weight):

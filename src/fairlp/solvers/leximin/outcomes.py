@@ -43,7 +43,7 @@ class Outcomes:
         self.levels = np.empty((0, len(people)))
         self.gap = 0.0
         reached = np.zeros(len(people), dtype=bool)
-        while not reached.all():  # everybody whom some outcome serves is in one
+        while not reached.all():  # each person whom some outcome serves is in one
             levels = self.ask(np.where(reached, SOLVER_TIGHTEST, 1.0))
             before = reached.copy()
             reached |= levels != 0

@@ -39,7 +39,7 @@ class RoundPrices:
 def prices_of(model: Model, program: Program, row_duals: np.ndarray) -> np.ndarray:
     """Return the duals of the rows ``capacity`` by unit of resource, servers × resources."""
     block = program.row_block("capacity")
-    # a row that nobody uses (no capacity, or none that its users may have) says 0 ≤ c: its dual
+    # a row that no user uses (no capacity, or none that its users may have) says 0 ≤ c: its dual
     # prices nothing
     used = np.bincount(program.A.indices, minlength=program.n_rows)[block.slice] > 0
     duals = np.where(used, row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
