@@ -39,7 +39,7 @@ PAGES += ["placement.md", "simulation.md", "solvers.md", "whole-tasks.md", "feat
 #: Pages whose blocks another test runs.
 ELSEWHERE = {
     "README.md": "tests/test_readme.py",
-    "command-line.md": "tests/cli/test_cli_shell.py",
+    "command-line.md": "tests/cli/test_app.py",
     "index.md": "tests/test_site.py",
     "model-files.md": "tests/models/files/test_mps_reader.py",
     "studies.md": "tests/research/study/test_runs.py",
