@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import fairlp
+import small_programs
 from fairlp.models.programs import sizes
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import certify, dual_bound
 from fairlp.models.programs.integers import at_integers
 from fairlp.models.programs.program import Block, Program
 from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
@@ -350,3 +352,16 @@ def test_what_is_left_at_the_integers_has_the_room_that_they_leave():
     assert (left.A.toarray() == [[0, 1], [0, 1]]).all() and left.col_lower[0] == left.col_upper[
         0
     ] == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_of_duals_has_its_own_rounding_taken_off(seed):
+    """Beside rationals: the bound is never on the wrong side of the optimum by so much as the last digit."""
+    rng = np.random.default_rng(seed)
+    n = 200
+    low, cost = rng.lognormal(0, 3, (2, n))
+    columns = np.column_stack([low, np.full(n, INF)])
+    p = small_programs.program(np.ones((1, n)), [(0, INF)], columns, cost, "min")
+    optimum = sum(Fraction(c) * Fraction(x) for c, x in zip(cost, low, strict=True))
+    bound = Fraction(dual_bound(p, np.zeros(1)))
+    assert optimum * (1 - Fraction(1, 10**9)) <= bound <= optimum

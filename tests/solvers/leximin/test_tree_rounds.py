@@ -157,14 +157,14 @@ def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
     one = Instance.from_arrays(
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"]
     )
-    wanted, honest, asked = climbed(one), TreeRounds.leaves_open, []
+    wanted, honest, asked = climbed(one), TreeRounds.restart_if_undecided, []
 
-    def leaves_open(self, solution):
+    def restart_if_undecided(self, solution):
         asked.append(solution)
         self.session.leaves_open = lambda *_: len(asked) == 1
         return honest(self, solution)
 
-    monkeypatch.setattr(TreeRounds, "leaves_open", leaves_open)
+    monkeypatch.setattr(TreeRounds, "restart_if_undecided", restart_if_undecided)
     assert climbed(one) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
 
 
