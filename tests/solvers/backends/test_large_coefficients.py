@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+import small_programs
 from fairlp import Capability, Index, Model, Raw, Termination
 from fairlp.models.programs.certificate import certify
 from fairlp.solvers.backends.large_coefficients import (
@@ -252,3 +253,17 @@ def test_whole_numbers_of_any_size_against_their_enumeration(seed, solver):
         assert right is not None and solution.objective == pytest.approx(float(right))
     else:
         assert solution.status.termination is not Termination.INFEASIBLE or right is None
+
+
+def test_a_good_point_bounds_columns_by_twice_the_room_that_the_objective_leaves():
+    p = small_programs.program(
+        [[1.0, -1e12]],
+        [(-np.inf, 0.0)],
+        [(100.0, 1e12), (0.0, 1.0)],
+        [1.0, 0.0],
+        "min",
+        integrality=np.array([0, 1], dtype=np.uint8),
+    )
+    bounded = within_objective(p, np.array([130.0, 1.0]))
+    # 30 above the least cost of 100, and a unit of costs: twice 31
+    assert bounded.col_lower.tolist() == [100.0, 0.0] and bounded.col_upper.tolist() == [162.0, 1.0]
