@@ -178,6 +178,8 @@ def test_figure_6(figure_6):
 
 
 def test_tracking_averages_and_plots(figure_6):
+    samples = figure_6.utilization
+    assert figure_6.average().to_numpy().mean() == pytest.approx(samples.to_numpy().mean())
     means = figure_6.average(110, 250)
     assert list(means.columns) == figure_6.mechanisms and means.index.names == [
         "server",

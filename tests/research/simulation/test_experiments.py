@@ -60,6 +60,8 @@ def test_a_comparison_says_of_each_policy_what_its_own_run_says(crowd, compared)
     summary = compared.summary(600, 1800)
     assert summary.loc["slots", "cpu used"] == alone.utilization.loc[600:1800, "cpu"].mean()
     assert summary.loc["slots", "tasks completed"] == alone.users.completed.sum() / load.total_tasks
+    ended = [not np.isnan(finish) for finish in alone.jobs.finish]
+    assert sum(ended) > 0 and summary.loc["slots", "jobs completed"] == sum(ended) / len(ended)
     common = compared.completion().dropna()
     assert summary["completion of those that end everywhere [s]"].to_dict() == pytest.approx(
         common.mean().to_dict()
