@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
+from audit_cases import pool
 from fairlp import Instance
 from fairlp.auditing import arrivals
 from fairlp.auditing import arrivals as audits
@@ -59,10 +60,6 @@ def test_no_lie_found_is_not_called_proof(mechanism):
         )
     assert found.holds["envy-free at every step"] is (mechanism == "cautious-lp")
     assert found.holds[["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]].all()
-
-
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
 
 
 def test_arrivals_for_which_no_lie_is_defined(monkeypatch):

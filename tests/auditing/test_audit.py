@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+from audit_cases import audited, pool
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES, basics
 from fairlp.errors import (
@@ -18,10 +19,6 @@ from fairlp.errors import (
     UnknownNameError,
 )
 from fairlp.models.files.tables import read_tasks
-
-
-def audited(instance, tasks, *names, **how):
-    return fairlp.audit(instance, tasks, list(names), **how)
 
 
 @pytest.mark.parametrize("mechanism", ["dynamic-drf", "cautious-lp"])
@@ -99,14 +96,6 @@ def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
         fairlp.audit("drfh", instance)
     with pytest.raises(InstanceError, match="the allocation is not all numbers"):
         fairlp.audit(instance, [[1j], [1j]])
-
-
-def fails(*_, **__):
-    raise SolverError("out of memory")
-
-
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
 
 
 def test_an_audit_whose_program_has_no_answer_is_no_answer(monkeypatch):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fairlp
+from audit_cases import audited, by_resource, case, pair
 from fairlp import Instance, examples
 from fairlp.auditing import basics, fairness
-from fairlp.auditing.findings import AuditCase
 from fairlp.tolerances import AUDIT
 from instances import random_instance
 from profiles import many
@@ -23,20 +23,6 @@ INF = np.inf
 
 
 OFF = (1e-6, 0.01, 1.0)
-
-
-def pair(**more):
-    """Two users, two servers of 10 and 4; the second user may run on the first only."""
-    return Instance.from_arrays(
-        [[1.0, 1.0], [1.0, 1.0]],
-        [[10.0, 20.0], [4.0, 8.0]],
-        eligible=np.array([[True, True], [True, False]]),
-        **more,
-    )
-
-
-def case(instance, tasks, **how):
-    return AuditCase(instance, np.array(tasks, dtype=float), **how)
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
@@ -183,10 +169,6 @@ def test_what_blocks_is_what_is_scarcest_and_having_all():
     assert found["resource"].tolist() == ["resource2"] * 2 and found["free"].tolist() == [0, 0.5]
     less = basics.blockers(instance, np.array([[3.9], [2.9]]))
     assert not less["blocked"].any()
-
-
-def audited(instance, tasks, *names, **how):
-    return fairlp.audit(instance, tasks, list(names), **how)
 
 
 def best_gain(instance, tasks):
@@ -534,14 +516,6 @@ def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
     assert found.holds is None and found.witness.startswith(
         "whole tasks that would be a gain need more than there is"
     )
-
-
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
-
-
-def by_resource():
-    return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
 
 
 @pytest.mark.parametrize(

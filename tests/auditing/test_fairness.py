@@ -8,27 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from audit_cases import audited, case, pair
 from fairlp import Instance, examples
 from fairlp.auditing import fairness
-from fairlp.auditing.findings import AuditCase
 from instances import random_instance
 from profiles import many
 
 OFF = (1e-6, 0.01, 1.0)
-
-
-def pair(**more):
-    """Two users, two servers of 10 and 4; the second user may run on the first only."""
-    return Instance.from_arrays(
-        [[1.0, 1.0], [1.0, 1.0]],
-        [[10.0, 20.0], [4.0, 8.0]],
-        eligible=np.array([[True, True], [True, False]]),
-        **more,
-    )
-
-
-def case(instance, tasks, **how):
-    return AuditCase(instance, np.array(tasks, dtype=float), **how)
 
 
 @pytest.mark.parametrize("off", OFF)
@@ -70,10 +56,6 @@ def test_a_fixed_point_is_feasible_and_nobody_could_gain(division, off):
     assert gain.holds is False and gain.margin <= -off / 4 * 0.99
     over = fairness.per_server(case(pair(), [[3, 4 * (1 + off)], [7, 0]]), division)
     assert over.holds is False and over.margin <= -off * 0.99
-
-
-def audited(instance, tasks, *names, **how):
-    return fairlp.audit(instance, tasks, list(names), **how)
 
 
 @settings(max_examples=many(30), deadline=None)

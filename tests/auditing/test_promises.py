@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairlp
+from audit_cases import failing, fails, rated
 from fairlp import Instance
 from fairlp.auditing import promises
 from fairlp.auditing.promises import (
@@ -25,7 +26,6 @@ from fairlp.auditing.search import random_instance
 from fairlp.errors import (
     FairlpWarning,
     InstanceError,
-    SolverError,
     UnknownNameError,
 )
 from fairlp.mechanisms.table import TABLE
@@ -242,24 +242,6 @@ def test_conditions_are_what_they_say():
     assert CONDITIONS["no queue has a guarantee or a cap"](two.replace(queues={"a": 2}))
 
 
-def needs_rates(instance):
-    return None if instance.rates is not None else "it divides time, and no rates are given"
-
-
-@pytest.fixture
-def equal_time():
-    """The same time on every server for everybody."""
-    declare = fairlp.mechanism(
-        "equal-time", promises=("envy-free", "sharing incentive"), domain=needs_rates
-    )
-    return declare(lambda instance: instance.gamma() / len(instance.users))
-
-
-def rated(rng):
-    n, k = rng.integers(2, 4), rng.integers(1, 3)
-    return Instance.from_arrays(np.ones((n, 1)), np.ones((k, 1)), rates=rng.integers(1, 9, (n, k)))
-
-
 def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
     """Random instances have no rates: nothing is known of the promise, and that is what the table says."""
     assert fairlp.promises(mechanisms=[equal_time]).standing.tolist() == ["stands", "stands"]
@@ -339,21 +321,6 @@ def test_what_is_ours_is_on_the_page_that_promises_name():
         for wanted in properties.split(",")
     }
     assert listed == set(EVERY.index[EVERY.source.str.startswith("fairlp")])
-
-
-def failing(times_in_ten):
-    """A mechanism of equal parts that fails on some instances."""
-    calls = []
-
-    @fairlp.mechanism(f"fails-{times_in_ten}", promises=("sharing incentive",))
-    def equal_parts(instance):
-        calls.append(instance)
-        if len(calls) % 10 < times_in_ten:
-            raise InstanceError("planted")
-        parts = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
-        return instance.gamma() * (parts / parts.sum())[:, None]
-
-    return equal_parts
 
 
 def test_failures_are_counted_and_a_mechanism_that_always_fails_does_not_stand():
@@ -472,10 +439,6 @@ def test_options_of_no_instance_are_refused_with_those_that_have_one():
         fairlp.counterexample("alpha-fair", "envy-free", options={"alpha": 3})
     with pytest.raises(UnknownNameError, match="known with: none"):
         fairlp.counterexample("drfh", "envy-free", options={"alpha": 3})
-
-
-def fails(*_, **__):
-    raise SolverError("out of memory")
 
 
 def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import fairlp
+from audit_cases import by_resource, fails, pool, two
 from fairlp import Instance
 from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.properties import PROPERTIES
 from fairlp.auditing.search import random_instance
-from fairlp.errors import (
-    SolverError,
-)
 from fairlp.mechanisms.table import TABLE
 from profiles import many
 from tree_instances import tree_instance
@@ -340,16 +338,6 @@ def test_a_cap_joins_what_no_server_does_in_audits_too():
     assert not uneven["holds"] and "'user1' runs 1 tasks and would run 3" in uneven["witness"]
 
 
-def fails(*_, **__):
-    raise SolverError("out of memory")
-
-
-def two(**more):
-    return Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
-    )
-
-
 def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch):
     instance = two(queue=["q", "q"])
     found = fairlp.allocate(instance, "h-drf")
@@ -362,14 +350,6 @@ def test_queues_of_one_user_have_no_lies_to_tell_together():
     alone = Instance.from_arrays([[1.0]], [[4.0]], queue=["q"])
     row = fairlp.audit(alone, fairlp.allocate(alone, "h-drf"), "group strategy-proof").iloc[0]
     assert row["holds"] is None and "no queue has two users" in row["witness"]
-
-
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
-
-
-def by_resource():
-    return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
 
 
 def test_trees_that_leave_nothing_to_compare():

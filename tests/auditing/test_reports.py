@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
+from audit_cases import audited, case, pool, two
 from fairlp import Instance, examples
 from fairlp.auditing import reports
 from fairlp.auditing.findings import AuditCase
@@ -71,10 +72,6 @@ def test_a_lie_pays_in_tasks_of_ones_own():
     full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[5, 5])
     beyond = again(lambda lie: 9.0 / lie.demands)(full, tasks, mechanism="planted", tries=40)
     assert reports.strategy_proof(beyond).holds is None
-
-
-def audited(instance, tasks, *names, **how):
-    return fairlp.audit(instance, tasks, list(names), **how)
 
 
 def test_a_lie_that_pays_is_shown_and_can_be_rerun():
@@ -178,25 +175,11 @@ def test_leaving_users_can_hurt_where_demands_are_zero():
     assert found.holds is False and (instance.demands == 0).any()
 
 
-def two(**more):
-    return Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
-    )
-
-
 def test_a_search_of_one_lie_has_none_to_tell():
     found = fairlp.audit(two(), fairlp.allocate(two(), "drf"), "strategy-proof", tries=1).iloc[0]
     assert (
         found["holds"] is None and "there is no other demand or server to claim" in found["witness"]
     )
-
-
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
-
-
-def case(instance, tasks, **how):
-    return AuditCase(instance, np.array(tasks, dtype=float), **how)
 
 
 def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypatch):

@@ -9,21 +9,15 @@ import pandas as pd
 import pytest
 
 import fairlp
+from audit_cases import case, failing, fails, rated, two
 from fairlp import Instance
 from fairlp.auditing import search
-from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.search import Search, random_instance
 from fairlp.errors import (
     FairlpWarning,
-    InstanceError,
-    SolverError,
     UnknownNameError,
 )
 from fairlp.mechanisms.table import TABLE
-
-
-def case(instance, tasks, **how):
-    return AuditCase(instance, np.array(tasks, dtype=float), **how)
 
 
 @pytest.mark.parametrize(
@@ -46,16 +40,6 @@ def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
     assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
     with pytest.raises(UnknownNameError, match="search=True"):
         fairlp.counterexample("drf", "envy-free")
-
-
-def fails(*_, **__):
-    raise SolverError("out of memory")
-
-
-def two(**more):
-    return Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
-    )
 
 
 def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):
@@ -89,24 +73,6 @@ def test_options_of_the_search_are_for_the_search():
         fairlp.counterexample("drfh", "sharing incentive", search=True, trys=3)
 
 
-def needs_rates(instance):
-    return None if instance.rates is not None else "it divides time, and no rates are given"
-
-
-@pytest.fixture
-def equal_time():
-    """The same time on every server for everybody."""
-    declare = fairlp.mechanism(
-        "equal-time", promises=("envy-free", "sharing incentive"), domain=needs_rates
-    )
-    return declare(lambda instance: instance.gamma() / len(instance.users))
-
-
-def rated(rng):
-    n, k = rng.integers(2, 4), rng.integers(1, 3)
-    return Instance.from_arrays(np.ones((n, 1)), np.ones((k, 1)), rates=rng.integers(1, 9, (n, k)))
-
-
 def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
     with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain of 'equal-time'"):
         assert fairlp.counterexample(equal_time, "Pareto-optimal", search=True, tries=50) is None
@@ -119,21 +85,6 @@ def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
         equal_time, "strategy-proof", search=True, tries=5, generator=rated
     )
     assert found is None
-
-
-def failing(times_in_ten):
-    """A mechanism of equal parts that fails on some instances."""
-    calls = []
-
-    @fairlp.mechanism(f"fails-{times_in_ten}", promises=("sharing incentive",))
-    def equal_parts(instance):
-        calls.append(instance)
-        if len(calls) % 10 < times_in_ten:
-            raise InstanceError("planted")
-        parts = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
-        return instance.gamma() * (parts / parts.sum())[:, None]
-
-    return equal_parts
 
 
 def test_a_search_says_on_how_many_instances_the_mechanism_failed():

@@ -19,6 +19,7 @@ import pytest
 import typer
 
 import fairlp
+from cli_cases import JOBS, changed, raising
 from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors
 from fairlp.cli import ExitCode, app, main, output, parameters, studies
@@ -27,13 +28,7 @@ from fairlp.errors import FairlpWarning
 from paths import DOCS
 from profiles import PROFILE, by_day
 
-
-@pytest.fixture
-def oversized(here):
-    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
-        "big.yaml"
-    )
-    return "big.yaml"
+pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def test_a_warning_is_one_line_and_not_said_twice(oversized):
@@ -67,22 +62,6 @@ def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, cap
         told.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless"
         and "bug" not in told
     )
-
-
-@pytest.fixture
-def here_newcomers(tmp_path):
-    instance = fairlp.examples.load("two-servers")
-    instance.write("two.yaml")
-    instance.write("two.json")
-    instance.write("two")
-    fairlp.formulate(instance, "drfh").write("two.mps")
-    (tmp_path / "runs.csv").write_text(
-        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
-    )
-    (tmp_path / "jobs.csv").write_text(
-        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
-    )
-    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -172,13 +151,6 @@ def test_exit_codes(monkeypatch, code, names):
     for name in names.split():
         monkeypatch.setattr(api, "allocate", raising(getattr(errors, name)("x")))
         assert error_line(run("allocate ghodsi", code=code)) == "error: x"
-
-
-def raising(error):
-    def fails(*_, **__):
-        raise error
-
-    return fails
 
 
 def test_a_message_of_several_lines_becomes_one(monkeypatch):
@@ -442,36 +414,6 @@ def test_help_says_all_of_what_each_command_does():
         in said
     )
     assert "…" not in said and "..." not in said.replace("[ARGS]...", "")
-
-
-INSTANCE = {
-    "fairlp": 1,
-    "resources": [{"name": "cpu"}, {"name": "memory"}],
-    "users": [
-        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
-        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
-    ],
-    "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
-}
-
-
-JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
-
-
-def changed(path, value):
-    """The instance as JSON with one part of it another."""
-    document = json.loads(json.dumps(INSTANCE))
-    *parts, last = path.split(".")
-    place = document
-    for part in parts:
-        place = place[int(part)] if part.isdigit() else place[part]
-    place[int(last) if last.isdigit() else last] = value
-    return json.dumps(document)
-
-
-@pytest.fixture(autouse=True)
-def jobs(here):
-    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
 
 
 FILES = {

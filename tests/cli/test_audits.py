@@ -79,22 +79,6 @@ def test_a_division_that_does_not_exist_is_refused():
     assert "not one of 'rdm', 'tdm'" in found.stderr
 
 
-@pytest.fixture
-def here_newcomers(tmp_path):
-    instance = fairlp.examples.load("two-servers")
-    instance.write("two.yaml")
-    instance.write("two.json")
-    instance.write("two")
-    fairlp.formulate(instance, "drfh").write("two.mps")
-    (tmp_path / "runs.csv").write_text(
-        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
-    )
-    (tmp_path / "jobs.csv").write_text(
-        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
-    )
-    return tmp_path
-
-
 def test_a_search_is_offered_as_the_command_line_calls_it(here_newcomers):
     line = error_line(run("counterexample drfh Pareto-optimal", code=ExitCode.INPUT))
     assert line.endswith("searches for one, --search on the command line")

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 import fairlp
+from cli_cases import printed, satisfied
 from cli_runner import error_line, run
-from fairlp import Instance, examples
-from fairlp.cli import ExitCode, clusters, output
+from fairlp import examples
+from fairlp.cli import ExitCode, clusters
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
@@ -272,14 +273,6 @@ def test_a_dump_comes_through_a_pipe_too(dump):
     )
 
 
-def printed(text):
-    return output.plain_text(text)
-
-
-def satisfied():
-    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0])
-
-
 def test_a_comparison_without_queues_is_told_by_user():
     text = printed(
         clusters.shares_text(
@@ -287,22 +280,6 @@ def test_a_comparison_without_queues_is_told_by_user():
         )
     )
     assert "By user" in text and "By queue" not in text
-
-
-@pytest.fixture
-def here_newcomers(tmp_path):
-    instance = fairlp.examples.load("two-servers")
-    instance.write("two.yaml")
-    instance.write("two.json")
-    instance.write("two")
-    fairlp.formulate(instance, "drfh").write("two.mps")
-    (tmp_path / "runs.csv").write_text(
-        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
-    )
-    (tmp_path / "jobs.csv").write_text(
-        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
-    )
-    return tmp_path
 
 
 def test_a_report_is_not_called_what_it_is_not(here_newcomers):

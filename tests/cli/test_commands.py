@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fairlp
+from cli_cases import from_csv, printed, same_numbers, satisfied
 from cli_runner import error_line, run
 from fairlp import Instance, examples, plots
-from fairlp.cli import ExitCode, commands, output
+from fairlp.cli import ExitCode, commands
 from fairlp.cli.output import json_text
 from fairlp.mechanisms import validation
 from paths import SUPPORT
@@ -39,27 +39,6 @@ def test_the_command_line_draws_by_queue(tmp_path, monkeypatch):
 
 
 SMALL = [name for name in examples.names() if name != "google-cluster"]
-
-
-def from_csv(text):
-    """Read a table with Python's own float, which reads what repr writes exactly."""
-    frame = pd.read_csv(StringIO(text), index_col=0, dtype=str, keep_default_na=False)
-    return frame.map(number)
-
-
-def number(cell):
-    try:
-        return float(cell or "nan")
-    except ValueError:
-        return cell
-
-
-def same_numbers(found, expected):
-    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
-    assert list(found.columns) == list(expected.columns)
-    for column in expected:
-        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
-            assert one == other or (pd.isna(one) and pd.isna(other))
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -127,14 +106,6 @@ def test_labels_are_printed_as_they_are(here):
     )
     text = run("allocate odd.json -m drf").stdout
     assert all(user in text for user in users)
-
-
-@pytest.fixture
-def oversized(here):
-    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
-        "big.yaml"
-    )
-    return "big.yaml"
 
 
 def test_oversized_tasks_can_be_an_error_or_dropped(oversized):
@@ -212,14 +183,6 @@ def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, how):
     monkeypatch.setattr(validation, "validate", lambda *_, **__: wrong)
     text = run("compare ghodsi -m drf --methods", *how, code=ExitCode.NO).stdout
     assert how or "disagree: rounds" in text
-
-
-def printed(text):
-    return output.plain_text(text)
-
-
-def satisfied():
-    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0])
 
 
 def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():

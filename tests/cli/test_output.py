@@ -17,11 +17,14 @@ import pandas as pd
 import pytest
 
 import fairlp
+from cli_cases import INSTANCE, from_csv, same_numbers
 from cli_runner import IN_A_ROW, fairlp_in_a_shell, python, run
 from fairlp import examples
 from fairlp.cli import output
 from fairlp.cli.output import console, json_text, print_frame
 from profiles import by_day
+
+pytestmark = pytest.mark.usefixtures("jobs")
 
 USERS = [f"organisation/department-{n % 7}/a-group-of-people-{n}/user-{n:03d}" for n in range(100)]
 
@@ -115,35 +118,6 @@ def test_the_bold_title_and_header_have_no_control_character_of_a_name():
     assert r"a\x1b[31m" in text and r"b\x07" in text
 
 
-def from_csv(text):
-    """Read a table with Python's own float, which reads what repr writes exactly."""
-    frame = pd.read_csv(StringIO(text), index_col=0, dtype=str, keep_default_na=False)
-    return frame.map(number)
-
-
-def number(cell):
-    try:
-        return float(cell or "nan")
-    except ValueError:
-        return cell
-
-
-def same_numbers(found, expected):
-    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
-    assert list(found.columns) == list(expected.columns)
-    for column in expected:
-        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
-            assert one == other or (pd.isna(one) and pd.isna(other))
-
-
-@pytest.fixture
-def oversized(here):
-    fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
-        "big.yaml"
-    )
-    return "big.yaml"
-
-
 def test_machine_output_stays_pure_beside_a_warning(oversized):
     result = run("allocate", oversized, "--json")
     assert "fits no single" in json.loads(result.stdout)["notes"][-1]
@@ -203,25 +177,6 @@ def test_a_terminal_gets_what_fits_its_width(monkeypatch):
         max(map(len, screen.getvalue().splitlines())) <= 40
         and len(screen.getvalue().splitlines()) > 3
     )
-
-
-INSTANCE = {
-    "fairlp": 1,
-    "resources": [{"name": "cpu"}, {"name": "memory"}],
-    "users": [
-        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
-        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
-    ],
-    "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
-}
-
-
-JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
-
-
-@pytest.fixture(autouse=True)
-def jobs(here):
-    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
 
 
 HOSTILE = "\x1b[31mred\x9b2J\u2028line\u202eback"

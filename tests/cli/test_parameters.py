@@ -22,6 +22,8 @@ from fairlp.cli.parameters import (
     load_instance,
 )
 
+pytestmark = pytest.mark.usefixtures("jobs")
+
 
 def test_a_file_goes_before_an_example_of_its_name(here):
     examples.load("ghodsi").write("cycles")
@@ -220,14 +222,6 @@ def test_every_option_of_a_way_to_compute_is_one_of_allocate():
 
 def test_an_option_with_a_flag_of_its_own_is_not_given_twice():
     assert "--solver" in run("allocate ghodsi --option solver=scipy", code=2).stderr
-
-
-JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
-
-
-@pytest.fixture(autouse=True)
-def jobs(here):
-    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
 
 
 def test_the_tilde_is_the_home(here, monkeypatch):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+from cli_cases import raising, same_numbers
 from cli_runner import error_line, run
 from fairlp import Model, examples
 from fairlp.cli import ExitCode, programs
@@ -90,14 +91,6 @@ def test_the_table_in_the_docs_is_the_declared_one():
     assert "\n".join(capability_rows()) in text
     for name in fairlp.solvers().index:
         assert f"`{name}`" in text
-
-
-def same_numbers(found, expected):
-    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
-    assert list(found.columns) == list(expected.columns)
-    for column in expected:
-        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
-            assert one == other or (pd.isna(one) and pd.isna(other))
 
 
 def test_export_writes_the_model_and_its_size(here):
@@ -202,13 +195,6 @@ def test_an_example_goes_into_an_empty_folder_and_into_no_other(here):
     run("example ghodsi -o cluster")
     assert list((here / "cluster").glob("*.csv"))
     assert "exists already" in error_line(run("example ghodsi -o cluster", code=3))
-
-
-def raising(error):
-    def fails(*_, **__):
-        raise error
-
-    return fails
 
 
 def test_names_without_labels_are_for_files_that_have_names():

@@ -6,26 +6,12 @@ import json
 
 import pytest
 
-import fairlp
+from cli_cases import INSTANCE, changed
 from cli_runner import error_line, run
 from fairlp.cli import ExitCode
 from fairlp.cli.simulations import complete_policy
 
-
-@pytest.fixture
-def here_newcomers(tmp_path):
-    instance = fairlp.examples.load("two-servers")
-    instance.write("two.yaml")
-    instance.write("two.json")
-    instance.write("two")
-    fairlp.formulate(instance, "drfh").write("two.mps")
-    (tmp_path / "runs.csv").write_text(
-        "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"
-    )
-    (tmp_path / "jobs.csv").write_text(
-        "user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8"
-    )
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def test_a_folder_of_a_simulation_is_not_a_file(here_newcomers):
@@ -35,36 +21,6 @@ def test_a_folder_of_a_simulation_is_not_a_file(here_newcomers):
 
 def test_policies_are_completed():
     assert complete_policy("best") == ["best-fit"] and not complete_policy("no-such")
-
-
-INSTANCE = {
-    "fairlp": 1,
-    "resources": [{"name": "cpu"}, {"name": "memory"}],
-    "users": [
-        {"user": "ann", "demand": {"cpu": 1, "memory": 2}},
-        {"user": "bob", "demand": {"cpu": 2, "memory": 1}},
-    ],
-    "servers": [{"server": "s", "capacity": {"cpu": 8, "memory": 9}}],
-}
-
-
-JOBS = "user,arrival,tasks,duration,cpu\nann,0,1,1,1\nbob,1,2,3,1\n"
-
-
-def changed(path, value):
-    """The instance as JSON with one part of it another."""
-    document = json.loads(json.dumps(INSTANCE))
-    *parts, last = path.split(".")
-    place = document
-    for part in parts:
-        place = place[int(part)] if part.isdigit() else place[part]
-    place[int(last) if last.isdigit() else last] = value
-    return json.dumps(document)
-
-
-@pytest.fixture(autouse=True)
-def jobs(here):
-    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
 
 
 def test_no_server_has_a_slot(here):

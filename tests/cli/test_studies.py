@@ -19,12 +19,6 @@ from fairlp.research.library import running
 from study_functions import make
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_study_is_run_and_its_file_shown(here):
     run("example", "study")
     shown = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)

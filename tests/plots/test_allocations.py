@@ -10,6 +10,7 @@ import fairlp
 from fairlp import Instance, api, examples, plots
 from fairlp.errors import InstanceError
 from fairlp.plots import allocations, style
+from figure_checks import legend, legend_names, outside, tick_labels
 from report_instances import hostile, queued
 
 pytest.importorskip("matplotlib")
@@ -21,19 +22,8 @@ def heights(axis):
     return np.sum([[bar.get_height() for bar in container] for container in bars], axis=0)
 
 
-def tick_labels(axis):
-    return [text.get_text() for text in axis.get_xticklabels()]
-
-
 def legend_of(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
-
-
-def outside(figure):
-    """Whether the legend lies to the right of all axes."""
-    figure.draw_without_rendering()
-    edge = figure.legends[0].get_window_extent().x0
-    return all(axis.get_window_extent().x1 <= edge for axis in figure.axes)
 
 
 @pytest.fixture(scope="module")
@@ -214,11 +204,6 @@ def google():
     return fairlp.allocate(examples.load("google-cluster"), "drfh")
 
 
-def legend_names(figure):
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
-
-
 def parts(allocation):
     """Users × resources × classes of servers: the fraction of the class that each user has."""
     instance = allocation.instance
@@ -332,10 +317,6 @@ def test_names_are_shown_as_they_are_and_axes_can_be_given():
 def test_without_queues_there_is_nothing_to_draw():
     with pytest.raises(InstanceError, match="has no queues"):
         plots.plot_queues(fairlp.allocate(fairlp.examples.load("ghodsi"), "drf"))
-
-
-def legend(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_allocations_of_one_mechanism_and_method_are_all_drawn():

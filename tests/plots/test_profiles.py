@@ -10,15 +10,9 @@ import pytest
 
 from fairlp import plots
 from fairlp.plots import style
+from figure_checks import legend_names, outside
 
 pytest.importorskip("matplotlib")
-
-
-def outside(figure):
-    """Whether the legend lies to the right of all axes."""
-    figure.draw_without_rendering()
-    edge = figure.legends[0].get_window_extent().x0
-    return all(axis.get_window_extent().x1 <= edge for axis in figure.axes)
 
 
 def test_long_names_in_the_legend_leave_the_curves_their_room():
@@ -56,11 +50,6 @@ def test_users_who_are_not_there_have_no_bubbles():
     (axis,) = plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["100"]
     assert axis.collections[0].get_offsets().tolist() == [[0.5, 0.75]]
-
-
-def legend_names(figure):
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
 
 
 def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others():

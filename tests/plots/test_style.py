@@ -16,13 +16,10 @@ import fairlp
 from fairlp import examples, plots
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 from fairlp.plots import style
+from figure_checks import legend_names, tick_labels
 from profiles import chequered
 
 pytest.importorskip("matplotlib")
-
-
-def tick_labels(axis):
-    return [text.get_text() for text in axis.get_xticklabels()]
 
 
 def collisions(figure):
@@ -231,11 +228,6 @@ def test_names_are_no_formulas():
         for label in axes.get_xticklabels()
     ]
     assert name in texts  # as it is, with its dollars
-
-
-def legend_names(figure):
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
 
 
 def test_long_names_show_both_ends_and_stay_different():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arrival_cases import bound, tight
 from arrival_instances import exact_shares, normalised, random_arrivals
 from fairlp.mechanisms.arrivals.algorithms import (
     LevelStack,
@@ -90,12 +91,6 @@ def test_nobody_loses_a_last_digit():
             had[begin : k + 1] = level
 
 
-def bound(resources, horizon):
-    """n/(q(n − q + 1)), q = min(m, ⌊(n + 1)/2⌋)."""
-    q = min(resources, (horizon + 1) // 2)
-    return Fraction(horizon, q * (horizon - q + 1))
-
-
 def ratios(needs):
     """Level of the cautious LP over static DRF's at each step, exactly; needs are d̂ in Fractions, weights 1."""
     n = len(needs)
@@ -107,12 +102,6 @@ def ratios(needs):
         )
         found.append(Fraction(levels[k - 1]) / n / static)
     return found
-
-
-def tight(resources, horizon, other=Fraction(0)):
-    """Each of the first users needs a resource of its own, and ``other`` of the rest; the ratio is least at step q."""
-    own = [k % resources for k in range(horizon)]
-    return [[Fraction(1) if r == k else other for r in range(resources)] for k in own]
 
 
 @pytest.mark.parametrize("resources", range(1, 9))

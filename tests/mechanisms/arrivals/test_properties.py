@@ -6,36 +6,13 @@ import numpy as np
 import pytest
 
 import fairlp
+from arrival_cases import planted, with_levels
 from fairlp import Instance, examples
 from fairlp.mechanisms.arrivals.properties import envy, irrevocable
-from fairlp.mechanisms.arrivals.result import dynamic_allocation
-from fairlp.mechanisms.arrivals.rule import StepLevels
 
 
 def arrivals(**more):
     return Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]], **more)
-
-
-INSTANCE = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]])
-
-
-def with_levels(result, levels, first=None):
-    """The answer as it would be with other levels of the steps."""
-    return dynamic_allocation(
-        result.rule,
-        result.instance,
-        result.method,
-        result.schedule,
-        StepLevels(np.asarray(levels), result.first_array if first is None else np.array(first)),
-    )
-
-
-def planted(mechanism, step, factor):
-    """The right answer, and the same with the level of one step times a factor."""
-    right = fairlp.allocate(INSTANCE, mechanism)
-    levels = right.level_array.copy()
-    levels[step] *= factor
-    return right, with_levels(right, levels)
 
 
 def test_cautious_lp_breaks_dynamic_pareto_optimality():

@@ -14,23 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from arrival_cases import INSTANCE, arrivals, bound, instance_of, planted, tight, with_levels
 from arrival_instances import random_arrivals
 from fairlp import Instance, plots
 from fairlp.errors import TooLargeError, UnknownNameError
-from fairlp.mechanisms.arrivals.result import dynamic_allocation
-from fairlp.mechanisms.arrivals.rule import StepLevels
 from fairlp.tolerances import AGREEMENT
 from profiles import many
-
-
-def arrivals(*when, **more):
-    """Three users of two resources, with these arrivals."""
-    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
-    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
-    return Instance.from_arrays(
-        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
-    )
-
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
@@ -121,28 +110,6 @@ DRF = fairlp.mechanisms.find("dynamic-drf")
 CAUTIOUS = fairlp.mechanisms.find("cautious-lp")
 
 
-INSTANCE = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]])
-
-
-def with_levels(result, levels, first=None):
-    """The answer as it would be with other levels of the steps."""
-    return dynamic_allocation(
-        result.rule,
-        result.instance,
-        result.method,
-        result.schedule,
-        StepLevels(np.asarray(levels), result.first_array if first is None else np.array(first)),
-    )
-
-
-def planted(mechanism, step, factor):
-    """The right answer, and the same with the level of one step times a factor."""
-    right = fairlp.allocate(INSTANCE, mechanism)
-    levels = right.level_array.copy()
-    levels[step] *= factor
-    return right, with_levels(right, levels)
-
-
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_certificates_hold_and_planted_errors_are_found(seed):
     demands, capacities, weights = random_arrivals(seed)
@@ -206,11 +173,6 @@ def test_tasks_that_are_not_those_of_the_levels_are_not_proved():
     assert not dataclasses.replace(right, tasks_array=right.tasks_array * 0.9).certify()
 
 
-def instance_of(seed, **more):
-    demands, capacities, weights = random_arrivals(seed)
-    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
-
-
 def test_static_drf_of_the_competitive_table_is_drf():
     instance = instance_of(1)
     versus = fairlp.allocate(instance, "dynamic-drf").competitive()
@@ -219,18 +181,6 @@ def test_static_drf_of_the_competitive_table_is_drf():
         level = fairlp.allocate(here, "drf", method="lp").levels.min()
         available = instance.user_weights[:step].sum() / instance.user_weights.sum()
         assert versus["drf"][step] == pytest.approx(level * available, rel=1e-9)
-
-
-def bound(resources, horizon):
-    """n/(q(n − q + 1)), q = min(m, ⌊(n + 1)/2⌋)."""
-    q = min(resources, (horizon + 1) // 2)
-    return Fraction(horizon, q * (horizon - q + 1))
-
-
-def tight(resources, horizon, other=Fraction(0)):
-    """Each of the first users needs a resource of its own, and ``other`` of the rest; the ratio is least at step q."""
-    own = [k % resources for k in range(horizon)]
-    return [[Fraction(1) if r == k else other for r in range(resources)] for k in own]
 
 
 @pytest.mark.parametrize(

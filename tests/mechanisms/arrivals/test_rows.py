@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
+from arrival_cases import arrivals, instance_of
 from arrival_instances import exact_shares, exact_twins, linprog_shares, random_arrivals
 from cli_runner import run
 from fairlp import Instance, examples
@@ -20,11 +20,6 @@ DRF = fairlp.mechanisms.find("dynamic-drf")
 
 
 CAUTIOUS = fairlp.mechanisms.find("cautious-lp")
-
-
-def instance_of(seed, **more):
-    demands, capacities, weights = random_arrivals(seed)
-    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
 
 
 def rows_of(result):
@@ -93,15 +88,6 @@ def test_a_weight_is_so_many_equal_users_who_come_in_one_step(seed):
         Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf"
     )
     agree(rows_of(result), exact_twins(demands, capacities, weights))
-
-
-def arrivals(*when, **more):
-    """Three users of two resources, with these arrivals."""
-    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
-    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
-    return Instance.from_arrays(
-        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
-    )
 
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]

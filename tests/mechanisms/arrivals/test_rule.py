@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
+from arrival_cases import arrivals
 from arrival_instances import random_arrivals
 from fairlp import Instance, examples
-
-
-def arrivals(*when, **more):
-    """Three users of two resources, with these arrivals."""
-    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
-    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
-    return Instance.from_arrays(
-        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
-    )
-
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 

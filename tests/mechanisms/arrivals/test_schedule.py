@@ -7,18 +7,8 @@ import pandas as pd
 import pytest
 
 import fairlp
-from arrival_instances import random_arrivals
-from fairlp import Instance, examples
-
-
-def arrivals(*when, **more):
-    """Three users of two resources, with these arrivals."""
-    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
-    demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
-    return Instance.from_arrays(
-        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
-    )
-
+from arrival_cases import arrivals, instance_of
+from fairlp import examples
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
@@ -67,11 +57,6 @@ def test_a_horizon_equal_to_the_weights_but_for_rounding():
     instance = arrivals(weights=[0.1, 0.2, 0.3])
     result = fairlp.allocate(instance, "dynamic-drf", horizon=0.6)
     assert result.available.iloc[-1] == 1.0 and "of a horizon" not in repr(result)
-
-
-def instance_of(seed, **more):
-    demands, capacities, weights = random_arrivals(seed)
-    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,6 +13,7 @@ import fairlp
 from fairlp.errors import FileFormatError
 from fairlp.models.files.programs import read_program
 from fairlp.models.programs.status import Termination
+from program_files import read_text
 
 #: Columns x0 to x3 are whole numbers of a small range (or semi-integer), b0 and b1 are binary.
 COUNT = 4
@@ -128,12 +129,6 @@ def as_lp(case):
             f" set{k}: S{adjacent} :: " + " ".join(f"x{j} : {w}" for w, j in enumerate(members, 1))
         )
     return "\n".join([*lines, "End", ""])
-
-
-def read_text(folder, text, name="model.mps"):
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return read_program(path)
 
 
 def optimum(program):

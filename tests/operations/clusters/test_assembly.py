@@ -7,14 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from dump_files import notes, read, snapshot
 from fairlp.errors import InstanceError, TooLargeError
 from fairlp.operations.clusters import assembly
-from kubernetes_dumps import node, pod, said, volcano, written
+from kubernetes_dumps import node, pod, said, volcano
 from profiles import many
-
-
-def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
 
 
 @pytest.mark.parametrize(
@@ -137,16 +134,6 @@ def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
     assert (
         told.str.contains("are in use, of") | (told == "nodes have it, but no task asks for it")
     ).all()
-
-
-def notes(found):
-    return " | ".join(
-        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
-    )
-
-
-def snapshot(folder, *items):
-    return fairlp.snapshot(written(folder, *items))
 
 
 def test_a_guarantee_above_a_cap_is_lowered(tmp_path):

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import fairlp
-from kubernetes_dumps import node, pod, said, written
-
-
-def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
+from dump_files import read
+from kubernetes_dumps import node, pod, said
 
 
 def test_many_lines_that_say_the_same_are_counted(tmp_path):

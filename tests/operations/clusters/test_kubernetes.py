@@ -7,11 +7,8 @@ import json
 import pytest
 
 import fairlp
+from dump_files import affinity, notes, read, snapshot, term
 from kubernetes_dumps import node, pod, said, thing, written
-
-
-def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
 
 
 @pytest.fixture
@@ -137,17 +134,6 @@ def test_one_user_for_all_owners_of_a_queue(tmp_path):
     ]
 
 
-def affinity(*terms):
-    required = {"nodeSelectorTerms": list(terms)}
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    }
-
-
-def term(key, operator, *values, kind="matchExpressions"):
-    return {kind: [{"key": key, "operator": operator, "values": list(values)}]}
-
-
 def test_a_cordoned_node_counts_with_what_runs_on_it(tmp_path):
     nodes = [node("n1"), node("n2", unschedulable=True), node("n3", unschedulable=True)]
     nodes.append(node("n4", conditions=[{"type": "Ready", "status": "Unknown"}]))
@@ -255,16 +241,6 @@ def test_a_node_of_kubernetes_without_amounts_is_left_out(tmp_path):
 
 
 HALF = {"cpu": "500m", "memory": "1Gi"}
-
-
-def notes(found):
-    return " | ".join(
-        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
-    )
-
-
-def snapshot(folder, *items):
-    return fairlp.snapshot(written(folder, *items))
 
 
 def test_a_node_that_is_ready_is_open(tmp_path):

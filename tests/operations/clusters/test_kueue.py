@@ -7,6 +7,7 @@ import math
 import pytest
 
 import fairlp
+from dump_files import notes, snapshot
 from fairlp.errors import FairlpWarning, SolverError
 from fairlp.operations.reports import share_comparison
 from fairlp.operations.reports.headline import headline
@@ -317,16 +318,6 @@ def test_what_a_workload_cannot_have_is_left_out(tmp_path):
     assert said(found, "count is -3") == [("Workload 'job-B'", "left out")]
     assert said(found, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
     assert said(found, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
-
-
-def notes(found):
-    return " | ".join(
-        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
-    )
-
-
-def snapshot(folder, *items):
-    return fairlp.snapshot(written(folder, *items))
 
 
 def test_a_local_queue_of_no_cluster_queue(tmp_path):

@@ -8,41 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlp
+from dump_files import TABLE, affinity, notes, read, snapshot, term
 from fairlp.operations.clusters.cluster import EntryError
 from fairlp.operations.clusters.pods import amount, owner_of, quantity, unit_of
-from kubernetes_dumps import node, pod, written
-
-TABLE = {
-    "0": 0,
-    "1": 1,
-    "+3": 3,
-    "12.": 12,
-    ".5": Fraction(1, 2),
-    "0.1": Fraction(1, 10),
-    "5n": Fraction(5, 10**9),
-    "5u": Fraction(5, 10**6),
-    "500m": Fraction(1, 2),
-    "1.5m": Fraction(3, 2000),
-    "2k": 2000,
-    "1M": 10**6,
-    "1G": 10**9,
-    "1T": 10**12,
-    "1P": 10**15,
-    "1E": 10**18,
-    "1Ki": 2**10,
-    "64Mi": 64 * 2**20,
-    "64Gi": 64 * 2**30,
-    "1Ti": 2**40,
-    "1Pi": 2**50,
-    "1Ei": 2**60,
-    "1.5Gi": 3 * 2**29,
-    "1e3": 1000,
-    "1E3": 1000,
-    "12e-1": Fraction(6, 5),
-    "1e+2": 100,
-    "128974848": 128974848,
-}
+from kubernetes_dumps import node, pod
 
 
 @pytest.mark.parametrize("text", TABLE)
@@ -125,10 +94,6 @@ def test_a_quantity_is_its_number_times_its_suffix(number, suffix):
     assert quantity(f"{number}{suffix}") == number * factor
 
 
-def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
-
-
 def test_an_owner_without_a_name_owns_nothing():
     nameless, named = {"kind": "Job", "controller": True}, {"kind": "ReplicaSet", "name": "web"}
     assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == (
@@ -202,17 +167,6 @@ def test_what_a_pod_requests(tmp_path, spec, cpu):
 
 
 LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}, {}]
-
-
-def affinity(*terms):
-    required = {"nodeSelectorTerms": list(terms)}
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    }
-
-
-def term(key, operator, *values, kind="matchExpressions"):
-    return {kind: [{"key": key, "operator": operator, "values": list(values)}]}
 
 
 @pytest.mark.parametrize(
@@ -290,16 +244,6 @@ def test_taints_and_tolerations(tmp_path, tolerations, where):
     nodes = [node(f"n{k}", taints=own) for k, own in enumerate(taints)]
     found = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
     assert "".join(str(int(one)) for one in found.eligible[0]) == where
-
-
-def notes(found):
-    return " | ".join(
-        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
-    )
-
-
-def snapshot(folder, *items):
-    return fairlp.snapshot(written(folder, *items))
 
 
 def node_affinity(*expressions, **more):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from fractions import Fraction
 
 import pandas as pd
 import pytest
@@ -12,47 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fairlp
-import kueue_dumps
-import slurm_dumps
-import yarn_dumps
+from dump_files import kubernetes, places, read, slurm, yarn
 from fairlp.errors import FileFormatError, InstanceError, TooLargeError, UnknownNameError
-from kubernetes_dumps import node, pod, said, thing, volcano, written
+from kubernetes_dumps import node, pod, said, thing, written
 from profiles import PROFILE, many
-
-TABLE = {
-    "0": 0,
-    "1": 1,
-    "+3": 3,
-    "12.": 12,
-    ".5": Fraction(1, 2),
-    "0.1": Fraction(1, 10),
-    "5n": Fraction(5, 10**9),
-    "5u": Fraction(5, 10**6),
-    "500m": Fraction(1, 2),
-    "1.5m": Fraction(3, 2000),
-    "2k": 2000,
-    "1M": 10**6,
-    "1G": 10**9,
-    "1T": 10**12,
-    "1P": 10**15,
-    "1E": 10**18,
-    "1Ki": 2**10,
-    "64Mi": 64 * 2**20,
-    "64Gi": 64 * 2**30,
-    "1Ti": 2**40,
-    "1Pi": 2**50,
-    "1Ei": 2**60,
-    "1.5Gi": 3 * 2**29,
-    "1e3": 1000,
-    "1E3": 1000,
-    "12e-1": Fraction(6, 5),
-    "1e+2": 100,
-    "128974848": 128974848,
-}
-
-
-def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
 
 
 def test_what_is_asked_for_is_checked(tmp_path):
@@ -144,85 +106,6 @@ JSON = st.recursive(
     ),
     max_leaves=6,
 )
-
-
-def kubernetes():
-    items = [
-        node("n1", {"zone": "a"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
-        pod(
-            "a",
-            on="n1",
-            labels={kueue_dumps.LABEL: "to-red"},
-            initContainers=[{"restartPolicy": "Always"}],
-        ),
-        pod(
-            "b",
-            tolerations=[{"key": "k", "operator": "Exists"}],
-            nodeSelector={"zone": "a"},
-            overhead={"cpu": "1"},
-        ),
-        thing("ResourceQuota", "q", {"hard": {"cpu": "3"}}, namespace="ml"),
-        volcano(
-            "dev",
-            {"weight": 2, "guarantee": {"resource": {"cpu": 1}}},
-            hierarchy="root/a",
-            hierarchy_weights="1/2",
-        ),
-        kueue_dumps.workload("w", "to-red", ("Job", "w")),
-        *kueue_dumps.TREE,
-    ]
-    return {"x.json": {"apiVersion": "v1", "items": items}}
-
-
-def slurm():
-    spread = slurm_dumps.job(
-        1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
-    )
-    spread["job_resources"] = slurm_dumps.ALLOCATIONS["new"]
-    jobs = [spread, slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
-    nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
-    share = {
-        "name": "physics",
-        "parent": "root",
-        "shares": slurm_dumps.wrapped(5),
-        "type": ["USER"],
-    }
-    accounts = {"associations": [slurm_dumps.association("physics", "ann", total=[("cpu", "", 1)])]}
-    return {
-        "a.json": {"meta": {}, "nodes": nodes},
-        "b.json": {"meta": {}, "jobs": jobs},
-        "c.json": {"meta": {}, "shares": {"shares": [share]}} | accounts,
-    }
-
-
-def yarn():
-    app = yarn_dumps.app(1, resourceRequests=[yarn_dumps.asks(2)])
-    app["resourceInfo"] = {
-        "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
-    }
-    fair = {
-        "type": "fairScheduler",
-        "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
-    }
-    return {
-        "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
-        "b.json": {"apps": {"app": [app]}},
-        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(yarn_dumps.CAPACITY)}},
-        "d.json": {"scheduler": {"schedulerInfo": fair}},
-    }
-
-
-def places(value, path=()):
-    """All places in a document."""
-    yield path
-    for key, inner in (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    ):
-        yield from places(inner, (*path, key))
 
 
 @pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)

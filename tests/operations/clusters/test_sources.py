@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 import fairlp
-import kueue_dumps
-import slurm_dumps
-import yarn_dumps
+from dump_files import kubernetes, places, slurm, yarn
 from fairlp.errors import FileFormatError, InstanceError
-from kubernetes_dumps import node, pod, thing, volcano, written
+from kubernetes_dumps import node, pod, written
 from profiles import by_day
 
 
@@ -87,85 +85,6 @@ def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairlp.models.files.whole_files.MOST_BYTES", 100)
     with pytest.raises(FileFormatError, match="which is the most that is read"):
         fairlp.snapshot(tmp_path)
-
-
-def kubernetes():
-    items = [
-        node("n1", {"zone": "a"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
-        pod(
-            "a",
-            on="n1",
-            labels={kueue_dumps.LABEL: "to-red"},
-            initContainers=[{"restartPolicy": "Always"}],
-        ),
-        pod(
-            "b",
-            tolerations=[{"key": "k", "operator": "Exists"}],
-            nodeSelector={"zone": "a"},
-            overhead={"cpu": "1"},
-        ),
-        thing("ResourceQuota", "q", {"hard": {"cpu": "3"}}, namespace="ml"),
-        volcano(
-            "dev",
-            {"weight": 2, "guarantee": {"resource": {"cpu": 1}}},
-            hierarchy="root/a",
-            hierarchy_weights="1/2",
-        ),
-        kueue_dumps.workload("w", "to-red", ("Job", "w")),
-        *kueue_dumps.TREE,
-    ]
-    return {"x.json": {"apiVersion": "v1", "items": items}}
-
-
-def slurm():
-    spread = slurm_dumps.job(
-        1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
-    )
-    spread["job_resources"] = slurm_dumps.ALLOCATIONS["new"]
-    jobs = [spread, slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
-    nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
-    share = {
-        "name": "physics",
-        "parent": "root",
-        "shares": slurm_dumps.wrapped(5),
-        "type": ["USER"],
-    }
-    accounts = {"associations": [slurm_dumps.association("physics", "ann", total=[("cpu", "", 1)])]}
-    return {
-        "a.json": {"meta": {}, "nodes": nodes},
-        "b.json": {"meta": {}, "jobs": jobs},
-        "c.json": {"meta": {}, "shares": {"shares": [share]}} | accounts,
-    }
-
-
-def yarn():
-    app = yarn_dumps.app(1, resourceRequests=[yarn_dumps.asks(2)])
-    app["resourceInfo"] = {
-        "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
-    }
-    fair = {
-        "type": "fairScheduler",
-        "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
-    }
-    return {
-        "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
-        "b.json": {"apps": {"app": [app]}},
-        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(yarn_dumps.CAPACITY)}},
-        "d.json": {"scheduler": {"schedulerInfo": fair}},
-    }
-
-
-def places(value, path=()):
-    """All places in a document."""
-    yield path
-    for key, inner in (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    ):
-        yield from places(inner, (*path, key))
 
 
 def leaves(value):

@@ -7,12 +7,9 @@ import math
 import pytest
 
 import fairlp
-from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano, written
+from dump_files import notes, read, snapshot
+from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano
 from kueue_dumps import LABEL, TREE, workload
-
-
-def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
 
 
 def limits(found, path, what):
@@ -267,16 +264,6 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
         ]
     fair = fairlp.allocate(read(tmp_path, *items).instance, "h-drf")
     assert fair.totals.tolist() == pytest.approx([30, 10], rel=1e-9)
-
-
-def notes(found):
-    return " | ".join(
-        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
-    )
-
-
-def snapshot(folder, *items):
-    return fairlp.snapshot(written(folder, *items))
 
 
 @pytest.mark.parametrize(

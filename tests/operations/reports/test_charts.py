@@ -5,23 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-import pandas as pd
 import pytest
 
 import fairlp
-from fairlp import Instance
 from report_instances import queued
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    instance, now = queued()
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    assert fairlp.report(instance, path, observed=now) == path
-    return path.read_text(encoding="utf-8")
 
 
 def test_charts_are_the_same_in_python(page):
@@ -51,11 +41,3 @@ def test_queues_are_drawn_at_the_first_level_that_has_several():
         "all/lab",
         "not in use",
     }
-
-
-def servers(names):
-    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
-    capacities = [[float(4 + k)] for k in range(len(names))]
-    return Instance.from_arrays(
-        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
-    )

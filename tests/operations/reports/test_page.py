@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import sys
 from html.parser import HTMLParser
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
@@ -47,14 +45,6 @@ class Parsed(HTMLParser):
     def handle_data(self, data):
         if not self._inside:
             self.words.append(data)
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    instance, now = queued()
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    assert fairlp.report(instance, path, observed=now) == path
-    return path.read_text(encoding="utf-8")
 
 
 SECTIONS = [
@@ -248,33 +238,9 @@ def test_names_of_any_length_fit(tmp_path):
     assert len(text) < 2_000_000 and "x" * 400 + "…" in text
 
 
-def satisfied():
-    """Two users that have all their tasks on a server that is half empty."""
-    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
-
-
-def facts(**more):
-    one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
-    return Facts(ShareComparison.of(one, "drfh"))
-
-
-def servers(names):
-    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
-    capacities = [[float(4 + k)] for k in range(len(names))]
-    return Instance.from_arrays(
-        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
-    )
-
-
 def test_a_cluster_without_queues_has_no_table_of_them():
     with pytest.raises(TypeError, match="no queues"):
         ShareComparison.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
-
-
-def two():
-    return Instance.from_arrays(
-        [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]
-    )
 
 
 def test_excluded_queues_use_but_are_owed_nothing(tmp_path):

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import fairlp
-from fairlp import Instance
 from fairlp.operations.reports import sections
 from fairlp.operations.reports.facts import Facts
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
+from report_cases import facts, satisfied
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
@@ -97,16 +97,6 @@ def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
         root["open"]
         and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
     )
-
-
-def satisfied():
-    """Two users that have all their tasks on a server that is half empty."""
-    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
-
-
-def facts(**more):
-    one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
-    return Facts(ShareComparison.of(one, "drfh"))
 
 
 def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():

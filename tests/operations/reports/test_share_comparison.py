@@ -12,26 +12,7 @@ from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.operations.reports.share_comparison import Blocking, ShareComparison
 from fairlp.operations.reports.subject import Subject, subject_of
 from fairlp.tolerances import SATURATED
-from kubernetes_dumps import flavors, kueue, node, pod, written
-
-
-def shared():
-    """Two organisations share 12 cpu and 24 memory; a has three quarters of the cpu, and b waits.
-
-    Hierarchical DRF: a1 and a2 rise half as fast as b1 until a2 has its 2 tasks and counts
-    no more; then a1 and b1 end equal.
-    """
-    return fairlp.Instance.from_arrays(
-        [[1.0, 2.0], [1.0, 1.0], [1.0, 2.0]],
-        [[6.0, 12.0], [6.0, 12.0]],
-        users=["a1", "a2", "b1"],
-        servers=["s1", "s2"],
-        resources=["cpu", "memory"],
-        queue=["a/one", "a/two", "b"],
-        queues={"a": {"guarantee": {"cpu": 3.0}}, "b": {"guarantee": {"cpu": 3.0}}},
-        task_limits=[9, 2, 9],
-    )
-
+from report_cases import cluster, shared
 
 NOW = [[5, 2], [0, 2], [1, 2]]
 
@@ -209,40 +190,6 @@ def test_options_of_the_mechanism_are_its_own():
     assert borrowed.tolist() == pytest.approx(
         fairlp.allocate(shared(), "h-drf-counted", count="borrowed").totals.tolist()
     )
-
-
-def cluster(folder):
-    """Two nodes, and two queues of Kueue; one pod may run nowhere."""
-    label = "kueue.x-k8s.io/queue-name"
-    one = {"cpu": "1", "memory": "1Gi"}
-    queues = [
-        kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
-        kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
-        *[
-            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml")
-            for name in ("red", "blue")
-        ],
-    ]
-    pods = [
-        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"})
-        for k in range(14)
-    ]
-    pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
-    pods += [
-        pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})
-        for k in range(5)
-    ]
-    pods += [
-        pod(
-            "lost",
-            owner=("Job", "lost"),
-            requests=one,
-            labels={label: "to-blue"},
-            nodeSelector={"disk": "none"},
-        )
-    ]
-    nodes = [node(f"n{k}", {"kubernetes.io/hostname": f"n{k}", "os": "linux"}) for k in range(2)]
-    return written(folder, *nodes, *queues, *pods)
 
 
 def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):

@@ -9,20 +9,15 @@ import pandas as pd
 import pytest
 
 import fairlp
-from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp.operations.reports import subject
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Classes, is_dump, mechanism_or_default, subject_of
-from kubernetes_dumps import flavors, kueue, node, pod, thing, written
+from kubernetes_dumps import node, pod, thing, written
+from report_cases import cluster, satisfied, servers, shared
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
-
-
-def satisfied():
-    """Two users that have all their tasks on a server that is half empty."""
-    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
 
 
 def test_a_folder_of_tables_is_no_dump_even_beside_one(tmp_path):
@@ -41,14 +36,6 @@ def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
     monkeypatch.setattr(subject, "TABLE", {})
     with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
         subject.mechanism_or_default(satisfied(), None)
-
-
-def servers(names):
-    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
-    capacities = [[float(4 + k)] for k in range(len(names))]
-    return Instance.from_arrays(
-        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
-    )
 
 
 def test_names_of_classes_are_short_and_told_apart():
@@ -72,24 +59,6 @@ def test_what_is_no_dump(tmp_path):
     )
 
 
-def shared():
-    """Two organisations share 12 cpu and 24 memory; a has three quarters of the cpu, and b waits.
-
-    Hierarchical DRF: a1 and a2 rise half as fast as b1 until a2 has its 2 tasks and counts
-    no more; then a1 and b1 end equal.
-    """
-    return fairlp.Instance.from_arrays(
-        [[1.0, 2.0], [1.0, 1.0], [1.0, 2.0]],
-        [[6.0, 12.0], [6.0, 12.0]],
-        users=["a1", "a2", "b1"],
-        servers=["s1", "s2"],
-        resources=["cpu", "memory"],
-        queue=["a/one", "a/two", "b"],
-        queues={"a": {"guarantee": {"cpu": 3.0}}, "b": {"guarantee": {"cpu": 3.0}}},
-        task_limits=[9, 2, 9],
-    )
-
-
 def test_neither_an_instance_nor_a_path():
     with pytest.raises(InstanceError, match="int was given"):
         fairlp.fair_shares(3)
@@ -104,40 +73,6 @@ def test_the_mechanism_goes_with_the_instance():
     assert fairlp.allocate(
         rated, mechanism_or_default(rated, None)
     ).totals.tolist() == pytest.approx([2.0])
-
-
-def cluster(folder):
-    """Two nodes, and two queues of Kueue; one pod may run nowhere."""
-    label = "kueue.x-k8s.io/queue-name"
-    one = {"cpu": "1", "memory": "1Gi"}
-    queues = [
-        kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
-        kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
-        *[
-            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml")
-            for name in ("red", "blue")
-        ],
-    ]
-    pods = [
-        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"})
-        for k in range(14)
-    ]
-    pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
-    pods += [
-        pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})
-        for k in range(5)
-    ]
-    pods += [
-        pod(
-            "lost",
-            owner=("Job", "lost"),
-            requests=one,
-            labels={label: "to-blue"},
-            nodeSelector={"disk": "none"},
-        )
-    ]
-    nodes = [node(f"n{k}", {"kubernetes.io/hostname": f"n{k}", "os": "linux"}) for k in range(2)]
-    return written(folder, *nodes, *queues, *pods)
 
 
 def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):

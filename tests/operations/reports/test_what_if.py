@@ -11,6 +11,7 @@ from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.operations.reports.subject import Subject
 from fairlp.operations.reports.what_if import edited
+from report_cases import two
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
@@ -152,12 +153,6 @@ def test_whose_running_tasks_would_go():
 def test_more_servers_than_can_be_counted_are_refused():
     with pytest.raises(InstanceError, match=r"add_servers has 10{20} for 'server1'"):
         fairlp.what_if(fairlp.examples.load("two-servers"), add_servers={"server1": 10**20})
-
-
-def two():
-    return Instance.from_arrays(
-        [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]
-    )
 
 
 def test_new_users_are_told_apart_from_those_there():

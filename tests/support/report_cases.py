@@ -1,0 +1,91 @@
+"""Snapshots and instances of reports, and the page of one."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+
+import fairlp
+from fairlp import Instance
+from fairlp.operations.reports.facts import Facts
+from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.subject import subject_of
+from kubernetes_dumps import flavors, kueue, node, pod, written
+
+
+def servers(names):
+    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
+    capacities = [[float(4 + k)] for k in range(len(names))]
+    return Instance.from_arrays(
+        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
+    )
+
+
+def satisfied():
+    """Two users that have all their tasks on a server that is half empty."""
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
+
+
+def facts(**more):
+    one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
+    return Facts(ShareComparison.of(one, "drfh"))
+
+
+def two():
+    return Instance.from_arrays(
+        [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]
+    )
+
+
+def cluster(folder):
+    """Two nodes, and two queues of Kueue; one pod may run nowhere."""
+    label = "kueue.x-k8s.io/queue-name"
+    one = {"cpu": "1", "memory": "1Gi"}
+    queues = [
+        kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
+        kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
+        *[
+            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml")
+            for name in ("red", "blue")
+        ],
+    ]
+    pods = [
+        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"})
+        for k in range(14)
+    ]
+    pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
+    pods += [
+        pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})
+        for k in range(5)
+    ]
+    pods += [
+        pod(
+            "lost",
+            owner=("Job", "lost"),
+            requests=one,
+            labels={label: "to-blue"},
+            nodeSelector={"disk": "none"},
+        )
+    ]
+    nodes = [node(f"n{k}", {"kubernetes.io/hostname": f"n{k}", "os": "linux"}) for k in range(2)]
+    return written(folder, *nodes, *queues, *pods)
+
+
+def shared():
+    """Two organisations share 12 cpu and 24 memory; a has three quarters of the cpu, and b waits.
+
+    Hierarchical DRF: a1 and a2 rise half as fast as b1 until a2 has its 2 tasks and counts
+    no more; then a1 and b1 end equal.
+    """
+    return fairlp.Instance.from_arrays(
+        [[1.0, 2.0], [1.0, 1.0], [1.0, 2.0]],
+        [[6.0, 12.0], [6.0, 12.0]],
+        users=["a1", "a2", "b1"],
+        servers=["s1", "s2"],
+        resources=["cpu", "memory"],
+        queue=["a/one", "a/two", "b"],
+        queues={"a": {"guarantee": {"cpu": 3.0}}, "b": {"guarantee": {"cpu": 3.0}}},
+        task_limits=[9, 2, 9],
+    )
