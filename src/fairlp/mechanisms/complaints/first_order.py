@@ -34,7 +34,9 @@ def prove_tasks(
     np.add.at(merged_tasks.T, servers.of, tasks.T)
     model = formulation(small)
     program = model.compile()
-    gradient = _gradient(program, columns_of(model, merged_tasks))
+    x = columns_of(model, merged_tasks)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        gradient = program.gradient(x)
     if not np.isfinite(gradient).all():
         return Proof(False, "not proved: more tasks are worth more than floats can hold", np.inf)
     try:
@@ -104,12 +106,3 @@ def columns_of(model: Model, tasks: np.ndarray) -> np.ndarray:
     for block in program.columns:
         x[block.slice] = values[block.name][block.flat]
     return x
-
-
-def _gradient(program: Program, x: np.ndarray) -> np.ndarray:
-    """Return the gradient of the objective at a point."""
-    if program.logs is None:
-        return program.c
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        slopes = program.logs.slopes(program.logs.arguments(x))
-    return np.asarray(program.c + program.logs.A.T @ slopes)

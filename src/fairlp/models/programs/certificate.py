@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...tolerances import ROUNDING, VERIFIED
-from .integers import rows_at_integers
 from .program import Program, finite_size
-from .sizes import Sizes, implied_reach, integer_objective_size, rounded, sign_errors
+from .sizes import Sizes, implied_reach, integer_objective_size, sign_errors
 
 __all__ = ["certify"]
 
@@ -147,16 +146,14 @@ def certify(
 
     # The program as a minimisation, linear at the point.
     sign = 1.0 if program.sense == "min" else -1.0
-    costs = program.c
-    if program.logs is not None:
-        costs = costs + program.logs.A.T @ sizes.slopes
-    costs = sign * costs
+    costs = sign * program.gradient(x)
 
     # A dual proves something only with a sign that a bound of its row bears.
     row_errors = sign_errors(sign * row_duals, program.row_lower, program.row_upper)
     y = np.where(row_errors > 0, 0.0, sign * row_duals)
     reduced = costs - program.A.T @ y
-    dual_residual = _dual_residual(sizes, y, reduced)
+    terms = sizes.costs + sizes.magnitude.T @ abs(y)
+    dual_residual = _dual_residual(sizes, reduced, terms)
     if sizes.objective > 0:  # a dual matters by what it is worth at the row's size
         worth = float((row_errors * sizes.rows).max(initial=0.0))
         dual_residual = max(dual_residual, worth / sizes.objective)
@@ -175,7 +172,6 @@ def certify(
 
     # Rounding of reduced costs alone, at an optimum of 0, is no gap.
     limits = np.maximum(finite_size(program.col_lower, program.col_upper), abs(x))
-    terms = sizes.costs + sizes.magnitude.T @ abs(y)
     noise = ROUNDING * float(terms @ limits + abs(row_terms).sum())
     if difference <= noise and max(sizes.objective, abs(dual_value)) <= noise:
         return Certificate(*point, dual_residual, complementarity, 0.0)
@@ -190,13 +186,8 @@ def certify(
 
 def _primal_residual(sizes: Sizes) -> float:
     """Return the largest violation of a row or bound, relative."""
-    program = sizes.program
-    x = sizes.x
-    activity = sizes.activity
-    if program.is_mip:
-        x = rounded(program, x)
-        program = rows_at_integers(program, np.where(program.integrality > 0, x, 0.0))
-        activity = program.A @ x
+    program, x = sizes.at_integers
+    activity = program.A @ x if sizes.program.is_mip else sizes.activity
     for row_sizes, column_sizes in sizes.primal():
         residual = max(
             _violation(activity, row_sizes, program.row_lower, program.row_upper),
@@ -207,7 +198,7 @@ def _primal_residual(sizes: Sizes) -> float:
     return residual
 
 
-def _dual_residual(sizes: Sizes, y: np.ndarray, reduced: np.ndarray) -> float:
+def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> float:
     """Return the largest reduced cost (minimisation sense) that would need a bound that is not there, relative.
 
     Where the rows bound the column, it is also worth no more than the column's reach, relative to
@@ -215,7 +206,7 @@ def _dual_residual(sizes: Sizes, y: np.ndarray, reduced: np.ndarray) -> float:
     """
     program = sizes.program
     errors = sign_errors(reduced, program.col_lower, program.col_upper)
-    for column_sizes in sizes.reduced_costs(y):
+    for column_sizes in sizes.reduced_costs(terms):
         residuals = errors / column_sizes
         if (residuals <= VERIFIED).all():
             return float(residuals.max(initial=0.0))

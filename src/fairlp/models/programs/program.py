@@ -539,6 +539,28 @@ class Program:
         """
         return self.replace(integrality=np.zeros_like(self.integrality), logs=None)
 
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return the gradient of the objective at a point; the costs of a linear one.
+
+        Parameters
+        ----------
+        x : ndarray, shape (columns,)
+
+        Returns
+        -------
+        ndarray, shape (columns,)
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.gradient(np.array([3, 2, 0.5])).tolist()
+        [0.0, 0.0, 1.0]
+        """
+        if self.logs is None:
+            return self.c
+        return np.asarray(self.c + self.logs.A.T @ self.logs.slopes(self.logs.arguments(x)))
+
     def objective_value(self, x: np.ndarray) -> float:
         """Return the objective at ``x``, in the sense that the user wrote.
 

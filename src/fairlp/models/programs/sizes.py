@@ -64,19 +64,23 @@ class Sizes:
         self.rows = np.maximum(self.magnitude @ abs(x), sides)
 
     @cached_property
-    def slopes(self) -> np.ndarray | None:
-        """Slopes of the logarithms and powers of the objective at the point; None without any."""
-        logs = self.program.logs
-        return None if logs is None else logs.slopes(logs.arguments(self.x))
-
-    @cached_property
     def costs(self) -> np.ndarray:
         """Size of each cost."""
         size = abs(self.program.c)
-        if self.slopes is None:
+        logs = self.program.logs
+        if logs is None:
             return size
-        assert self.program.logs is not None
-        return np.asarray(size + abs(self.program.logs.A).T @ abs(self.slopes))
+        slopes = logs.slopes(logs.arguments(self.x))
+        return np.asarray(size + abs(logs.A).T @ abs(slopes))
+
+    @cached_property
+    def at_integers(self) -> tuple[Program, np.ndarray]:
+        """The linear program that the integers leave, and the point with whole numbers for them."""
+        if not self.program.is_mip:
+            return self.program, self.x
+        is_whole = self.program.integrality > 0
+        x = np.where(is_whole, np.round(self.x), self.x)
+        return rows_at_integers(self.program, np.where(is_whole, x, 0.0)), x
 
     @cached_property
     def objective(self) -> float:
@@ -89,12 +93,9 @@ class Sizes:
         Integers count as the whole numbers that they stand for: neither a tolerance times a big M
         nor the terms of the integers excuse a row.
         """
-        linear = self.program
+        linear, x = self.at_integers
         rows = self.rows
-        x = self.x
         if self.program.is_mip:
-            x = rounded(self.program, x)
-            linear = rows_at_integers(self.program, np.where(self.program.integrality > 0, x, 0.0))
             only_integers = np.bincount(linear.A.indices, minlength=linear.n_rows) == 0
             rows = np.where(only_integers, _row_units(self.program), abs(linear.A) @ abs(x))
         yield rows, abs(x)
@@ -104,9 +105,8 @@ class Sizes:
         rows = np.maximum(rows, self._negligible() * min(1.0, float(reach.max(initial=0.0))))
         yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
 
-    def reduced_costs(self, y: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield sizes of the reduced costs at row duals ``y``."""
-        terms = self.costs + self.magnitude.T @ abs(y)
+    def reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield sizes of the reduced costs; ``terms`` are those of their costs and row duals."""
         yield np.where(terms > 0, terms, 1.0)
 
         by_row = self.program.A.T.tocsc()
@@ -135,11 +135,6 @@ class Sizes:
             return NEGLIGIBLE * _row_units(program)
         smallest = smallest_of(abs(program.A.data), program.A.indices, program.n_rows)
         return ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
-
-
-def rounded(program: Program, x: np.ndarray) -> np.ndarray:
-    """Return the point with its integers at the nearest whole numbers."""
-    return np.where(program.integrality > 0, np.round(x), x)
 
 
 def integer_objective_size(program: Program, x: np.ndarray) -> float:

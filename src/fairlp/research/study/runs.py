@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Whole numbers beyond this do not fit a column of 64-bit integers.
 LARGEST_WHOLE = 2**63 - 1
 #: The statistics of a run by column, or the error of the run.
-MethodResult = dict[str, float] | Failure
+RunOutcome = dict[str, float] | Failure
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def run_study(
     # Run 0 of every point comes first, so that the progress bar tells of all points.
     runs = [(point, run) for run in range(study.runs) for point in range(len(study.points))]
     calls = [(key, study.points[point], run, study.work) for point, run in runs]
-    outcomes: dict[tuple[int, int], MethodResult] = {}
+    outcomes: dict[tuple[int, int], RunOutcome] = {}
     with run_on(workers, backend):
         results = run_calls(
             study.name,
@@ -163,7 +163,7 @@ def _error_of_run(study: Study, point: int, run: int, failure: Failure) -> Study
 
 
 def frame_of(
-    points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], MethodResult]
+    points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], RunOutcome]
 ) -> pd.DataFrame:
     """Return one row a run, by point and run; statistics are in the order of their first appearance."""
     runs = sorted(outcomes)

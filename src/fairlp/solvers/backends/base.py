@@ -670,10 +670,7 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
 
 def reduced_costs(program: Program, x: np.ndarray, row_duals: np.ndarray) -> np.ndarray:
     """Return gradient − Aᵀ·duals: ∂objective/∂(bound) where a bound is active."""
-    gradient = program.c
-    if program.logs is not None:
-        gradient = gradient + program.logs.A.T @ program.logs.slopes(program.logs.arguments(x))
-    return np.asarray(gradient - program.A.T @ row_duals)
+    return np.asarray(program.gradient(x) - program.A.T @ row_duals)
 
 
 def sign(program: Program) -> float:
