@@ -59,26 +59,32 @@ class InteriorPoint(BaseBackend):
         self, program: Program, options: Options, warm_start: WarmStart | None = None
     ) -> tuple[Solution, tuple[Structure, FinalPoint] | None]:
         """Solve one program; return the answer, with structure and point where it is ours."""
-        begin = perf_counter()
+        start_time = perf_counter()
         structure = Structure.of(program)
         reason = "these are not users who share servers"
         if structure is not None:
             try:
-                solution, final = self._by_interior_points(structure, options, begin, warm_start)
+                solution, final = self._by_interior_points(
+                    structure, options, start_time, warm_start
+                )
                 return solution, None if final is None else (structure, final)
             except NotConvergedError as error:
                 reason = str(error)
         remaining = None
         if options.time_limit is not None:
-            remaining = max(options.time_limit - (perf_counter() - begin), 0.0)
+            remaining = max(options.time_limit - (perf_counter() - start_time), 0.0)
         return self._by_highs(program, replace(options, time_limit=remaining), reason), None
 
     def _by_interior_points(
-        self, structure: Structure, options: Options, begin: float, warm_start: WarmStart | None
+        self,
+        structure: Structure,
+        options: Options,
+        start_time: float,
+        warm_start: WarmStart | None,
     ) -> tuple[Solution, FinalPoint | None]:
         """Return the answer of our own method, and the point; raise where it is not proved."""
         recognised = perf_counter()
-        deadline = np.inf if options.time_limit is None else begin + options.time_limit
+        deadline = np.inf if options.time_limit is None else start_time + options.time_limit
         series = None if structure.problem.has_level else current_series()
         if series is not None:
             warm_start = series.near(structure)
@@ -86,7 +92,7 @@ class InteriorPoint(BaseBackend):
         if series is not None and final is not None:
             series.record(structure, final)
         solved = perf_counter()
-        seconds = {"pass": recognised - begin, "solve": solved - recognised}
+        seconds = {"pass": recognised - start_time, "solve": solved - recognised}
 
         if final is None:
             message = f"a time limit of {options.time_limit:g} s was reached"
@@ -120,7 +126,7 @@ class InteriorPoint(BaseBackend):
     ) -> tuple[Solution, Certificate]:
         """Return the answer at a point, and its certificate; raise where it is not proved."""
         program = structure.program
-        begin = perf_counter()
+        start_time = perf_counter()
         inside = structure.vectors(point)
         columns, duals = polished(program, *inside)
         newton = "" if columns is inside[0] else ", then Newton steps"
@@ -132,7 +138,7 @@ class InteriorPoint(BaseBackend):
             columns,
             duals,
             reduced_costs(program, columns, duals),
-            times={**seconds, "read": perf_counter() - begin},
+            times={**seconds, "read": perf_counter() - start_time},
             iterations={"interior point": final.iterations},
             method="interior point",
         )

@@ -324,12 +324,12 @@ def next_program(structure: Structure, point: Variables, decisions: Decisions) -
     stopped_rows = places.row[stops]
     A = program.A.tocsc(copy=True)
     floors = program.row_lower.copy()
-    begin = A.indptr[places.level]
+    first_entry = A.indptr[places.level]
     end = A.indptr[places.level + 1]
     level_coefficients = np.zeros(program.n_rows)
-    level_coefficients[A.indices[begin:end]] = A.data[begin:end]
+    level_coefficients[A.indices[first_entry:end]] = A.data[first_entry:end]
     floors[stopped_rows] -= level_coefficients[stopped_rows] * (point.t / structure.level_unit)
-    A.data[begin:end][np.isin(A.indices[begin:end], stopped_rows)] = 0.0
+    A.data[first_entry:end][np.isin(A.indices[first_entry:end], stopped_rows)] = 0.0
     return program.replace(A=A, row_lower=floors)
 
 

@@ -214,21 +214,23 @@ class Region:
         assert self.place_users is not None
         members, first, width = self.server_kinds
         batches = []
-        begin = 0
-        while begin < len(width):
-            products_so_far = np.cumsum(width[begin:] ** 2)
+        batch_start = 0
+        while batch_start < len(width):
+            products_so_far = np.cumsum(width[batch_start:] ** 2)
             count = max(int(np.searchsorted(products_so_far, _PRODUCTS_TOGETHER)), 1)
-            end = begin + count
+            end = batch_start + count
             widest = int(width[end - 1])
-            servers = first[begin:end]
+            servers = first[batch_start:end]
             user = self.place_users[servers, :widest]
             exists = self.exists[servers, :widest]
             in_triangle = user[:, :, None] >= user[:, None, :]
             in_triangle = in_triangle & exists[:, :, None] & exists[:, None, :]
             kind, row, column = np.nonzero(in_triangle)
             position = user[kind, row] * self.shape[1] + user[kind, column]
-            batches.append((members[begin:end], widest, np.flatnonzero(in_triangle), position))
-            begin = end
+            batches.append(
+                (members[batch_start:end], widest, np.flatnonzero(in_triangle), position)
+            )
+            batch_start = end
         return batches
 
 

@@ -161,7 +161,7 @@ class InteriorPointSession(ProgramSession):
 
     def _first_round(self) -> Solution:
         """Solve the whole program; sharpen its optimum where prices are not clear."""
-        begin = perf_counter()
+        start_time = perf_counter()
         self.solved = None
         solution, ours = self.backend.solve_with_point(self.program, self.options, self.warm_start)
         if ours is not None:
@@ -169,7 +169,7 @@ class InteriorPointSession(ProgramSession):
             sharp = final.point
             if not all_prices_are_clear(solution, final.gap):
                 final = replace(final, sharpened=sharpened(structure.problem, final.point))
-                solution, sharp = self._sharpest(structure, final, None, begin)
+                solution, sharp = self._sharpest(structure, final, None, start_time)
             self.solved = structure, final.point, sharp
         return solution
 
@@ -187,7 +187,7 @@ class InteriorPointSession(ProgramSession):
         warm_start: WarmStart | None = None,
     ) -> tuple[Solution, _Solved] | None:
         """Solve on the face of earlier rounds, or take a point; None where it is not proved."""
-        begin = perf_counter()
+        start_time = perf_counter()
         structure = structure_on_face(program, decisions)
         if structure is None:
             return None
@@ -201,7 +201,7 @@ class InteriorPointSession(ProgramSession):
             if final is None:
                 return None
             self.tried = WarmStart(final, structure.level_unit)
-            solution, sharp = self._sharpest(structure, final, decisions, begin)
+            solution, sharp = self._sharpest(structure, final, decisions, start_time)
         except NotConvergedError:
             return None
         return solution, (structure, final.point, sharp)
@@ -211,7 +211,7 @@ class InteriorPointSession(ProgramSession):
         structure: Structure,
         final: method.FinalPoint,
         decisions: Decisions | None,
-        begin: float,
+        start_time: float,
     ) -> tuple[Solution, Variables]:
         """Return the answer of the smaller gap, inside or sharpened; raise where none is proved."""
         answers: list[tuple[float, Solution, Variables]] = []
@@ -226,7 +226,7 @@ class InteriorPointSession(ProgramSession):
                     continue
                 priced = with_duals
             try:
-                seconds = {"solve": perf_counter() - begin}
+                seconds = {"solve": perf_counter() - start_time}
                 solution, certificate = self.backend.answer(structure, priced, final, seconds)
             except NotConvergedError as error:
                 reason = error
