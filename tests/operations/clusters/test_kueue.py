@@ -334,3 +334,21 @@ def test_flavors_need_no_word(tmp_path):
     )
     said = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, some))
     assert "'some'" not in said and "'every'" not in said
+
+
+def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
+    """No pod of a Workload is a DaemonSet's: what its template says of nodes by name is a rule."""
+    on_n1 = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [on_n1]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    cluster = fairlp.snapshot(
+        written(
+            tmp_path,
+            node("n0"),
+            node("n1"),
+            *queue("A", [group({"default": {"cpu": nominal(20)}})]),
+            workload("bound", "A", 4, affinity=affinity),
+        )
+    )
+    assert list(cluster.instance.servers) == ["n0", "n1"]
+    assert cluster.instance.eligible.tolist() == [[False, True]]

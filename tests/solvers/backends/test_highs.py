@@ -535,3 +535,14 @@ def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
 )
 def test_what_scipy_says_is_the_status(status, words, expected):
     assert scipy_linprog._termination(SimpleNamespace(status=status, message=words)) is expected
+
+
+def test_the_bound_of_branch_and_bound_has_the_constant_of_a_scaled_objective():
+    """Costs of 2²⁰ are given to HiGHS in units of their own, and the constant beside them too."""
+    whole = np.ones(2, dtype=np.uint8)
+    costs = [2.0**20, 2.0**21]
+    planted = program(
+        [[3, 5]], [(-INF, 13)], [(0, 9)] * 2, c=costs, offset=2.0**22, integrality=whole
+    )
+    solution = find_backend("highs").solve(planted, Options())
+    assert solution.objective == solution.bound == 2.0**22 + 5 * 2.0**20

@@ -363,3 +363,14 @@ def test_what_is_refused_of_pyomo():
     refused("'one' of Pyomo model 'jobs' is a SOSConstraint.*deactivate it")
     with pytest.raises(ModelError, match="has no data yet"):
         fairlp.leximin(pyo.AbstractModel(), "job")
+
+
+def test_levels_in_a_dict_are_named_by_its_keys():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["ann", "bob"], bounds=(0, None))
+    model.row = pyo.Constraint(expr=model.x["ann"] + 2 * model.x["bob"] <= 6)
+    levels = {"bob": model.x["bob"], "ann": model.x["ann"]}
+    answer = fairlp.leximin(model, levels)
+    assert answer.levels.to_dict() == {"bob": 2.0, "ann": 2.0}
+    with pytest.raises(ModelError, match="level 'bob'"):
+        fairlp.leximin(model, {"ann": model.x["ann"], "bob": model.x["bob"] ** 2})
