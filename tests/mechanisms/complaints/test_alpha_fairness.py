@@ -460,3 +460,23 @@ def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):
         NotConvergedError, match=r"planted, too.*try another solver .*cvxpy:CLARABEL"
     ):
         fairlp.allocate(instance, "alpha-fair", alpha=2)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0, 3.0])
+def test_answers_of_clarabel_are_proved_where_its_floats_allow(alpha):
+    """At Clarabel's usual tolerance the tasks of this example are off by 1e-5, and not proved."""
+    pytest.importorskip("clarabel")
+    instance = fairlp.examples.ghodsi()
+    allocation = fairlp.allocate(instance, "alpha-fair", alpha=alpha, solver="clarabel")
+    assert allocation.gap < VERIFIED and allocation.certify()
+    exact = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+    np.testing.assert_allclose(allocation.totals, exact.totals, rtol=1e-6)
+
+
+def test_clarabel_answers_as_usual_where_its_tightest_tolerance_is_beyond_it(monkeypatch):
+    cvxpy_backend = pytest.importorskip("fairlp.solvers.backends.cvxpy_backend")
+    solver = cvxpy_backend.KNOWN["CLARABEL"]
+    tighter = replace(solver, curved_tolerance=1e-16)
+    monkeypatch.setitem(cvxpy_backend.KNOWN, "CLARABEL", tighter)
+    solution = fairlp.formulate(fairlp.examples.ghodsi(), "alpha-fair", alpha=2).solve("clarabel")
+    assert solution.status.termination is Termination.OPTIMAL

@@ -30,7 +30,7 @@ from ...models.programs.program import Block, LogTerms, Program, free_name
 from ...models.programs.protocols import Capability
 from ...models.programs.solution import Solution, solution_at
 from ...models.programs.status import Termination
-from ...tolerances import ACCEPTED, CONFORMANCE, FEASIBILITY, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, CONFORMANCE, CONIC_TIGHTEST, FEASIBILITY, SOLVER_TIGHTEST
 from .base import (
     HIGHS_WITH_INTEGERS,
     BaseBackend,
@@ -629,7 +629,9 @@ class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
     It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is
-    content with little in small rows, needs the tightest. A ``coarse`` one is given many
+    content with little in small rows, needs the tightest. Programs with logarithms or powers are
+    first tried at ``curved_tolerance``: points far apart have nearly the same objective there. A
+    ``coarse`` one is given many
     iterations. ``settings`` are for all programs, ``with_integers`` for integer programs.
     """
 
@@ -638,6 +640,7 @@ class CvxpySolver:
     options: dict[str, str]
     coarse: bool = False
     tolerance: float = FEASIBILITY
+    curved_tolerance: float | None = None
     extra: str = ""
     settings: Mapping[str, float] = field(default_factory=dict)
     with_integers: Mapping[str, float] = field(default_factory=dict)
@@ -657,6 +660,7 @@ KNOWN: dict[str, CvxpySolver] = {
             "time_limit": "time_limit",
             "iteration_limit": "max_iter",
         },
+        curved_tolerance=CONIC_TIGHTEST,
     ),
     "SCS": CvxpySolver(
         "scs",
@@ -794,11 +798,21 @@ class Cvxpy(BaseBackend):
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise through CVXPY; "optimal but inaccurate" is not called optimal."""
+        curved_tolerance = self.conic_solver.curved_tolerance
+        is_limited = options.time_limit is not None or options.iteration_limit is not None
+        is_curved = program.logs is not None and options.dual_tolerance is None
+        if curved_tolerance is not None and is_curved and not is_limited:
+            raw = self._run_at(program, options, curved_tolerance)
+            if raw.termination is not Termination.UNKNOWN:
+                return raw
+        return self._run_at(program, options, self.conic_solver.tolerance)
+
+    def _run_at(self, program: Program, options: Options, tolerance: float) -> Raw:
+        """Minimise at a tolerance, where the options give none."""
         import cvxpy as cp
 
         built = build(program)
         names = self.conic_solver.options
-        tolerance = self.conic_solver.tolerance
         tolerances = options.tolerances(tolerance, tolerance)
         by_option = dict(zip(("primal_tolerance", "dual_tolerance"), tolerances, strict=True))
         settings = {
