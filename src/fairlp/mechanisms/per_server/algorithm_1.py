@@ -1,4 +1,6 @@
-"""Algorithm I of Khamse-Ashari et al. (ICC 2017, Table II): a PS-DSF allocation by moving tasks to the lowest levels.
+"""Algorithm I of Khamse-Ashari et al. (ICC 2017, Table II) for PS-DSF.
+
+Servers move tasks to the users of the lowest levels.
 
 A server raises its lowest levels S* by z*, on what is free and what the highest holders n_r of the
 saturated resources release, or by the part β of both that leaves the holders at or above the
@@ -37,14 +39,20 @@ MOST_UPDATES = 1000
 
 @dataclass(frozen=True)
 class Procedure:
-    """What the server procedure made of one server: its tasks, and how often it called Update-Allocation."""
+    """The result of the server procedure: the tasks of one server, and its number of updates.
+
+    An update is a call of Update-Allocation.
+    """
 
     tasks: np.ndarray
     updates: int
 
 
 def separate_start(market: PerServerMarket) -> np.ndarray:
-    """Return DRF on each server by itself (the paper's start), a task limit divided in proportion to γ; N×K."""
+    """Return DRF on each server by itself (the paper's start); N×K.
+
+    A task limit is divided in proportion to γ.
+    """
     alone = market.gamma.sum(axis=1, keepdims=True)
     fractions = quotients(market.gamma, alone)
     tasks = np.zeros(market.shape)
@@ -64,7 +72,7 @@ def separate_start(market: PerServerMarket) -> np.ndarray:
 def server_procedure(
     market: PerServerMarket, server: int, tasks: np.ndarray, totals: np.ndarray
 ) -> Procedure:
-    """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
+    """Run the inner loop of Algorithm I on one server, from its tasks and the totals it knows."""
     demands = market.demands[server]
     capacity = market.capacity[server]
     rate = market.rate[server]
@@ -120,7 +128,9 @@ def server_procedure(
 def algorithm_1(
     market: PerServerMarket, *, start: np.ndarray | None = None, most_sweeps: int = MOST_SWEEPS
 ) -> SweepsResult:
-    """Return a PS-DSF allocation by Algorithm I: the server procedure on every server in order, until none updates.
+    """Return a PS-DSF allocation by Algorithm I.
+
+    The server procedure runs on every server in order, until no server updates.
 
     Parameters
     ----------
