@@ -255,5 +255,8 @@ class Iterate:
 def _row_value_unless_far(
     by_row: np.ndarray, by_product: np.ndarray, small: np.ndarray
 ) -> np.ndarray:
-    """Return the value that keeps the row exact; where it differs by more than ``small``, the product's."""
+    """Return the value that keeps the row exact, or the product's where both are far apart.
+
+    Far is a difference above ``small``.
+    """
     return np.where(abs(by_row - by_product) > small, by_product, by_row)
