@@ -2,8 +2,8 @@
 
 ``run`` picks the method, and ``finish`` builds the answer.
 
-A method is a function of a :class:`MethodCall` and returns a :class:`MethodResult`; it neither clocks
-itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
+A method is a function of a :class:`MethodCall` and returns a :class:`MethodResult`; it neither
+clocks itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
 """
 
 from __future__ import annotations

@@ -368,10 +368,12 @@ def mechanism(
 
     The function takes an Instance and returns either
 
-    * a :class:`~fairlp.Model` (a formulation). It says what its tasks are by ``model.define("tasks", …)``, over users
-      and servers (over users, where there is one server). It is a leximin where it maximises a
-      variable ``t`` and has rows ``fairness`` of the form … ≥ w·t; otherwise it is solved once; or
-    * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is one server).
+    * a :class:`~fairlp.Model` (a formulation). It says what its tasks are by
+      ``model.define("tasks", …)``, over users and servers (over users, where there is one server).
+      It is a leximin where it maximises a variable ``t`` and has rows ``fairness`` of the form … ≥
+      w·t; otherwise it is solved once; or
+    * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is
+      one server).
 
     A procedure with a second parameter, ``state``, remembers: it is called with the state that the
     last allocation left (a Series of numbers by user; None for none), and returns tasks and a new

@@ -20,7 +20,7 @@ from .mechanism import Mechanism, Method, run
 from .table import find_defined, refuse_options_of_others
 
 COLUMNS = ["agrees", "difference", "user", "proved", "residual", "seconds", "reason"]
-#: Back ends for the second run of a mechanism of a single method; the first that can solve its models.
+#: Back ends for the second run of a mechanism of one method; the first that solves its models.
 SECOND_SOLVERS = ("scipy", "highs", "cvxpy:CLARABEL")
 
 

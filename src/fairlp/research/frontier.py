@@ -67,12 +67,16 @@ class Frontier:
     def table(self) -> pd.DataFrame:
         """One row for each α.
 
-        * ``total_share``: Σ x[n]/Γ[n], the sum of dominant shares; ``utilization``: mean over resources;
-        * ``smallest_level``: of x[n]/(φ[n]Γ[n]), of users who can run anything; ``jain``, ``gini``: of these levels;
-        * ``price_of_fairness``: 1 − total / largest total; ``price_of_efficiency``: 1 − smallest / largest smallest;
-        * ``bound``: what the price of fairness is at most by Bertsimas, Farias and Trichakis, NaN where their premise
-          fails (:attr:`premise`);
-        * ``gap``: how far the objective is from its maximum at most, relative to its terms, as duals prove.
+        * ``total_share``: Σ x[n]/Γ[n], the sum of dominant shares; ``utilization``: mean over
+          resources;
+        * ``smallest_level``: of x[n]/(φ[n]Γ[n]), of users who can run anything; ``jain``, ``gini``:
+          of these levels;
+        * ``price_of_fairness``: 1 − total / largest total; ``price_of_efficiency``: 1 − smallest /
+          largest smallest;
+        * ``bound``: what the price of fairness is at most by Bertsimas, Farias and Trichakis, NaN
+          where their premise fails (:attr:`premise`);
+        * ``gap``: how far the objective is from its maximum at most, relative to its terms, as
+          duals prove.
         """
         rows = {
             alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()

@@ -399,7 +399,8 @@ def dynamic_allocation(
     steps : Schedule
     step_levels : StepLevels
     **attributes
-        Attributes of an :class:`~fairlp.Allocation`: ``solver``, ``prices_array``, ``times``, ``gap``.
+        Attributes of an :class:`~fairlp.Allocation`: ``solver``, ``prices_array``, ``times``,
+        ``gap``.
 
     Raises
     ------

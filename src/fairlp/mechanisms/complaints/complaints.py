@@ -1,7 +1,7 @@
 """Justified complaints about an allocation, and the proof of a fair one (Dolev et al., 2012).
 
-No user may complain when every user has all it asked for, or at least its entitlement of a saturated
-resource that it uses.
+No user may complain when every user has all it asked for, or at least its entitlement of a
+saturated resource that it uses.
 """
 
 from __future__ import annotations

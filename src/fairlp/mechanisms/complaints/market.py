@@ -4,13 +4,14 @@ maximise Σ e[n]·log x[n] subject to Σ_n x[n]·r[n,j] ≤ 1 and, for users wit
 prices λ ≥ 0 user n takes x[n] = min(1, e[n]/p[n]), p[n] = Σ_j λ[j]·r[n,j], so everything is a
 function of R prices:
 
-* **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by Newton steps while τ
-  falls. The users' part has a closed form at every τ, so a step costs O(NR·min(N, R)) and solves
-  min(N, R) equations; a line search on the smooth dual, which is convex, makes every step safe.
-* **End.** Once τ shows which resources have a price, those are to be saturated: as many equations as prices, solved by
-  Newton to the last digit. A resource whose price turns negative leaves, one that is overused
-  joins. What comes out is judged by the optimality conditions; if they do not hold, τ falls further
-  and the end is tried again.
+* **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by
+  Newton steps while τ falls. The users' part has a closed form at every τ, so a step costs
+  O(NR·min(N, R)) and solves min(N, R) equations; a line search on the smooth dual, which is convex,
+  makes every step safe.
+* **End.** Once τ shows which resources have a price, those are to be saturated: as many equations
+  as prices, solved by Newton to the last digit. A resource whose price turns negative leaves, one
+  that is overused joins. What comes out is judged by the optimality conditions; if they do not
+  hold, τ falls further and the end is tried again.
 """
 
 from __future__ import annotations

@@ -123,7 +123,8 @@ def share_quotas(call: MethodCall) -> TasksResult:
         solver=call.solver,
         merge=call.merge,
         options=call.options,
-        without=(),  # what quotas come to is kept by users together, of whom one may not stand in for another's tasks
+        # Users keep the quotas together, and no user may stand in for another's tasks.
+        without=(),
     )
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))

@@ -3,8 +3,8 @@
 Nothing that made the allocation is asked: no rounds, and no solver's word. Of the allocation count
 its tasks, and prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
 
-* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least
-  that a task of n costs,
+* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v
+  above n: the least that a task of n costs,
 * V = Σ p·c + Σ q·L: all that there is, at these prices,
 
 Σ_n low[n]·y[n] ≤ V for the tasks y of every feasible allocation (weak duality). So where users have
@@ -501,8 +501,8 @@ def by_rounds(
     count = str(allocation.parameters.get("count") or "total")
     prices = allocation.round_prices
     tasks = allocation.tasks_array
-    # Rationals share nothing with the programs of an instance without queues; with queues they share
-    # rates and guarantees, so that prices have to prove the allocation first.
+    # Rationals share nothing with the programs of an instance without queues; with queues they
+    # share rates and guarantees, so that prices have to prove the allocation first.
     rationals_are_independent = counted is None and not instance.tree.has_limits
     if exact and rationals_are_independent:
         infeasible = refused_as_infeasible(PricedRegion(instance), tasks)

@@ -6,17 +6,17 @@ A server raises its lowest levels S* by z*, on what is free and what the highest
 saturated resources release, or by the part β of both that leaves the holders at or above the
 raised. As printed the pseudocode needs this:
 
-* A user n_r that is chosen for two resources releases its tasks once; f_i would count them twice otherwise, and the
-  server give out more than it has.
-* The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails where N_i has no holder
-  left (all went with an earlier bottleneck, at a level at most S*), and Update-Allocation then has
-  no n_r.
+* A user n_r that is chosen for two resources releases its tasks once; f_i would count them twice
+  otherwise, and the server give out more than it has.
+* The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails
+  where N_i has no holder left (all went with an earlier bottleneck, at a level at most S*), and
+  Update-Allocation then has no n_r.
 * R* is empty where nothing that the lowest need is saturated: no user releases anything and β = 1.
 * z* is the minimum over the resources that the lowest demand (D* > 0).
 * Any β in (0, 1] with a property will do; here it is the largest.
-* Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED`` of what anyone
-  would use of it alone is left (or rounding): left over, it would give no user a gain that could be
-  seen.
+* Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED``
+  of what anyone would use of it alone is left (or rounding): left over, it would give no user a
+  gain that could be seen.
 
 Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its
 limit leaves N_i. A server that finds a user beyond its limit lets those tasks go first.

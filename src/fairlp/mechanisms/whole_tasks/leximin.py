@@ -2,9 +2,9 @@
 
 It is the exact yardstick for discrete heuristics.
 
-Levels are found from the smallest up. With tasks divided, users who cannot be raised are frozen; with
-whole tasks several sets of users could be, so that a round settles a *level* and *how many* users
-stay at or below it, and later rounds may still choose who they are.
+Levels are found from the smallest up. With tasks divided, users who cannot be raised are frozen;
+with whole tasks several sets of users could be, so that a round settles a *level* and *how many*
+users stay at or below it, and later rounds may still choose who they are.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The next task goes to the lowest active user.
 
-A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. A user whose next
-task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of
-the others are those of the tree without it.
+A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. A user whose
+next task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the
+rates of the others are those of the tree without it.
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ def _in_bulk(
 ) -> bool:
     """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
 
-    Bisection in floats finds the level. ``demanded`` is what users ask for at level 0. Return whether
-    the level is the ``end``.
+    Bisection in floats finds the level. ``demanded`` is what users ask for at level 0. Return
+    whether the level is the ``end``.
     """
     users = list(rate)
     speed, tasks_now, limit = (

@@ -256,7 +256,7 @@ def over(
     checked = 0
     broken = []
     while checked < count and draws_left > 0:
-        # No more draws than are missing, so that a check of several workers sees the same instances.
+        # No more draws than are missing, so that several workers check the same instances.
         instances = [draw(rng) for _ in range(min(count - checked, draws_left))]
         draws_left -= len(instances)
         calls = [(instance,) for instance in instances]

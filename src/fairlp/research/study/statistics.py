@@ -1,7 +1,7 @@
 """Statistics of a run: functions ``(instance, allocations, **arguments) -> mapping of numbers``.
 
-``allocations`` holds the allocation of each mechanism by its label. Shares are dominant shares of the whole
-cluster, the same yardstick for all mechanisms.
+``allocations`` holds the allocation of each mechanism by its label. Shares are dominant shares of
+the whole cluster, the same yardstick for all mechanisms.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ class Built:
 class Numbers:
     """A program's entries, row sides, costs and constant, one after the other, in parameters.
 
-    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) in ``parts`` for each
-    of CVXPY's parameters.
+    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) in ``parts`` for
+    each of CVXPY's parameters.
     """
 
     rest: np.ndarray

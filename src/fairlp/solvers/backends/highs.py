@@ -593,7 +593,7 @@ class HighsSession(ProgramSession):
         except SolverError:
             if not self._solved:  # what presolve left may break the tolerance that is asked for
                 _set(self._highs, "presolve", "off")
-            self.restart()  # or the last basis was no help (values grew beyond bounds): begin afresh
+            self.restart()  # or the last basis was no help (values grew beyond bounds)
             self.run()
         solved = perf_counter()
         if self.options.time_limit is None:

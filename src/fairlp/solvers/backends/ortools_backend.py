@@ -145,7 +145,8 @@ class OrTools(BaseBackend):
         if algorithm == "PDLP":
             self.accuracy = CONFORMANCE
             self.honours = self.honours | {"threads"}
-            self.tightest = SOLVER_TIGHTEST  # of a leximin; its answers are a digit or two less right than asked
+            # for a leximin; its answers are a digit or two less accurate than asked
+            self.tightest = SOLVER_TIGHTEST
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise in the other process; the program goes there and back as arrays."""

@@ -249,7 +249,7 @@ class _Builder:
         """Return a variable's element; 0 where there is none."""
         component = self.variables[node.base.name]
         key = _key(node.indices, [binding[index.symbol] for index in node.indices])
-        return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
+        return component[key] if key in component else 0.0  # noqa: SIM401 (Pyomo has no get)
 
     def sum(self, addends: Iterable[Any]) -> Any:
         """Return the sum of expressions, without those that are zero."""

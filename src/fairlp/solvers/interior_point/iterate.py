@@ -104,7 +104,7 @@ class Iterate:
         costs = region.reduced_costs(point.p, problem.user_values(point.v))
         if region.allowed is not None:
             costs = np.where(region.allowed, costs, point.z)
-        # z as computed keeps the rounding of larger prices: replace it where the difference is small
+        # z as computed keeps the rounding of larger prices: replace it where both are close
         point.z = np.where(abs(costs - point.z) <= _MATTERS * point.z, costs, point.z)
         costs -= point.z
         worth = np.maximum(region.highest_costs(abs(point.p)), problem.sum_by_user(abs(point.v)))

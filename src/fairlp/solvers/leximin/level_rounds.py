@@ -29,8 +29,8 @@ from .rounds import Members, Rounds, Tightest
 
 #: Distances from the largest level of levels that are tried first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
-#: Users who are not blocked are a separate problem when they have at least so many pairs of user and
-#: server, and at most this fraction of all pairs.
+#: Users who are not blocked are a separate problem when they have at least so many pairs of user
+#: and server, and at most this fraction of all pairs.
 FEWEST_PAIRS = 1_000
 MOST_OF_ALL_PAIRS = 0.75
 
@@ -275,7 +275,7 @@ class LevelRounds(Rounds):
         ):
             return False
 
-        # Groups that stop: those with a price, and those that stopped before they had all their tasks.
+        # Groups that stop: those with a price, and those that stopped short of all their tasks.
         n_groups = len(self.rows)
         growing = self._groups_of(self.active & (self.limit_level > level))
         stopping = self.with_price(solution, self.share, growing)

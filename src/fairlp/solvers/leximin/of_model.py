@@ -582,8 +582,8 @@ class LeximinSolution:
     def _most(self, k: int, solver: str) -> tuple[float, float]:
         """Return the highest value of a level, while lower levels stay and no other falls below.
 
-        And by how much that may be off, to first order; NaN where the program is not solved. The
-        program is without t: the level itself is what is raised.
+        The second number is the error of that value, to first order. Both are NaN where the program
+        is not solved. The program is without t: it raises the level itself.
         """
         problem = self.problem
         levels = self.levels.to_numpy(dtype=float)

@@ -4,10 +4,10 @@ A leaf that cannot be raised leaves: a price says so, or a program that tries to
 without a price. The rates of the others are computed anew. Leaves that have all their tasks need no
 round of their own.
 
-How far a round goes (:meth:`TreeRounds._advance_to_stop`): the targets of leaves are known beforehand,
-segment after segment. Rows on all tasks together, at first those of the pool, bound the level that
-can be reached. A linear program shows whether the servers allow it. Where they do not, its prices
-are another such row, which the target violates (a cut).
+How far a round goes (:meth:`TreeRounds._advance_to_stop`): the targets of leaves are known
+beforehand, segment after segment. Rows on all tasks together, at first those of the pool, bound the
+level that can be reached. A linear program shows whether the servers allow it. Where they do not,
+its prices are another such row, which the target violates (a cut).
 """
 
 from __future__ import annotations
