@@ -202,16 +202,18 @@ def promises(
     DataFrame
         Indexed by mechanism and property:
 
-        * ``promised``: whether a source says so, ``source``: which, ``condition``: under which condition;
-        * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
-          condition), "refuted" (an instance that ships breaks the promise), or "not promised". With
-          audits also "broken by audits", and where none could be made why, such as "0 of 200
-          instances in its domain" or "failed on all of 47 instances";
-        * ``audited``: instances with something to check, ``broken``: on how many of them it was broken, ``failed``: on
-          how many others the mechanism, or the audit, ended with an error;
+        * ``promised``: whether a source says so, ``source``: which, ``condition``: under which
+          condition;
+        * ``standing``: "stands", "stands under its condition" (an instance breaks the property and
+          does not meet the condition), "refuted" (an instance that ships breaks the promise), or
+          "not promised". With audits also "broken by audits", and where none could be made why,
+          such as "0 of 200 instances in its domain" or "failed on all of 47 instances";
+        * ``audited``: instances with something to check, ``broken``: on how many of them it was
+          broken, ``failed``: on how many others the mechanism, or the audit, ended with an error;
         * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
-        * ``by_option``: all that is about the mechanism as it is by default; here, where that depends on an option, for
-          which of its values the property holds, and for which an instance ships that breaks it.
+        * ``by_option``: all that is about the mechanism as it is by default; here, where that
+          depends on an option, for which of its values the property holds, and for which an
+          instance ships that breaks it.
 
     Examples
     --------

@@ -54,8 +54,8 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, claimed_tasks: np
 
     ``claimed_tasks`` are those by server, shape (K,). A claimed task takes the claimed amounts.
     Where rates are given, it takes so many times these that the user, alone on the server, runs its
-    rate: a rate does not depend on the claim, so that twice the demand is the same claim. Under time
-    division the user gets time, in which it runs its own tasks.
+    rate: a rate does not depend on the claim, so that twice the demand is the same claim. Under
+    time division the user gets time, in which it runs its own tasks.
     """
     instance = case.instance
     true = case.instance.demands[user]

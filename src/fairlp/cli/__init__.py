@@ -6,7 +6,7 @@ at once.
 
 from __future__ import annotations
 
-from . import audits, clusters, commands, programs, simulations, studies  # noqa: F401  (they register commands)
+from . import audits, clusters, commands, programs, simulations, studies  # noqa: F401 (commands)
 from .app import ExitCode, app, main
 
 __all__ = ["ExitCode", "app", "main"]

@@ -149,7 +149,7 @@ app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # what draws boxes around help takes longer to import than all that help needs
+    rich_markup_mode=None,  # boxes around help take longer to import than all the rest of help
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok, 1 the answer is no, 2 usage, 3 bad input, 4 a solver or package failed or is missing, "
     "130 interrupted.",

@@ -80,7 +80,8 @@ def audit(
     """Show the properties that an allocation has, the users who show a violation, and by how much.
 
     For a scheduler's dump, also show shares beside fair shares, the resource that each user waits
-    for and its holders. The exit code is 1 when a property of --property is broken, and 0 otherwise.
+    for and its holders. The exit code is 1 when a property of --property is broken, and 0
+    otherwise.
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """

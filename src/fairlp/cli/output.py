@@ -1,7 +1,7 @@
 """The output of commands: text for people, JSON and CSV for programs, and figures.
 
-Tables for people have numbers of six digits. A terminal folds them to its width; elsewhere, a row is
-one line.
+Tables for people have numbers of six digits. A terminal folds them to its width; elsewhere, a row
+is one line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``Allocation``: who runs how many tasks where, the same shape whatever mechanism and method made it."""
+"""``Allocation``: the tasks of each user on each server, of every mechanism and method."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ __all__ = ["tasks_of"]
 
 
 def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    """Return tasks of which no server is over its capacity beyond the rounding of a sum, scaled down where one is.
+    """Return the tasks, scaled down on every server that they take over its capacity.
+
+    A server within the rounding of a sum keeps its tasks.
 
     A solver keeps capacities within its tolerance, and which digits that leaves depends on the
     machine's arithmetic.
@@ -48,7 +50,7 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 
 
 def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | None:
-    """Return the server, the resource and how many times its capacity is used, where it is too much; None elsewhere."""
+    """Return the most overused server and resource and their utilization; None within capacity."""
     utilization = _used(instance, tasks)
     i, r = (
         int(position) for position in np.unravel_index(int(utilization.argmax()), utilization.shape)
@@ -72,7 +74,7 @@ Region = Callable[[Model, Instance, Any], object]
 
 
 def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) -> float:
-    """Return the part by which all tasks must shrink to be in a mechanism's own region, 0 without one."""
+    """Return the part by which all tasks must shrink to lie in the region; 0 without a region."""
     if region is None:
         return 0.0
     n = instance.users
@@ -197,7 +199,10 @@ class Allocation:
 
     @cached_property
     def shares(self) -> pd.Series[float]:
-        """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
+        """Share by user, tasks/Γ, not divided by weights.
+
+        For DRF and DRFH it is the dominant share, a fraction of the pool.
+        """
         return pd.Series(
             quotients(self.totals.to_numpy(), self.gamma), index=self._users, name="share"
         )
@@ -235,12 +240,18 @@ class Allocation:
 
     @cached_property
     def effort(self) -> np.ndarray | None:
-        """What a task needs where it runs, as a multiple of the demands, where rates are given; shape (N, K)."""
+        """Needs of one task by server, as a multiple of its demands; shape (N, K).
+
+        None for an instance without rates.
+        """
         return effort(self.instance)
 
     @cached_property
     def usage(self) -> pd.DataFrame:
-        """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
+        """Amount of each resource in use, servers × resources.
+
+        A row of identical servers shows the amount on all of them together.
+        """
         tasks = self.tasks_array if self.effort is None else self.tasks_array * self.effort
         used = tasks.T @ self.instance.demands
         return pd.DataFrame(used, index=self._servers, columns=self._resources)
@@ -255,14 +266,19 @@ class Allocation:
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:
-        """Capacity duals, servers × resources (None without an LP): at most what one more unit adds to the level."""
+        """Capacity duals, servers × resources; None from a method without an LP.
+
+        A dual is the most that one more unit of capacity adds to the level.
+        """
         if self.prices_array is None:
             return None
         return pd.DataFrame(self.prices_array, index=self._servers, columns=self._resources)
 
     @cached_property
     def residual(self) -> float:
-        """Largest violation of a capacity, task limit, placement, sign or region, relative to the capacity or limit.
+        """Largest violation of any constraint, relative to the capacity or limit.
+
+        The constraints are capacities, task limits, placement, signs and the region.
 
         Of the mechanism's own region: the part by which all tasks must shrink to be in it. Infinite
         where tasks are no finite numbers.
@@ -285,7 +301,9 @@ class Allocation:
         return max(worst, beyond_region(self.region, self.instance, self.tasks_array))
 
     def plot(self, *, by: Literal["class", "server"] = "class", ax: Any = None) -> Any:
-        """Draw who has what of every resource of every class of servers; see :func:`fairlp.plots.plot_allocation`.
+        """Draw the resources of every class of servers by user.
+
+        See :func:`fairlp.plots.plot_allocation`.
 
         Parameters
         ----------
@@ -310,7 +328,7 @@ class Allocation:
         return plot_allocation(self, by=by, ax=ax)
 
     def certify(self, exact: bool = False) -> Proof:
-        """Return whether the allocation is what its mechanism says, proved without the method that made it.
+        """Return a proof, independent of the method, that the mechanism demands this allocation.
 
         All is computed from the instance and these tasks; of what the method said only prices are
         used, and any prices prove what they prove. Max-min mechanisms are proved by weak duality,
@@ -568,7 +586,7 @@ class Allocation:
 
     @classmethod
     def from_json(cls, source: str | Path, instance: Instance) -> Allocation:
-        """Return an allocation from what :meth:`to_json` wrote, to be certified and audited as the first one.
+        """Return the allocation that :meth:`to_json` wrote, ready to be certified and audited.
 
         Parameters
         ----------
@@ -738,7 +756,10 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
 
 
 def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
-    """Return tasks by user, shape (N,), of an Allocation, a mapping, a Series, a frame users × servers, or an array."""
+    """Return the tasks by user, shape (N,), of an allocation in any form.
+
+    The forms are an Allocation, a mapping, a Series, a frame users × servers, and an array.
+    """
     if isinstance(allocation, Allocation):
         return np.asarray(allocation.tasks_array.sum(axis=1))
     if isinstance(allocation, pd.DataFrame):

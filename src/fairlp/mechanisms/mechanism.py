@@ -1,7 +1,9 @@
-"""What a mechanism is, and the one way from a call to an answer: ``run`` picks the method, ``finish`` makes the answer.
+"""The definition of a mechanism, and the way from a call to an answer.
 
-A method is a function of a :class:`MethodCall` and returns a :class:`MethodResult`; it neither clocks
-itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
+``run`` picks the method, and ``finish`` builds the answer.
+
+A method is a function of a :class:`MethodCall` and returns a :class:`MethodResult`; it neither
+clocks itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation` is.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ __all__ = ["QUOTAS", "RATES", "Division", "Mechanism", "run"]
 
 @dataclass(frozen=True)
 class Domain:
-    """A condition on instances: its name, and a function that says why an instance does not meet it (None: it does)."""
+    """A condition on instances: a name, and a function that returns why an instance fails it.
+
+    The function returns None where the instance meets the condition.
+    """
 
     name: str
     reason: Callable[[Instance], str | None]
@@ -217,7 +222,10 @@ class Method:
         return self.applies is None or self.applies(instance)
 
     def lacks(self, parameters: Mapping[str, Any]) -> list[str]:
-        """Return which of these options of the mechanism the method does not take (None and False ask for nothing)."""
+        """Return the mechanism's options among these that the method does not take.
+
+        Options of the value None or False ask for nothing.
+        """
         if self.options is None:
             return []
         call = [
@@ -298,7 +306,7 @@ class Mechanism:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The papers that its source names, as far as they are ours; see the page of the literature."""
+        """The papers that its source names, as far as the page of the literature lists them."""
         return cited(self.source)
 
     @property
@@ -328,7 +336,7 @@ class Mechanism:
     def fastest(
         self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False
     ) -> Method:
-        """Return the first method that is exact for the instance and takes these options of the mechanism.
+        """Return the first method that is exact for the instance and takes these options.
 
         With ``solving`` (a solver or its options were named) it is the first that puts a model
         before a solver.
@@ -354,7 +362,7 @@ class Mechanism:
         )
 
     def refuse(self, method: Method, parameters: Mapping[str, Any]) -> None:
-        """Raise when these are options of the mechanism that the method lacks; name a method that has them."""
+        """Raise when the method lacks one of these options; the message names others."""
         lacking = method.lacks(parameters)
         if lacking:
             alternatives = [
@@ -388,7 +396,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class MethodCall:
-    """One call of a method: what there is to share, the row and the method, and all else that was asked for.
+    """One call of a method: the instance, the mechanism, the method and all options.
 
     Attributes
     ----------
@@ -416,7 +424,7 @@ class MethodCall:
 
     @property
     def state(self) -> pd.Series[float] | None:
-        """The state that an earlier allocation left, a finite number for each user; None for none."""
+        """State from an earlier allocation, a finite number for each user; None without one."""
         state = self.parameters.get("state")
         if state is None:
             return None
@@ -451,7 +459,7 @@ class MethodCall:
 
 
 class MethodResult(Protocol):
-    """What a method returns: the numbers, and how they become the answer of that kind of mechanism."""
+    """The numbers that a method returns, and their way into the answer of its kind."""
 
     @property
     def times(self) -> Mapping[str, float]:
@@ -463,7 +471,7 @@ class MethodResult(Protocol):
 
 @dataclass(frozen=True)
 class TasksResult:
-    """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
+    """The outcome of a mechanism that shares once: tasks by user and server, and evidence.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
     ``tasks_per_level`` is φΓ by default. ``uncertain`` bounds the relative error of a level: errors
@@ -549,7 +557,10 @@ _IS_PROVING = ContextVar("is_proving", default=False)
 
 
 def _proof(answer: Allocation) -> Proof | None:
-    """Return what the mechanism's own proof says of an answer; None where there is none, or it is what asks."""
+    """Return the mechanism's proof of an answer.
+
+    The result is None without a proof, and inside a proof that asks for the answer.
+    """
     if answer.prove is None or _IS_PROVING.get():
         return None
     token = _IS_PROVING.set(True)

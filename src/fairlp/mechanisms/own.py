@@ -1,4 +1,4 @@
-"""``@fairlp.mechanism``: a mechanism of one's own, as good as those of the table wherever a mechanism is taken."""
+"""``@fairlp.mechanism``: a user's own mechanism, equal to those of the table everywhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ from .validation import differences
 
 
 def prove(allocation: Allocation, exact: bool) -> Proof:
-    """Return whether an allocation is what its formulation says: levels proved one by one, or in rationals.
+    """Return the proof that an allocation is the optimum of its formulation.
+
+    A leximin is proved level by level, or in rationals.
 
     A formulation that is solved once is proved by its certificate (exactly, from its basis), and
     the totals compared; other totals may be as good, which the verdict says.
@@ -152,7 +154,10 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
 
 
 def _has_levels(model: Model) -> bool:
-    """Whether the model is a leximin; one without a level, of users who can run nothing, is solved once."""
+    """Return whether the model is a leximin with at least one level.
+
+    A leximin without levels, of users who can run nothing, is solved once.
+    """
     return model.levels is not None and model.constraints[model.levels].size > 0
 
 
@@ -215,7 +220,7 @@ class OwnMechanism(Mechanism):
 
     @property
     def bibtex(self) -> str:
-        """BibTeX entries of the papers of ours that its source names; else one of its title and source."""
+        """BibTeX entries of the papers that its source names, or one of its title and source."""
         return (
             super().bibtex
             or Reference(
@@ -228,7 +233,7 @@ class OwnMechanism(Mechanism):
         return self.function(instance, *state)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel by reference where the function can be imported, else as it is (its methods as well)."""
+        """Return the reference to an importable function, else the mechanism with its methods."""
         reference = self.reference
         if reference is not None:
             return _imported, tuple(reference.split(":"))
@@ -237,7 +242,10 @@ class OwnMechanism(Mechanism):
 
     @property
     def reference(self) -> str | None:
-        """``module:function``, by which another process finds it; None where it cannot (a notebook's, a script's)."""
+        """Path ``module:function`` for other processes; None where they cannot import it.
+
+        Functions of a notebook or a script have none.
+        """
         home = getattr(self.function, "__module__", None)
         path = getattr(self.function, "__qualname__", "")
         module = sys.modules.get(home or "")
@@ -289,13 +297,19 @@ class OwnMechanism(Mechanism):
         return add
 
     def method_name(self, name: str) -> str:
-        """Return the name of the method that is meant; of a function that was never asked, of either kind."""
+        """Return the full name of a method.
+
+        Before the function has been called, both kinds of method are accepted.
+        """
         if self.methods[-1].name == UNKNOWN and name in (MODEL, PROCEDURE):
             return name
         return super().method_name(name)
 
     def defined_for(self, instance: Instance) -> OwnMechanism:
-        """Return self, knowing whether the function returns a model or tasks: it is asked once, with this instance."""
+        """Return the mechanism itself, after it has settled whether it returns a model or tasks.
+
+        It calls the function once, with this instance.
+        """
         if self.methods[-1].name == UNKNOWN:
             _settle(self, _is_model(_returned(self.function, instance, self.name), self.name))
         return self
@@ -354,10 +368,12 @@ def mechanism(
 
     The function takes an Instance and returns either
 
-    * a :class:`~fairlp.Model` (a formulation). It says what its tasks are by ``model.define("tasks", …)``, over users
-      and servers (over users, where there is one server). It is a leximin where it maximises a
-      variable ``t`` and has rows ``fairness`` of the form … ≥ w·t; otherwise it is solved once; or
-    * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is one server).
+    * a :class:`~fairlp.Model` (a formulation). It says what its tasks are by
+      ``model.define("tasks", …)``, over users and servers (over users, where there is one server).
+      It is a leximin where it maximises a variable ``t`` and has rows ``fairness`` of the form … ≥
+      w·t; otherwise it is solved once; or
+    * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is
+      one server).
 
     A procedure with a second parameter, ``state``, remembers: it is called with the state that the
     last allocation left (a Series of numbers by user; None for none), and returns tasks and a new
@@ -597,14 +613,19 @@ __all__ = ["OwnMechanism", "load_function", "located", "mechanism", "module_of"]
 
 
 def located(name: str | Mechanism) -> Mechanism:
-    """Return the mechanism that is meant: itself, of a name, or at ``module:function``, which is imported."""
+    """Return the mechanism of a name or at ``module:function``; a mechanism returns itself.
+
+    The module is imported.
+    """
     if isinstance(name, str) and ":" in name:
         return find(load(name))
     return find(name)
 
 
 def load(reference: str) -> OwnMechanism:
-    """Return the mechanism at ``package.module:function`` or ``file.py:function``; its module is imported, and runs.
+    """Return the mechanism at ``package.module:function`` or ``file.py:function``.
+
+    Its module is imported, and its code runs.
 
     Raises
     ------
@@ -657,7 +678,9 @@ def load_solver(reference: str) -> str:
 
 
 def load_function(reference: str, kind: str) -> Any:
-    """Return the function at ``package.module:function`` or ``file.py:function``; its module is imported, and runs.
+    """Return the function at ``package.module:function`` or ``file.py:function``.
+
+    Its module is imported, and its code runs.
 
     Raises
     ------
@@ -681,7 +704,10 @@ def _there(name: str, names: Collection[str]) -> str:
 
 
 def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:
-    """Return ``module`` and ``name`` of ``module:name`` (or ``file.py:name``), and the module, imported."""
+    """Return ``module`` and ``name`` of ``module:name`` or ``file.py:name``, and the module.
+
+    The module is imported.
+    """
     path, _, name = reference.rpartition(":")
     reference_text = f"{kind} {reference!r}"
     module = (
@@ -700,7 +726,10 @@ def _module(name: str, reference_text: str) -> ModuleType:
 
 
 def _file(path: Path, reference_text: str) -> ModuleType:
-    """Import a file under its own name; what stands beside it can be imported by it, as if it were run."""
+    """Import a file under its own name.
+
+    It can import the modules beside it, as if it were run.
+    """
     if not path.is_file():
         raise UnknownNameError(f"{reference_text}: there is no file {str(path)!r}")
     loaded = sys.modules.get(path.stem)

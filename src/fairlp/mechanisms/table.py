@@ -89,7 +89,9 @@ OWN = TABLE.declared
 
 
 def find(name: str | Mechanism) -> Mechanism:
-    """Return the mechanism of that name, in any case; a mechanism itself is known by its name from then on.
+    """Return the mechanism of that name, in any case.
+
+    A mechanism itself is registered under its name.
 
     Parameters
     ----------
@@ -119,7 +121,10 @@ def find(name: str | Mechanism) -> Mechanism:
 
 
 def find_defined(name: str | Mechanism, instance: Instance) -> Mechanism:
-    """Return the mechanism of that name; raise, naming those that are defined, when it is not for the instance."""
+    """Return the mechanism of that name; raise NotDefinedError when it is not for the instance.
+
+    The message names the mechanisms that are defined.
+    """
     row = find(name)
     reason = row.undefined(instance)
     if reason:

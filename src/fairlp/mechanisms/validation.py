@@ -20,14 +20,14 @@ from .mechanism import Mechanism, Method, run
 from .table import find_defined, refuse_options_of_others
 
 COLUMNS = ["agrees", "difference", "user", "proved", "residual", "seconds", "reason"]
-#: Back ends for the second run of a mechanism of a single method; the first that can solve its models.
+#: Back ends for the second run of a mechanism of one method; the first that solves its models.
 SECOND_SOLVERS = ("scipy", "highs", "cvxpy:CLARABEL")
 
 
 def validate(
     instance: Instance, mechanism: str | Mechanism, *, solver: AnySolver = "highs", **options: Any
 ) -> pd.DataFrame:
-    """Run every method of a mechanism that is exact for the instance, compare them, and prove each answer.
+    """Run every exact method of a mechanism on the instance, compare and prove the answers.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def validate(
 def _is_comparable(
     row: Mechanism, method: Method, instance: Instance, options: dict[str, Any]
 ) -> bool:
-    """Whether a method is exact for the instance and the mechanism's options, and is quick enough."""
+    """Return whether a method is exact for the instance and the options, and quick enough."""
     pairs = int(np.count_nonzero(instance.runnable()))
     of_mechanism = {name: value for name, value in options.items() if name in row.options}
     return (

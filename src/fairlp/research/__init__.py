@@ -1,1 +1,4 @@
-"""Research: studies, simulations, the ledger of the papers, the library of benchmarks. The core works without it."""
+"""Research: studies, simulations, the ledger of the papers, the library of benchmarks.
+
+The core works without it.
+"""

@@ -67,12 +67,16 @@ class Frontier:
     def table(self) -> pd.DataFrame:
         """One row for each α.
 
-        * ``total_share``: Σ x[n]/Γ[n], the sum of dominant shares; ``utilization``: mean over resources;
-        * ``smallest_level``: of x[n]/(φ[n]Γ[n]), of users who can run anything; ``jain``, ``gini``: of these levels;
-        * ``price_of_fairness``: 1 − total / largest total; ``price_of_efficiency``: 1 − smallest / largest smallest;
-        * ``bound``: what the price of fairness is at most by Bertsimas, Farias and Trichakis, NaN where their premise
-          fails (:attr:`premise`);
-        * ``gap``: how far the objective is from its maximum at most, relative to its terms, as duals prove.
+        * ``total_share``: Σ x[n]/Γ[n], the sum of dominant shares; ``utilization``: mean over
+          resources;
+        * ``smallest_level``: of x[n]/(φ[n]Γ[n]), of users who can run anything; ``jain``, ``gini``:
+          of these levels;
+        * ``price_of_fairness``: 1 − total / largest total; ``price_of_efficiency``: 1 − smallest /
+          largest smallest;
+        * ``bound``: what the price of fairness is at most by Bertsimas, Farias and Trichakis, NaN
+          where their premise fails (:attr:`premise`);
+        * ``gap``: how far the objective is from its maximum at most, relative to its terms, as
+          duals prove.
         """
         rows = {
             alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()
@@ -95,7 +99,10 @@ class Frontier:
 
     @cached_property
     def premise(self) -> bool:
-        """Whether the bound applies: one weight, no limits of queues, the same largest level for all who were alone."""
+        """Whether the bound applies: equal weights and levels alone, and no limits of queues.
+
+        The level alone is the largest level that a user can have when it is the only one.
+        """
         instance = self.instance
         able = runnable_users(self.instance)
         if not able.any() or have_limits(instance):
@@ -233,7 +240,7 @@ def frontier(
 
 
 def bound(alpha: float, users: int) -> float:
-    """Return what the price of fairness is at most, for so many users of equal weight and equal largest share.
+    """Return the largest price of fairness for users of equal weight and equal largest share.
 
     Bertsimas, Farias and Trichakis (2012): 1 − min over 1 ≤ x ≤ n of (x^(1+1/α) + n − x) /
     (x^(1+1/α) + (n−x)·x). At α = 1 it is 1 − (2√n − 1)/n, at ∞ it is 1 − 4n/(n+1)² (2011); at 0
@@ -264,7 +271,9 @@ def bound(alpha: float, users: int) -> float:
 
 
 def gini(levels: np.ndarray) -> float:
-    """Return Gini's coefficient, the mean difference of two users over twice the mean: 0 where all are equal.
+    """Return Gini's coefficient of the levels: 0 where all are equal.
+
+    It is the mean difference of two users over twice the mean.
 
     >>> gini(np.array([1.0, 1.0])), gini(np.array([1.0, 0.0]))
     (0.0, 0.5)
@@ -283,7 +292,10 @@ def _price(value: float, most: float) -> float:
 
 
 def _gap(found: Allocation) -> float:
-    """Return the certified gap; of a method without a program, how far levels are from those that programs prove."""
+    """Return the certified gap of an allocation.
+
+    For a method without a program it is the distance of its levels from the proved ones.
+    """
     if found.gap is not None:
         return found.gap
     verdict = found.certify()

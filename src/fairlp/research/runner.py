@@ -1,4 +1,4 @@
-"""Independent calls through joblib: its configuration says where they run, its Memory keeps what is finished.
+"""Independent calls through joblib: its configuration places them, and its Memory keeps results.
 
 Studies, the library of benchmark instances, the ledger and the experiments of simulations run here.
 """
@@ -36,7 +36,7 @@ class StudyNotAvailableError(FairlpError, ImportError):
 
 
 class Failure(NamedTuple):
-    """An error of a call: its type and message, and the traceback of the process that ran the call."""
+    """The failure of a call: its error's type and message, and the traceback in its process."""
 
     message: str
     trace: str
@@ -56,7 +56,9 @@ def need(name: str) -> Any:
 
 @contextmanager
 def run_on(workers: int | None = None, backend: str | None = None) -> Iterator[None]:
-    """Run calls on so many workers of a joblib back end; what is None stays as the caller configured it.
+    """Run calls on workers of a joblib back end.
+
+    An argument of None stays as the caller configured it.
 
     Raises
     ------
@@ -169,7 +171,10 @@ def _call(
     version: str,
     process: int,
 ) -> tuple[int, Any]:
-    """Do one call in a worker; the process that began it has set threads and warnings for its own threads."""
+    """Run one call in a worker.
+
+    Its process has set threads and warnings for its own threads.
+    """
     try:
         if version != __version__:
             raise StudyError(
@@ -187,7 +192,10 @@ def _call(
 
 @contextmanager
 def _one_thread_without_warnings() -> Iterator[None]:
-    """Let BLAS use one thread, since sums of several threads differ in the last digit; silence repeated warnings."""
+    """Let BLAS use one thread, and silence repeated warnings.
+
+    Sums of several threads differ in the last digit.
+    """
     with warnings.catch_warnings(action="ignore", category=FairlpWarning), _blas().limit(limits=1):
         yield
 
@@ -202,7 +210,10 @@ def _blas() -> Any:
 
 
 def folder_of_values(folder: str | Path) -> Path:
-    """Return the path of a folder for finished values, which may be a new one; a file is an error."""
+    """Return the path of a folder for finished values; raise FileFormatError for a file.
+
+    The folder may be new.
+    """
     target = home(folder)
     if target.exists() and not target.is_dir():
         raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
@@ -211,7 +222,10 @@ def folder_of_values(folder: str | Path) -> Path:
 
 
 def send_by_value(module: ModuleType) -> None:
-    """Let functions of a module go to workers as they are, since workers cannot import it by its name."""
+    """Send functions of a module to workers by value.
+
+    Workers cannot import the module by its name.
+    """
     from cloudpickle import register_pickle_by_value
 
     if module.__name__ in sys.modules:
@@ -243,7 +257,10 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 def sources_of_mechanism(mechanism: Mechanism) -> list[str]:
-    """Return the sources of a user's mechanism; there are none of fairlp's, which its version tells."""
+    """Return the sources of a user's mechanism, or none for one of fairlp.
+
+    The version of fairlp stands for the latter.
+    """
     if not isinstance(mechanism, OwnMechanism):
         return []
     return [source_of(function) for function in (mechanism.function, *mechanism.faster.values())]

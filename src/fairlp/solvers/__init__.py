@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def table() -> pd.DataFrame:
-    """Return every back end as a DataFrame indexed by name: available, version, capabilities, and what to do if not.
+    """Return every back end by name: its availability, version, capabilities and remedy.
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""Dynamic DRF without a solver: three algorithms for every step's level M, and the closed form of the cautious LP.
+"""Dynamic DRF without a solver: the level M of every step by three algorithms.
+
+A closed form gives the levels of the cautious LP.
 
 All take the users in order of arrival and work in *parts*, 1/n of everything (n: the horizon): step
 k may give out k parts of each resource, and the levels, in parts, do not depend on n. With weights,
@@ -28,7 +30,9 @@ Steps = tuple[list[Number], list[int]]
 
 
 class LevelStack:
-    """The shares of everyone present, as groups of equal level: amortised O(R) a step, beyond the paper.
+    """The shares of all users present, in groups of equal level: amortised O(R) a step.
+
+    This algorithm goes beyond the paper.
 
     Levels do not increase in order of arrival (Lemma 2), so the users of one level are consecutive,
     and the groups a stack with the newest and poorest on top. A newcomer is pushed; while the level
@@ -134,7 +138,9 @@ def stack(needs: Table, parts: Table) -> Steps:
 
 
 def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
-    """Return levels and first users by Algorithm 1 of Li et al. (2019), its line 6 corrected; O(k·R) at step k.
+    """Return levels and first users by Algorithm 1 of Li et al. (2019), line 6 corrected.
+
+    Step k costs O(k·R).
 
     The first user at the new level is found by halving. Line 6 as printed asks whether everyone can
     keep what it has, which is always so; by (3) with l = 1 it must ask whether everyone can have
@@ -178,7 +184,9 @@ def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
 def _halve(
     d: np.ndarray, previous: np.ndarray, available_part: Number
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what those before the first user τ at the new level use, and what one level of the others needs.
+    """Return the use of the users before τ, and the need of one level of the users from τ on.
+
+    τ is the first user at the new level.
 
     Lines 9 to 19: users up to LB keep what they have, users from UB on (counted from 1) are at the
     new level.
@@ -205,7 +213,9 @@ def _halve(
 
 
 def water_filling(needs: Table, parts: Table) -> Steps:
-    """Return levels and first users by raising the poorest together (Kash, Procaccia and Shah); O(k·R) a stage.
+    """Return levels and first users by raising the poorest users together; O(k·R) a stage.
+
+    This is the algorithm of Kash, Procaccia and Shah.
 
     Each stage of a step raises those of the smallest level to the next larger level, or until a
     resource is given out as far as the step allows. It does not use that levels fall in order of
@@ -239,7 +249,9 @@ def water_filling(needs: Table, parts: Table) -> Steps:
 
 
 def cautious_closed_form(needs: Table, parts: Table, horizon: Number) -> Steps:
-    """Return levels and first users of the cautious LP: M^k = 1/(n − k + max_r Σ_{i≤k} d̂[i,r]) for all; O(N·R).
+    """Return levels and first users of the cautious LP by its closed form; O(N·R).
+
+    All users have the level M^k = 1/(n − k + max_r Σ_{i≤k} d̂[i,r]).
 
     Exact, because a new user raises no resource's sum by more than the one user that is expected
     less: the level never falls, so no user's share binds. With weights, n and k are sums of weights
@@ -259,13 +271,19 @@ def _use(d: np.ndarray, level: np.ndarray) -> np.ndarray:
 
 
 def _reach(used: np.ndarray, need: np.ndarray, available_part: Any) -> Number:
-    """Return the level at which the first resource is given out: min over needed r of (part − used[r])/need[r]."""
+    """Return the level that exhausts the first resource: min over r of (part − used[r])/need[r].
+
+    The minimum is over the resources with need[r] > 0.
+    """
     is_needed = need > 0
     return ((available_part - used)[is_needed] / need[is_needed]).min()
 
 
 def _columns(needs: Table) -> np.ndarray:
-    """Return the demands as resources × users: sums over users in memory order, which NumPy adds up in pairs."""
+    """Return the demands as a contiguous array, resources × users.
+
+    NumPy adds up in pairs what lies in memory order, so that sums over users are accurate.
+    """
     return np.ascontiguousarray(np.asarray(needs).T)
 
 

@@ -1,4 +1,4 @@
-"""``Arrivals``: dynamic DRF while it happens, one user after the other, at amortised O(R) a user."""
+"""``Arrivals``: dynamic DRF for users as they arrive, at amortised O(R) a user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from .schedule import as_number, require_horizon, schedule
 
 
 class Change:
-    """What one arrival changed: the users from ``first`` to ``step`` (in order of arrival) now have the same level.
+    """The effect of one arrival: the users from ``first`` to ``step`` now have the same level.
+
+    Users count in order of arrival.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class Change:
 
 
 class Arrivals:
-    """Dynamic DRF for users who arrive one by one and never leave: what a long-running service keeps.
+    """Dynamic DRF for users who arrive one by one and never leave, as in a long-running service.
 
     Parameters
     ----------
@@ -196,11 +198,13 @@ class Arrivals:
 
     @property
     def level(self) -> float:
-        """The smallest dominant share (divided by weight) now, a fraction of everything; 0 before anyone came."""
+        """Smallest dominant share over weight, a fraction of the pool; 0 without users."""
         return self._stack.levels[-1] / self.horizon if self.users else 0.0
 
     def share(self, user: Any) -> float:
-        """Return one user's dominant share now, a fraction of everything; O(log of the number of groups).
+        """Return a user's dominant share now, a fraction of the pool.
+
+        The search costs O(log of the number of groups).
 
         Parameters
         ----------
@@ -293,7 +297,9 @@ class Arrivals:
         )
 
     def result(self) -> DynamicAllocation:
-        """Return all steps so far, as :func:`fairlp.allocate` does for an instance; nothing is computed again.
+        """Return the allocation of all steps so far, without computing any of them again.
+
+        It has the form that :func:`fairlp.allocate` returns for an instance.
 
         Returns
         -------

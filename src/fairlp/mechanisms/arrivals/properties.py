@@ -1,4 +1,4 @@
-"""Which properties hold at each step of an allocation over arrivals, by how much, and who shows it."""
+"""Properties at each step of an allocation over arrivals, with their margins and witnesses."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def properties(result: DynamicAllocation) -> pd.DataFrame:
 def _capacity(
     usage: np.ndarray, available: float, resources: list[object]
 ) -> tuple[Margin, Margin]:
-    """Return how far the fullest resource is from what the step may give out, from above and from below."""
+    """Return the room that a step leaves of the fullest resource, and the overuse of it."""
     r = int(usage.argmax())
     filled = float(usage[r]) / available
     witness = (
@@ -101,7 +101,9 @@ def _sharing_incentive(present: np.ndarray, horizon: float, users: list[Any]) ->
 
 
 def _dynamic_envy(present: np.ndarray, past: np.ndarray, users: list[Any]) -> Margin:
-    """Look at every pair (i, j) where j has more: j must have come first, and have nothing new since i came.
+    """Return the margin of dynamic envy-freeness, and the pair of users that shows it.
+
+    Where j has more than i, j must have come first and have gained nothing since i came.
 
     ``past[s, j]`` is the level of j after step s + 1, NaN before it arrived.
     """
@@ -126,7 +128,10 @@ def _dynamic_envy(present: np.ndarray, past: np.ndarray, users: list[Any]) -> Ma
 
 
 def envy(present: np.ndarray, demands: np.ndarray, users: list[Any]) -> Margin:
-    """Look at every pair: what i could do with what j has, min over r of x[j]·d̂[j,r]/d̂[i,r], per weight."""
+    """Return the margin of envy-freeness, and the pair of users that shows it.
+
+    With the resources of j, user i would have min over r of x[j]·d̂[j,r]/d̂[i,r], per weight.
+    """
     level_with = np.full((len(present), len(present)), np.inf)
     for r in range(demands.shape[1]):
         demanded = demands[:, r] > 0

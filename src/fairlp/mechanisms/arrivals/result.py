@@ -1,4 +1,4 @@
-"""``DynamicAllocation``: an Allocation after the last arrival, with the levels of every step before it."""
+"""``DynamicAllocation``: an Allocation after the last arrival, and the levels of every step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILE_STEMS = {"dynamic-drf": "drf"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicAllocation(Allocation):
-    """The answer of a mechanism for users who arrive: the allocation after the last step, and all steps.
+    """The allocation to users who arrive: the one after the last step, and those of all steps.
 
     It is an :class:`~fairlp.Allocation` of everyone who came; :meth:`at` gives that of any step.
     The steps take O(N) memory: users of the newest level are consecutive in order of arrival, and
@@ -61,7 +61,7 @@ class DynamicAllocation(Allocation):
 
     @cached_property
     def levels(self) -> pd.Series[float]:
-        """M^k by step: the smallest dominant share (divided by weight), a fraction of everything."""
+        """Level M^k by step: the smallest dominant share over weight, a fraction of the pool."""
         return pd.Series(self.level_array, index=self._steps, name="level")
 
     @cached_property
@@ -71,7 +71,10 @@ class DynamicAllocation(Allocation):
 
     @cached_property
     def steps(self) -> pd.DataFrame:
-        """Dominant shares, steps × users in order of arrival; NaN before a user arrives. O(N²) memory."""
+        """Dominant shares, steps × users in order of arrival; NaN before a user arrives.
+
+        The table takes O(N²) memory.
+        """
         n = len(self.schedule)
         size = 8 * n * n
         if size > DENSE_LIMIT:
@@ -88,7 +91,9 @@ class DynamicAllocation(Allocation):
         return pd.DataFrame(table * weights, index=self._steps, columns=self._arrived)
 
     def at(self, step: int) -> Allocation:
-        """Return the allocation after one step: of the users who are present, in the order of the instance; O(k·R).
+        """Return the allocation after a step, of the users who are present; O(k·R).
+
+        Users are in the order of the instance.
 
         Parameters
         ----------
@@ -133,7 +138,10 @@ class DynamicAllocation(Allocation):
 
     @cached_property
     def step_residual(self) -> float:
-        """Largest violation at any step, relative: of what the step may give out, or of "no user loses"."""
+        """Largest relative violation at any step.
+
+        A step violates what it may give out, or the rule that no user loses.
+        """
         available = self.schedule.available[:, None]
         overuse = float((self._usage[:, :-1] / available).max() - 1)
 
@@ -147,7 +155,7 @@ class DynamicAllocation(Allocation):
         return max(overuse, float(losses.max(initial=0.0)), 0.0)
 
     def competitive(self) -> pd.DataFrame:
-        """Return the mechanism beside static DRF at each step, and the competitive ratios; O(N·R·log N).
+        """Return the mechanism beside static DRF, with competitive ratios by step; O(N·R·log N).
 
         Static DRF knows the demands of those present and shares what the step may give out:
         everyone has the level min_r (k/n) / Σ_{i≤k} d̂[i,r] (Li et al., 2019, §4). With zero
@@ -187,7 +195,9 @@ class DynamicAllocation(Allocation):
         return pd.DataFrame(columns, index=self._steps)
 
     def properties(self) -> pd.DataFrame:
-        """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.properties.properties`.
+        """Return the properties that hold at each step.
+
+        See :func:`fairlp.mechanisms.arrivals.properties.properties`.
 
         Returns
         -------
@@ -272,7 +282,7 @@ class DynamicAllocation(Allocation):
         return files
 
     def summary(self) -> pd.DataFrame:
-        """Return one row for each user: step of arrival, and tasks, share and level after the last step.
+        """Return each user's step of arrival, and tasks, share and level after the last step.
 
         Returns
         -------
@@ -296,7 +306,7 @@ class DynamicAllocation(Allocation):
         return summary
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: the allocation after the last step, and by step who arrived and the smallest level.
+        """Return plain data: the last allocation, and each step's new user and smallest level.
 
         Returns
         -------
@@ -332,12 +342,15 @@ class DynamicAllocation(Allocation):
 
     @cached_property
     def needs(self) -> np.ndarray:
-        """φ[n]·d̂[n,r], what one level of each user takes of each resource, in order of arrival; shape (N, R)."""
+        """Needs φ[n]·d̂[n,r] of one level of each user, in order of arrival; shape (N, R)."""
         return needs(self.instance, self.schedule)
 
     @cached_property
     def _usage(self) -> np.ndarray:
-        """Fraction in use of each resource at each step, and last the sum of all dominant shares; shape (N, R + 1)."""
+        """Fraction of each resource in use at each step, and the sum of all dominant shares.
+
+        The shape is (N, R + 1); the sum is the last column.
+        """
         weights = self.instance.user_weights[self.schedule.order]
         per_level = np.column_stack([self.needs, weights])
         sums = np.cumsum(np.vstack([np.zeros(per_level.shape[1]), per_level]), axis=0)
@@ -362,7 +375,7 @@ class DynamicAllocation(Allocation):
 
 
 def _levels_after(steps: Schedule, step_levels: StepLevels, step: int) -> np.ndarray:
-    """Return the level of each user after a step, in the order of the instance, NaN for users still to come."""
+    """Return each user's level after a step, in the instance's order; NaN before arrival."""
     levels = np.full(len(steps), np.nan)
     levels[steps.order[:step]] = step_levels.after(step)
     return levels
@@ -386,7 +399,8 @@ def dynamic_allocation(
     steps : Schedule
     step_levels : StepLevels
     **attributes
-        Attributes of an :class:`~fairlp.Allocation`: ``solver``, ``prices_array``, ``times``, ``gap``.
+        Attributes of an :class:`~fairlp.Allocation`: ``solver``, ``prices_array``, ``times``,
+        ``gap``.
 
     Raises
     ------
@@ -485,7 +499,9 @@ def prove_steps(allocation: Allocation, exact: bool) -> Proof:
 
 
 def cautious_bound(result: DynamicAllocation) -> float:
-    """Return the part of static DRF that the cautious LP keeps at every step: n / max over k ≤ m of k(n − k + 1).
+    """Return the part of static DRF that the cautious LP keeps at every step.
+
+    It is n / max over k ≤ m of k(n − k + 1).
 
     It is tight. With n users who will come and m resources; with unequal weights 1/m. The proof is
     in docs/results.md.

@@ -1,4 +1,4 @@
-"""``Rule``: what a mechanism for users who arrive does at each step; ``StepLevels``: what it gave at all of them."""
+"""``Rule``: the step of a mechanism for arriving users; ``StepLevels``: the levels of all steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ StepModel = Callable[[Instance, np.ndarray, Schedule, int], Model]
 
 @dataclass(frozen=True, eq=False)
 class StepLevels:
-    """The smallest level of every step, and who has it: all that a dynamic mechanism gives, in O(N) memory.
+    """The smallest level of every step and the users who have it, in O(N) memory.
+
+    They determine everything that a dynamic mechanism gives.
 
     At step k the users ``order[:k]`` are present. Those from position ``first[k-1]`` on have the
     level ``levels[k-1]``, the smallest of all; those before them keep what they had (Lemmas 1 and 2
@@ -42,7 +44,7 @@ class StepLevels:
     first: np.ndarray
 
     def after(self, step: int) -> np.ndarray:
-        """Return the level of each user present after a step, in order of arrival, shape (k,); O(k)."""
+        """Return the levels (k,) of the users present after step k, in order of arrival; O(k)."""
         levels = np.empty(step)
         # Users of one level are consecutive. The users before a group have what they had when the
         # last of them came.
@@ -76,7 +78,10 @@ class Rule:
     cautious: bool = False
 
     def all_steps(self, arrived: Instance, steps: Schedule) -> Model:
-        """Return the last step's program in parts, whose bounds and coefficients the earlier steps change."""
+        """Return the last step's program, in parts of the pool.
+
+        The earlier steps change its bounds and coefficients.
+        """
         shares_before = np.zeros(len(steps))
         if (
             self.cautious
@@ -97,7 +102,10 @@ class Rule:
     def formulate(
         self, instance: Instance, step: int | None = None, horizon: float | None = None
     ) -> Model:
-        """Return the program of a step (by default the last); the steps before it need no solver."""
+        """Return the program of a step (by default the last).
+
+        The steps before it need no solver.
+        """
         require_no_limits(instance)
         steps = schedule(instance, horizon)
         levels, first = self.algorithm(needs(instance, steps), steps)

@@ -1,4 +1,4 @@
-"""``Schedule``: the order in which users arrive, and the fraction of all resources that each step may give out."""
+"""``Schedule``: the order in which users arrive, and the fraction that each step may give out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ class Schedule:
 
     @property
     def available(self) -> np.ndarray:
-        """Fraction of every resource that each step may give out, shape (N,): k/n with weights of 1."""
+        """Fraction of every resource that each step may give out, shape (N,).
+
+        With weights of 1 it is k/n.
+        """
         return np.asarray(self.parts / self.horizon)
 
     def require_step(self, step: Any) -> int:
@@ -93,7 +96,10 @@ def schedule(instance: Instance, horizon: Any = None) -> Schedule:
 
 
 def arrival_order(instance: Instance) -> np.ndarray:
-    """Return the positions of the users in order of arrival, shape (N,); ties keep the order of the instance."""
+    """Return the positions of the users in order of arrival, shape (N,).
+
+    Users of equal time keep the order of the instance.
+    """
     if ARRIVAL_COLUMN not in instance.user_attributes.columns:
         return np.arange(len(instance.users))
 
@@ -139,7 +145,10 @@ def as_number(value: Any, name: str, expected: str = "a number") -> float:
 
 
 def require_no_limits(instance: Instance) -> None:
-    """Raise NotDefinedError when a user has a task limit (which dropping an oversized task also sets)."""
+    """Raise NotDefinedError when a user has a task limit.
+
+    Dropping an oversized task sets one, too.
+    """
     limited = np.isfinite(instance.task_limits)
     if limited.any():
         raise NotDefinedError(

@@ -1,1 +1,4 @@
-"""No justified complaints and proportional fairness: the market, the trajectory, all fair allocations."""
+"""No justified complaints and proportional fairness on one server.
+
+The market, the trajectory, and the set of all fair allocations.
+"""

@@ -1,4 +1,7 @@
-"""All allocations without justified complaints, as a list of polytopes; the best of them (Dolev et al., §5.5)."""
+"""All allocations without justified complaints, as a list of polytopes, and the best of them.
+
+Dolev et al., §5.5.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class Polytope:
 def all_fair(
     requests: Requests, solver: str = "highs", options: dict[str, Any] | None = None
 ) -> Any:
-    """Return the polytopes of all feasible candidate sets, and the :class:`Candidates` that were solved.
+    """Return the polytopes of all feasible sets of bottlenecks, and their :class:`Candidates`.
 
     For each: two linear programs a user for the ranges, up to two a dimension for the affine hull,
     one a resource for what is always saturated.
@@ -234,7 +237,9 @@ class FairSet:
 
 @dataclass(frozen=True, eq=False)
 class FairAllocations:
-    """All allocations without justified complaints: a union of polytopes, one for each feasible set of bottlenecks.
+    """All allocations without justified complaints, a union of polytopes.
+
+    Each feasible set of bottlenecks has one polytope.
 
     Iterate for the :class:`FairSet` of each; ``len`` is their number.
 
@@ -291,7 +296,7 @@ class FairAllocations:
         return bool((self.ranges["most"] - self.ranges["least"] <= 2 * AUDIT).all())
 
     def summary(self) -> pd.DataFrame:
-        """Return one row for each set: dimension, vertices, resources always saturated, and the set that it lies in.
+        """Return one row for each set of bottlenecks, with the dimension of its polytope.
 
         Returns
         -------
@@ -314,7 +319,9 @@ class FairAllocations:
     def contains(
         self, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = AGREEMENT
     ) -> bool:
-        """Whether an allocation is one of them, which :func:`fairlp.complaints.check` tells without this list.
+        """Return whether an allocation is one of the fair allocations.
+
+        :func:`fairlp.complaints.check` answers the same without this list.
 
         Parameters
         ----------
@@ -331,7 +338,9 @@ class FairAllocations:
         return bool(check_complaints(Requests.of(self.instance), tasks, tolerance))
 
     def best(self, criterion: Criterion = UTILIZATION, **options: Any) -> Allocation:
-        """Return the best of them by a criterion: ``allocate(…, "njc", method="candidates", criterion=…)``.
+        """Return the fair allocation that is the best by a criterion.
+
+        It is that of ``allocate(…, "njc", method="candidates", criterion=…)``.
 
         Parameters
         ----------

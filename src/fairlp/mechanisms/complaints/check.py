@@ -1,4 +1,4 @@
-"""No justified complaints (Dolev et al., 2012): who may complain, all fair allocations, the trajectory, DRF beside it.
+"""No justified complaints (Dolev et al., 2012): the check, the trajectory, and DRF beside it.
 
 >>> import fairlp
 >>> instance = fairlp.examples.load("ghodsi")
@@ -76,7 +76,9 @@ def check(
 def best_value(
     instance: Instance, allocation: Allocation | Any, criterion: Criterion = UTILIZATION
 ) -> float:
-    """Return what an allocation is worth by a criterion of the ``njc`` methods ``milp`` and ``candidates``.
+    """Return the value of an allocation by a criterion.
+
+    The ``njc`` methods ``milp`` and ``candidates`` maximise this value.
 
     Parameters
     ----------
@@ -130,7 +132,9 @@ class Trajectory:
 def trajectory(
     instance: Instance, *, method: str = "ode", until: float = END, points: int = 200
 ) -> Trajectory:
-    """Return the paper's trajectory: x[n]·∂f/∂x[n] = c·e[n], which ends at the Eisenberg–Gale optimum as c → ∞.
+    """Return the paper's trajectory, on which x[n]·∂f/∂x[n] = c·e[n].
+
+    It ends at the Eisenberg–Gale optimum as c → ∞.
 
     Parameters
     ----------
@@ -239,7 +243,7 @@ class DrfComparison:
 
 
 def against_drf(instance: Instance, **options: Any) -> DrfComparison:
-    """Compare no justified complaints with DRF: shares, utilisation, who gains, who may complain about DRF.
+    """Compare no justified complaints with DRF: shares, utilisation, gains and complaints.
 
     Parameters
     ----------
@@ -290,7 +294,10 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
 
 
 def _drf(requests: Requests) -> np.ndarray:
-    """Return DRF's tasks with entitlements as weights; users entitled to nothing come afterwards."""
+    """Return DRF's tasks with entitlements as weights.
+
+    Users without an entitlement share what the others leave.
+    """
     mechanism = find("drf")
 
     def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

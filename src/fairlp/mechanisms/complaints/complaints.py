@@ -1,7 +1,7 @@
-"""Who may justifiably complain about an allocation, and what proves a fair one (Dolev et al., 2012).
+"""Justified complaints about an allocation, and the proof of a fair one (Dolev et al., 2012).
 
-No user may complain when every user has all it asked for, or at least its entitlement of a saturated
-resource that it uses.
+No user may complain when every user has all it asked for, or at least its entitlement of a
+saturated resource that it uses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_RESOURCES = 20
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A set of bottlenecks (bool, shape (R,)), the best of its fair allocations (x, shape (N,)), and its value."""
+    """A set of bottlenecks (bool, shape (R,)), its best fair allocation x (N,), and its value."""
 
     bottlenecks: np.ndarray
     x: np.ndarray
@@ -93,7 +93,9 @@ class Candidates:
         self._costs = program.c
 
     def feasible(self, bounded: bool = False) -> Iterator[Candidate]:
-        """Yield every feasible set with the optimum of the criterion over it; the chosen program is then its own.
+        """Yield every feasible set with its optimum by the criterion.
+
+        While a set is yielded, the chosen program is that of the set.
 
         With ``bounded``, only sets that are better than all before.
         """
@@ -150,7 +152,10 @@ class Candidates:
         )
 
     def choose(self, bottlenecks: np.ndarray, undecided: np.ndarray | None = None) -> None:
-        """Make the linear program that of a set of bottlenecks, or of a node of the tree (bool, shape (R,))."""
+        """Set the linear program to that of a set of bottlenecks (bool, shape (R,)).
+
+        With ``undecided`` resources (bool, shape (R,)) it is that of a node of the tree.
+        """
         just = self.requests.thresholds(
             bottlenecks if undecided is None else bottlenecks | undecided
         )
@@ -160,7 +165,9 @@ class Candidates:
         self._session.change(rows=(rows, np.r_[low, just], upper))
 
     def maximize(self, weights: np.ndarray | None = None) -> Solution | None:
-        """Maximise the criterion, or numbers for x (shape (N,)), over the chosen set; None where it is empty.
+        """Maximise the criterion, or weights of x (shape (N,)), over the chosen set.
+
+        The result is None where the set is empty.
 
         Raises
         ------
@@ -198,7 +205,7 @@ class Candidates:
         return np.asarray(np.where(self.requests.limited, np.minimum(x, 1.0), x))
 
     def best(self) -> Candidate:
-        """Return the fair allocation of the largest value of the criterion, and bottlenecks that justify it."""
+        """Return the best fair allocation by the criterion, and bottlenecks that justify it."""
         candidate = None
         for candidate in self.feasible(bounded=True):  # noqa: B007 - the last one is the best
             pass
@@ -211,7 +218,9 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ComplaintCheck(Proof):
-    """Who may justifiably complain about an allocation, and what they are owed; holds where no user may.
+    """The justified complaints about an allocation, and the tasks owed.
+
+    It holds where no user may complain.
 
     Attributes
     ----------
@@ -323,7 +332,7 @@ def check_complaints(
 
 
 def _overuse(requests: Requests, x: np.ndarray, usage: np.ndarray) -> float:
-    """Return by how much a resource, or what a user asked for, is exceeded most; 0 where nothing is."""
+    """Return the largest excess over a resource or a user's request; 0 within both."""
     return max(float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0)
 
 
@@ -341,7 +350,9 @@ def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FairCertificate(Proof):
-    """What proves an allocation of ``njc``, or of ``ceei`` on one server, from the instance and the answer alone.
+    """The proof of an allocation of ``njc``, or of ``ceei`` on one server.
+
+    It needs the instance and the allocation alone.
 
     It holds where the allocation is fair and, where prices are there to prove it, the
     Eisenberg–Gale optimum.
@@ -380,7 +391,10 @@ class FairCertificate(Proof):
 def certify_fair(
     requests: Requests, x: np.ndarray, prices: np.ndarray | None, tolerance: float = AGREEMENT
 ) -> FairCertificate:
-    """Return the certificate of granted fractions (N,) and, for the Eisenberg–Gale optimum, prices (R,); O(NR)."""
+    """Return the certificate of granted fractions (N,), with prices (R,) or without; O(NR).
+
+    Prices prove the Eisenberg–Gale optimum.
+    """
     check = check_complaints(requests, requests.to_tasks(x), tolerance)
     usage = x @ requests.fractions
     overuse = _overuse(requests, x, usage)

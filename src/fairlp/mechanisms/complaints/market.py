@@ -1,16 +1,17 @@
-"""The Eisenberg–Gale program of one server, exactly: Newton's method on the prices of its resources.
+"""The exact Eisenberg–Gale program of one server, by Newton's method on resource prices.
 
 maximise Σ e[n]·log x[n] subject to Σ_n x[n]·r[n,j] ≤ 1 and, for users with a limit, x[n] ≤ 1. At
 prices λ ≥ 0 user n takes x[n] = min(1, e[n]/p[n]), p[n] = Σ_j λ[j]·r[n,j], so everything is a
 function of R prices:
 
-* **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by Newton steps while τ
-  falls. The users' part has a closed form at every τ, so a step costs O(NR·min(N, R)) and solves
-  min(N, R) equations; a line search on the smooth dual, which is convex, makes every step safe.
-* **End.** Once τ shows which resources have a price, those are to be saturated: as many equations as prices, solved by
-  Newton to the last digit. A resource whose price turns negative leaves, one that is overused
-  joins. What comes out is judged by the optimality conditions; if they do not hold, τ falls further
-  and the end is tried again.
+* **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by
+  Newton steps while τ falls. The users' part has a closed form at every τ, so a step costs
+  O(NR·min(N, R)) and solves min(N, R) equations; a line search on the smooth dual, which is convex,
+  makes every step safe.
+* **End.** Once τ shows which resources have a price, those are to be saturated: as many equations
+  as prices, solved by Newton to the last digit. A resource whose price turns negative leaves, one
+  that is overused joins. What comes out is judged by the optimality conditions; if they do not
+  hold, τ falls further and the end is tried again.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ _FLAT = 0.5
 
 @dataclass
 class Market:
-    """The optimum: granted fractions x (N,), prices λ (R,), the largest violation of the conditions, Newton steps."""
+    """The optimum of a market: granted fractions x (N,) and prices λ (R,).
+
+    With the largest violation of the conditions, and the number of Newton steps.
+    """
 
     x: np.ndarray
     prices: np.ndarray
@@ -85,14 +89,17 @@ def eisenberg_gale(fractions: np.ndarray, entitlements: np.ndarray, limited: np.
 
 @dataclass
 class MarketProblem:
-    """The Eisenberg–Gale program of one server: requests r (n, R), entitlements e (n,), who is limited (n,)."""
+    """The Eisenberg–Gale program of one server: requests r (n, R), entitlements e (n,).
+
+    ``limited`` (n,) marks the users with a task limit.
+    """
 
     r: np.ndarray
     e: np.ndarray
     limited: np.ndarray
 
     def solve(self) -> tuple[Market, int]:
-        """Follow the path and try the end from time to time; return the best point found, and the Newton steps."""
+        """Return the best point of the path and its end, and the number of Newton steps."""
         count = self.r.shape[1]
         price = np.full(count, 1.0 / count)
         slack = np.full(count, 1.0)
@@ -121,7 +128,10 @@ class MarketProblem:
     def _centre(
         self, price: np.ndarray, slack: np.ndarray, tau: float
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Minimise the smooth dual at τ, from a point near the minimum at a larger τ; slacks scale the steps."""
+        """Minimise the smooth dual at τ from a point near its minimum at a larger τ.
+
+        Slacks scale the steps.
+        """
         value, x, curvature = self._smooth(price, tau)
         for step in range(_STEPS):
             slope = 1.0 - x @ self.r - tau / price
@@ -145,7 +155,10 @@ class MarketProblem:
     def _solve_hessian(
         self, curvature: np.ndarray, diagonal: np.ndarray, rhs: np.ndarray
     ) -> np.ndarray:
-        """Return (Σ_n curvature[n]·r[n]r[n]ᵀ + diag(own))⁻¹·right; of users and resources the more are eliminated."""
+        """Return (Σ_n curvature[n]·r[n]r[n]ᵀ + diag(diagonal))⁻¹·rhs.
+
+        The larger of the two groups, users or resources, is eliminated.
+        """
         if len(self.r) >= len(diagonal):
             hessian = (self.r * curvature[:, None]).T @ self.r
             hessian[np.diag_indices_from(hessian)] += diagonal
@@ -157,7 +170,9 @@ class MarketProblem:
         )
 
     def _smooth(self, price: np.ndarray, tau: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the smooth dual at prices > 0, what users take, and how much less they take of it as p rises.
+        """Return the smooth dual at prices > 0, its fractions x, and their curvature.
+
+        The curvature of a user is the rate at which x falls as its cost p rises.
 
         With q = p/e, a user with a limit takes the root of x·q + τ·x/(1−x) = 1 (without one, x·q =
         1).
@@ -178,7 +193,10 @@ class MarketProblem:
         return (value if np.isfinite(value) else np.inf), x, curvature
 
     def end_of_path(self, start: np.ndarray, priced: np.ndarray) -> Market:
-        """Return the point where exactly the priced resources are saturated, the set being mended on the way."""
+        """Return the point that saturates exactly the priced resources.
+
+        On the way, resources enter and leave the priced set.
+        """
         price = np.where(priced, start, 0.0)
         priced = priced.copy()
         steps = 0
@@ -214,7 +232,7 @@ class MarketProblem:
     def _saturate(
         self, price: np.ndarray, priced: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Solve Σ_n x[n]·r[n,j] = 1 for the priced resources by Newton on their prices; return prices, x and steps.
+        """Solve Σ_n x[n]·r[n,j] = 1 for the priced resources by Newton; return prices, x, steps.
 
         It minimises the dual, convex with kinks where users come to their limits: along each step
         its slope is brought to nearly 0 or below. Of several solutions (prices need not be unique,
@@ -270,7 +288,9 @@ class MarketProblem:
     def _past_a_kink(
         self, prices: np.ndarray, r: np.ndarray, excess: np.ndarray
     ) -> np.ndarray | None:
-        """Return prices of what is overused raised to where the next user has less than its limit; None without one.
+        """Return the overused resources' prices, raised to the next kink; None without a kink.
+
+        At a kink one more user falls below its limit.
 
         Where next to nothing more is asked than there is, every user may have its limit, and Newton
         no slope.

@@ -1,4 +1,4 @@
-"""No justified complaints on one server: one function a method, and the certificate of what they give."""
+"""No justified complaints on one server: one function a method, and the certificates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ by_newton = partial(trajectory, follow=path.by_newton)
 
 
 def convex(call: MethodCall) -> TasksResult:
-    """The Eisenberg–Gale model through a solver: an exponential cone, or tangents on linear programs."""
+    """Solve the Eisenberg–Gale model: an exponential cone, or tangents on linear programs."""
     unproved = ""
 
     def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ def convex(call: MethodCall) -> TasksResult:
 
 
 def by_selection(call: MethodCall) -> TasksResult:
-    """The best of all fair allocations by a criterion: an integer program, one binary for each resource.
+    """Return the best fair allocation by an integer program with one binary for each resource.
 
     Its bottlenecks given, x is that of their linear program.
     """
@@ -99,7 +99,7 @@ def by_selection(call: MethodCall) -> TasksResult:
 
 
 def by_candidates(call: MethodCall) -> TasksResult:
-    """The best of all fair allocations by a criterion: one linear program for each candidate set of bottlenecks."""
+    """Return the best fair allocation by one linear program for each set of bottlenecks."""
     requests, criterion = _best_of(call)
     candidates = Candidates(requests, criterion, call.solver, call.options)
     x = np.where(requests.asking, candidates.best().x, 1.0)
@@ -113,7 +113,9 @@ def by_candidates(call: MethodCall) -> TasksResult:
 def in_stages(
     requests: Requests, optimum: Optimum, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return x (N,) and prices (R,): users with an entitlement first, then the others share what that leaves.
+    """Return x (N,) and prices (R,), in two stages.
+
+    Users with an entitlement come first; the others share the rest.
 
     Those entitled to nothing share it by their weights, which is where entitlements tend to that
     vanish alike; users of a resource that is used up get nothing.
@@ -148,14 +150,17 @@ def _best_of(call: MethodCall) -> tuple[Requests, Criterion]:
 
 
 def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> TasksResult:
-    """Return the optimum with its certificate; ``tolerance`` is how far complaints may go by the method's accuracy."""
+    """Return the optimum with its certificate.
+
+    Complaints may go as far as ``tolerance``, the accuracy of the method.
+    """
     requests = Requests.of(call.instance)
     x, prices = in_stages(requests, optimum, tolerance)
     return _certified(call, requests, x, None if np.isnan(prices).any() else prices, tolerance)
 
 
 def judge(allocation: Allocation) -> FairCertificate:
-    """Return the certificate of an allocation's tasks, by its prices, as accurate as its method is at most."""
+    """Return the certificate of an allocation's tasks and prices, to its method's accuracy."""
     requests = Requests.of(allocation.instance)
     prices = allocation.prices_array
     tolerance = getattr(allocation.certificate, "tolerance", AGREEMENT)

@@ -1,4 +1,6 @@
-"""The trajectory of Dolev et al., §5.4, from nothing to a fair allocation: integrated, or followed by Newton.
+"""The trajectory of Dolev et al., §5.4, from zero to a fair allocation.
+
+It is integrated, or followed by Newton's method.
 
 At the parameter c the point x(c) has x[n]·∂f/∂x[n] = c·e[n], where f(x) = −Σ_j log(1 − Σ_n
 x[n]·r[n,j]) over the resources and the dummy resource of every user with a limit. It is the central
@@ -38,7 +40,7 @@ def end_near_limit(e: np.ndarray) -> float:
 
 @dataclass
 class Path:
-    """Points of the path: c (K,), granted fractions x (K, N), slacks s (K, R) and prices 1/(c·s) (K, R)."""
+    """Points of the path: c (K,), fractions x (K, N), slacks s (K, R) and prices 1/(c·s) (K, R)."""
 
     c: np.ndarray
     x: np.ndarray
@@ -86,7 +88,9 @@ class _Field:
 def by_integration(
     r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END, points: int = 200
 ) -> Path:
-    """Integrate the differential equation with SciPy, in log c, for the logarithms of x, s and 1 − x.
+    """Integrate the differential equation with SciPy, in log c.
+
+    The unknowns are the logarithms of x, s and 1 − x.
 
     Parameters
     ----------
@@ -140,7 +144,9 @@ def by_integration(
 
 
 def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END) -> Path:
-    """Follow the same path by Newton's method: a step along the tangent, then corrections, c doubling each time.
+    """Follow the path by Newton's method.
+
+    Each step along the tangent doubles c; corrections follow it.
 
     Parameters are those of :func:`by_integration`.
     """

@@ -28,12 +28,15 @@ _PLACEMENTS = 8
 
 
 def one_server(call: MethodCall) -> TasksResult:
-    """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
+    """Return the optimum on one server by Newton's method on prices.
+
+    It is the same point as that of no justified complaints.
+    """
     return replace(market(call), tasks_per_level=_tasks_at_level_1(call.instance))
 
 
 def convex(call: MethodCall) -> TasksResult:
-    """The model through a solver, on merged servers: an exponential cone, or tangents on linear programs.
+    """Solve the model on merged servers: an exponential cone, or tangents on linear programs.
 
     Users entitled to nothing share what the others leave, by their weights.
     """
@@ -68,7 +71,9 @@ def convex(call: MethodCall) -> TasksResult:
 def _with_rest(
     instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall
 ) -> tuple[np.ndarray, Proof, str]:
-    """Return tasks with those of users entitled to nothing, whether they are proved, and what is not.
+    """Return the tasks with those of users without entitlement, their proof, and its gaps.
+
+    The last is a text about the part that is not proved; empty where all is.
 
     What the others leave depends on where their tasks are: they are placed anew while that leaves
     more to a user.
@@ -89,7 +94,10 @@ def _with_rest(
 
 
 def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, str]:
-    """Return tasks of which those of some users (positions) are most, and, where these gain, who could, in words."""
+    """Return the tasks that give some users (positions) the most, and a sentence on their gain.
+
+    The sentence is empty where no user gains.
+    """
     totals = tasks.sum(axis=1)
     model = pareto(instance, totals)
     better = np.asarray(
@@ -137,7 +145,10 @@ def judge(allocation: Allocation) -> Proof:
 def left_by(
     instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted: float
 ) -> np.ndarray:
-    """Return what the tasks of others leave of each server, 0 where that is at most this part of it; shape (K, R)."""
+    """Return the capacity that the tasks of others leave on each server; shape (K, R).
+
+    A rest of at most the part ``accepted`` of the capacity counts as 0.
+    """
     capacity = instance.total_capacities
     free = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
     return np.asarray(np.where(free <= accepted * capacity, 0.0, free) / instance.counts[:, None])
@@ -146,7 +157,10 @@ def left_by(
 def _of_left(
     instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall
 ) -> tuple[np.ndarray, Proof]:
-    """Return the tasks of users entitled to nothing, by their weights, of what the others leave where they are."""
+    """Return the tasks of users without entitlement, from the capacity that the others leave.
+
+    They share it by their weights.
+    """
     others = np.delete(np.arange(len(tasks)), rest)
     free = left_by(instance, tasks, others, accepted(call.solver))
     poor = instance.select_users(rest).derived(capacities=free)
@@ -155,14 +169,17 @@ def _of_left(
 
 
 def accepted(solver: str) -> float:
-    """Return the part of itself that a figure may be off by: our own method ends at the last digits."""
+    """Return the relative error that a figure of this solver may have.
+
+    The interior-point method of fairlp is accurate to the last digits.
+    """
     return AGREEMENT if solver == INTERIOR else CONVEX_POINT
 
 
 def _solve(
     instance: Instance, call: MethodCall
 ) -> tuple[np.ndarray, np.ndarray | None, Proof, float | None]:
-    """Return tasks, prices by server and resource, whether the model's arrays prove them, and the duality gap.
+    """Return tasks, prices by server and resource, the proof, and the duality gap.
 
     The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
     """

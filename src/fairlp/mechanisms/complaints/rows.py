@@ -1,4 +1,4 @@
-"""The rows of the table for entitlements and bottlenecks: no justified complaints, proportional and α-fairness."""
+"""The table's rows for no justified complaints, proportional fairness and α-fairness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The method of ``kueue``: a leximin of nominal quotas over queues, then rounds along the tree of quotas."""
+"""The method of ``kueue``: a leximin of nominal quotas over queues, then rounds along the tree."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Nominal(NamedTuple):
 
 
 def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
-    """Return what the nominal quotas of an instance come to: the leximin over queues, clipped to what has servers."""
+    """Return the nominal quotas that have servers: the leximin over queues, clipped."""
     queues = instance.tree
     alone = formulas.nominal_alone(instance, lanes)
     point = alone.solve(**solver_options).require_optimal().require_point()
@@ -79,7 +79,10 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
 def _lacking_sentences(
     instance: Instance, owners: np.ndarray, limits: np.ndarray, granted: np.ndarray
 ) -> list[str]:
-    """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
+    """Return a sentence for each owner of a quota that lacks servers.
+
+    It names the column that lacks most of them.
+    """
     quotas = instance.quotas
     sentences = []
     limits = np.where(quotas.listed[owners], limits, 0.0)
@@ -120,7 +123,8 @@ def share_quotas(call: MethodCall) -> TasksResult:
         solver=call.solver,
         merge=call.merge,
         options=call.options,
-        without=(),  # what quotas come to is kept by users together, of whom one may not stand in for another's tasks
+        # Users keep the quotas together, and no user may stand in for another's tasks.
+        without=(),
     )
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))
@@ -141,7 +145,10 @@ def share_quotas(call: MethodCall) -> TasksResult:
 
 
 def hidden_by_rounding(instance: Instance, totals: np.ndarray) -> str:
-    """Return what weights along the tree that are far apart may hide: the tasks of a user who has next to none."""
+    """Return a warning that rounding may hide a user's tasks; empty without doubt.
+
+    Weights along the tree that are far apart leave a user next to no tasks.
+    """
     queues = instance.tree
     weights = instance.user_weights.astype(float)
     queue = queues.of

@@ -1,4 +1,4 @@
-"""What is done where floats cannot decide: the certificate of every program, then rationals, then "not proved".
+"""The steps where floats cannot decide: certificates, then rationals, then "not proved".
 
 The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`):
 begin afresh, another method, floors that give way. Where rounding may have moved a level too far
@@ -58,7 +58,10 @@ def of_tree(
 
 
 def _are_far_apart(call: MethodCall) -> bool:
-    """Whether beside the largest demand, capacity or weight (along the tree) the smallest may be a solver's noise."""
+    """Return whether the smallest number of the instance may be a solver's noise.
+
+    Demands, capacities and weights (along the tree) are each compared with their largest.
+    """
     mechanism = call.mechanism
     instance = call.instance
     weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
@@ -74,7 +77,9 @@ def settled(
     rationals: Rationals | None = of_leximin,
     counted: bool | None = None,
 ) -> Callable[[MethodCall], TasksResult]:
-    """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open).
+    """Return the method, its answer settled in rationals where floats cannot decide.
+
+    Where rationals cannot, the answer says that it is not proved.
 
     ``counted``: along a tree, whether satisfied users count for their queues.
     """
@@ -144,7 +149,10 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
 def _of_rationals(
     call: MethodCall, outcome: TasksResult | None, verdict: Proof, tasks: np.ndarray
 ) -> TasksResult:
-    """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
+    """Return the exact levels and their tasks.
+
+    The rounds and prices of the outcome stay where they agree with the exact levels.
+    """
     instance = call.instance
     tasks_per_level = call.mechanism.tasks_per_level(call.instance)
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])

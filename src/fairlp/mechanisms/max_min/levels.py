@@ -155,7 +155,7 @@ class LevelTree:
         return sums
 
     def _sums(self, values: np.ndarray) -> np.ndarray:
-        """Return sums of rows of users by queue, of all who stand in it or below it. Shape (Q, R)."""
+        """Return sums over the users in or below each queue, shape (Q, R)."""
         sums = self._sums_here(values)
         for nodes in self.upward:
             np.add.at(sums, self.parents[nodes], sums[nodes])
@@ -165,7 +165,7 @@ class LevelTree:
 def filled(
     tree: LevelTree, use: sparse.csr_array, room: np.ndarray, limits: np.ndarray, floors: np.ndarray
 ) -> np.ndarray:
-    """Return the tasks of each user where all rise along a tree until rows ``use @ tasks ≤ room`` stop them.
+    """Return the tasks of users who rise along a tree until ``use @ tasks ≤ room`` stops them.
 
     Parameters
     ----------
@@ -217,7 +217,9 @@ def filled(
 
 
 def guaranteed(instance: Instance, can_run: np.ndarray) -> np.ndarray:
-    """Return the tasks that queues guarantee to each user: what their guarantees come to, each a pool of its own.
+    """Return the tasks that queues guarantee to each user.
+
+    Each guarantee is shared as a pool of its own.
 
     The deepest queues come first; what they guarantee, the users of a queue above them have already
     there.

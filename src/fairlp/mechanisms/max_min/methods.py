@@ -157,7 +157,10 @@ def _by_programs(call: MethodCall, rates: Rates) -> TasksResult:
 
 
 def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
-    """Return the outcome of filling one pool at these rates; at most one round a row and task limit, O(NR) each."""
+    """Fill one pool at these rates.
+
+    There is at most one round for each row and task limit; a round costs O(NR).
+    """
     instance = call.instance
     multiple = effort(instance)
     needs = instance.demands if multiple is None else instance.demands * multiple[:, [0]]
@@ -173,7 +176,10 @@ def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
 
 
 def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
-    """Return where rounds along a tree begin: from the guarantees, which count or come before what is counted."""
+    """Return the segment at which rounds along a tree begin.
+
+    The users start from their guarantees, which the level counts or leaves out.
+    """
     require_count(count)
     return first_segment(
         rates, floors(instance), instance.task_limits, runnable_users(instance), count
@@ -181,7 +187,10 @@ def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
 
 
 def unplaced(instance: Instance, guaranteed: np.ndarray | None = None) -> np.ndarray:
-    """Return the guaranteed tasks of each user (``guaranteed``) that have no place, at least; 0 within rounding."""
+    """Return the least number of guaranteed tasks of each user without a place.
+
+    Users whose guaranteed tasks all have a place, within rounding, have 0.
+    """
     guaranteed = floors(instance) if guaranteed is None else guaranteed
     model = shortfall(merge_servers(instance)[0], guaranteed)
     missing = np.asarray(
@@ -251,7 +260,9 @@ def separate_lp(call: MethodCall) -> TasksResult:
 
 
 def pays(instance: Instance) -> bool:
-    """Whether the interior-point method beats HiGHS on the instance: by its size and the spread of its weights.
+    """Return whether the interior-point method beats HiGHS on the instance.
+
+    The size of the instance and the spread of its weights decide.
 
     Users with weights that are small beside others' have small prices, about which a round of their
     own decides.
@@ -287,7 +298,7 @@ def features(instance: Instance) -> tuple[int, int, float]:
 
 
 def by_interior_points(method: Callable[[MethodCall], MethodResult]) -> Method:
-    """Return the method that puts the models of another one before our own interior-point method."""
+    """Return the method that solves another method's models by interior points."""
     return Method(
         "interior-point",
         through(INTERIOR, method),
@@ -300,7 +311,10 @@ def by_interior_points(method: Callable[[MethodCall], MethodResult]) -> Method:
 def _one_server(
     instance: Instance, server: int, users: np.ndarray, resources: np.ndarray
 ) -> Instance:
-    """Return one row of servers as one server, with some users, who may all run there, and some resources."""
+    """Return an instance of one row of servers as one server.
+
+    It has the given users, all of whom can run there, and the given resources.
+    """
     multiple = effort(instance, slice(server, server + 1))
     needs = (
         instance.demands[users] if multiple is None else instance.demands[users] * multiple[users]
@@ -319,7 +333,10 @@ def _one_server(
 
 
 def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> TasksResult:
-    """Return the outcome of rounds of linear programs; ``priced``: of rounds that say what rounding is worth."""
+    """Return the outcome of rounds of linear programs.
+
+    ``priced`` marks rounds whose prices bound the effect of rounding.
+    """
     nonnegative_tasks = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
     tasks = within_capacity(instance, nonnegative_tasks)
     return TasksResult(
@@ -354,7 +371,7 @@ def _notes(result: LeximinResult) -> Iterable[str]:
 
 
 def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:
-    """Return the rounds as a table: level, number of users frozen, who, and who of them has all its tasks by then.
+    """Return the rounds as a table: level, number of users frozen, users, and satisfied users.
 
     Those stopped at a level of their own, which may be lower than the round's.
     """

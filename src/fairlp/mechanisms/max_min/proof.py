@@ -1,10 +1,10 @@
-"""Is a max-min allocation the leximin of its mechanism? Proved from the numbers of the instance alone.
+"""The proof that a max-min allocation is the leximin of its mechanism, from the instance alone.
 
 Nothing that made the allocation is asked: no rounds, and no solver's word. Of the allocation count
 its tasks, and prices, which may come from anywhere: any prices p, q ≥ 0 prove what they prove. With
 
-* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v above n: the least
-  that a task of n costs,
+* low[n] = min over n's servers i of Σ_r p[i,r]·d[n,r], plus q[v,r]·d[n,r] of each capped queue v
+  above n: the least that a task of n costs,
 * V = Σ p·c + Σ q·L: all that there is, at these prices,
 
 Σ_n low[n]·y[n] ≤ V for the tasks y of every feasible allocation (weak duality). So where users have
@@ -44,7 +44,7 @@ __all__ = ["by_rounds"]
 
 
 class NotProvedError(FairlpError):
-    """An allocation that is not optimal, or that no prices prove to be; the message names the user."""
+    """The refusal of an allocation that is not optimal or not proved; the message names a user."""
 
 
 class PricedRegion:
@@ -87,7 +87,7 @@ class PricedRegion:
         self.value: list[float] = []
 
     def violation(self, tasks: np.ndarray) -> float:
-        """Return the largest violation of a capacity, limit, cap, placement or sign, relative to what there is."""
+        """Return the largest relative violation of a capacity, limit, cap, placement or sign."""
         instance = self.instance
         totals = tasks.sum(axis=1)
         used = (tasks if self.effort is None else tasks * self.effort).T @ instance.demands
@@ -120,7 +120,9 @@ class PricedRegion:
         self.value.append(value)
 
     def excess(self, floors: np.ndarray, users: np.ndarray) -> np.ndarray:
-        """Return by how many tasks users may exceed their floors while all have theirs, at most, by the best prices.
+        """Return bounds on users' tasks beyond their floors, while all users keep theirs.
+
+        The best of the prices give the bounds.
 
         Shape (N,); infinite where no prices say anything, and for users who are not asked for
         (bool, shape (N,)).
@@ -150,7 +152,7 @@ def _tasks_for(amount: np.ndarray | float, prices: np.ndarray) -> np.ndarray:
 
 
 class Replay:
-    """The rounds of a mechanism, followed by what an allocation gives: who stops where, and what proves it.
+    """The rounds of a mechanism along a given allocation, with the proof of every stop.
 
     Parameters
     ----------
@@ -184,7 +186,9 @@ class Replay:
         self.lacking = np.zeros(len(totals))
 
     def run(self) -> tuple[int, float]:
-        """Follow the rounds to their end; return which user may lack the largest part of its tasks, and that part.
+        """Follow the rounds to their end; return the user that may lack most, and that part.
+
+        The part is that of the user's own tasks.
 
         Raises
         ------
@@ -230,7 +234,10 @@ class Replay:
         self.require(lacks, "not optimal", "queues guarantee {:.12g} to it", self.least)
 
     def next_stop(self, active: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Let levels rise until a user asks for what it has, or to a kink; return those users, and all floors."""
+        """Raise levels to the next stop; return the users who stop there, and all floors.
+
+        A stop is a user who asks for its tasks of the allocation, or a kink.
+        """
         tree = self.tree
         totals = self.totals
         level_speed, usage_speed, end = tree.pace(active)
@@ -252,7 +259,10 @@ class Replay:
         return rises & (targets >= totals * (1 - AGREEMENT)), floors
 
     def asks_for_limits(self, users: np.ndarray) -> bool:
-        """Whether these users ask for all their tasks, so that they count for their queues as they did before."""
+        """Return whether these users ask for all their tasks.
+
+        Such users count for their queues as they did before.
+        """
         targets = self.zero + self.tree.tasks_at_level()
         return bool((targets >= self.limits * (1 - AGREEMENT))[users].all())
 
@@ -292,7 +302,7 @@ class Replay:
         return proved
 
     def require(self, unproved: np.ndarray, verdict: str, reason: str, tasks: np.ndarray) -> None:
-        """Raise where there are unproved users, for the one that may have most beside what it has."""
+        """Raise NotProvedError where users are unproved, for the one that may gain most."""
         if not unproved.any():
             return
         user = int(np.where(unproved, (tasks - self.totals) / self.tasks_alone, -np.inf).argmax())
@@ -304,7 +314,7 @@ class Replay:
 
 
 class PriceSearch:
-    """The model of a mechanism as a program that raises some users above floors of all; its duals are prices.
+    """A program that raises some users above the floors of all; its duals are the prices.
 
     Prices from here prove no more than others: what they prove is computed from the instance.
     """
@@ -334,7 +344,7 @@ class PriceSearch:
         return program.replace(col_lower=lower, col_upper=upper)
 
     def __call__(self, floors: np.ndarray, raised: np.ndarray) -> np.ndarray:
-        """Return the tasks of each user, by a point that raises some users together as far as it can.
+        """Return the tasks of each user at a point that raises some users as far as possible.
 
         Raises
         ------
@@ -444,7 +454,9 @@ def prove_rounds(
 
 
 def refused_as_infeasible(region: PricedRegion, tasks: np.ndarray) -> Proof | None:
-    """Return the refusal of tasks that break a row by more than ``AGREEMENT``, relative; None of others.
+    """Return the refusal of tasks that break a row by more than ``AGREEMENT``; None otherwise.
+
+    Violations are relative.
 
     Its gap is infinite: however good the levels are, they are not those of a feasible point.
     """
@@ -469,7 +481,9 @@ def by_rounds(
     rationals: Rationals,
     counted: bool | None = None,
 ) -> Proof:
-    """Return whether a max-min allocation is the leximin of its mechanism; by prices, and in rationals where asked.
+    """Return the proof that a max-min allocation is the leximin of its mechanism.
+
+    Prices prove it; rationals do, too, where they are asked for.
 
     Parameters
     ----------
@@ -487,8 +501,8 @@ def by_rounds(
     count = str(allocation.parameters.get("count") or "total")
     prices = allocation.round_prices
     tasks = allocation.tasks_array
-    # Rationals share nothing with the programs of an instance without queues; with queues they share
-    # rates and guarantees, so that prices have to prove the allocation first.
+    # Rationals share nothing with the programs of an instance without queues; with queues they
+    # share rates and guarantees, so that prices have to prove the allocation first.
     rationals_are_independent = counted is None and not instance.tree.has_limits
     if exact and rationals_are_independent:
         infeasible = refused_as_infeasible(PricedRegion(instance), tasks)

@@ -1,4 +1,6 @@
-"""Progressive filling of one server without a linear program: EDRF's rounds (Parkes et al.), with task limits.
+"""Progressive filling of one server without a linear program.
+
+These are EDRF's rounds (Parkes et al.), with task limits.
 
 Everyone's level rises together until a resource is saturated; its demanders keep their level and
 the others go on.
@@ -16,7 +18,10 @@ from ...models.trees.filling import History, fill_at_constant_rates
 
 
 def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
-    """Return tasks (N×1) and rounds of the leximin on one server, for any normaliser; O(N·R·(R + log N))."""
+    """Return tasks (N×1) and rounds of the leximin on one server; O(N·R·(R + log N)).
+
+    The rates may come from any normaliser.
+    """
     levels = np.zeros(len(rate))
     users = np.flatnonzero(instance.runnable()[:, 0] & (instance.task_limits > 0))
     total = instance.capacities[0] * instance.counts[0]
@@ -27,7 +32,7 @@ def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, Histo
 
 
 def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
-    """Return tasks and the round of EDRF without zero demands: level = 1 / max_r Σ_n d̂[n,r]; O(N·R).
+    """Return tasks and the round of EDRF: level = 1 / max_r Σ_n d̂[n,r]; O(N·R).
 
     Exact where :func:`closed_form_applies`; elsewhere rounds are needed.
     """
@@ -37,7 +42,10 @@ def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
 
 
 def closed_form_applies(instance: Instance) -> bool:
-    """Whether the closed form is exact: one server, all demands positive, no limits, no given rates."""
+    """Return whether the closed form is exact.
+
+    It is for one server, positive demands, no limits and no given rates.
+    """
     if not is_one_server(instance) or instance.has_rates or instance.tree.has_limits:
         return False
     return bool((instance.demands > 0).all() and np.isinf(instance.task_limits).all())
@@ -65,7 +73,10 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _needs(instance: Instance, users: np.ndarray, server: int) -> np.ndarray:
-    """Return what one task of each of these users needs on a server; given rates make it lighter or heavier."""
+    """Return the needs of one task of each of these users on a server.
+
+    Given rates make a task lighter or heavier.
+    """
     multiple = effort(instance, slice(server, server + 1))
     demands = instance.demands[users]
     return demands if multiple is None else np.asarray(demands * multiple[users])

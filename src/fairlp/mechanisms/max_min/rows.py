@@ -1,4 +1,4 @@
-"""The rows of the table for max-min fairness: one program (``formulations/max_min.py``), a Γ each."""
+"""The table's rows for max-min fairness: one program (``formulations/max_min.py``), a Γ each."""
 
 from __future__ import annotations
 

@@ -1,20 +1,22 @@
-"""Algorithm I of Khamse-Ashari et al. (ICC 2017, Table II): a PS-DSF allocation by moving tasks to the lowest levels.
+"""Algorithm I of Khamse-Ashari et al. (ICC 2017, Table II) for PS-DSF.
+
+Servers move tasks to the users of the lowest levels.
 
 A server raises its lowest levels S* by z*, on what is free and what the highest holders n_r of the
 saturated resources release, or by the part β of both that leaves the holders at or above the
 raised. As printed the pseudocode needs this:
 
-* A user n_r that is chosen for two resources releases its tasks once; f_i would count them twice otherwise, and the
-  server give out more than it has.
-* The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails where N_i has no holder
-  left (all went with an earlier bottleneck, at a level at most S*), and Update-Allocation then has
-  no n_r.
+* A user n_r that is chosen for two resources releases its tasks once; f_i would count them twice
+  otherwise, and the server give out more than it has.
+* The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails
+  where N_i has no holder left (all went with an earlier bottleneck, at a level at most S*), and
+  Update-Allocation then has no n_r.
 * R* is empty where nothing that the lowest need is saturated: no user releases anything and β = 1.
 * z* is the minimum over the resources that the lowest demand (D* > 0).
 * Any β in (0, 1] with a property will do; here it is the largest.
-* Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED`` of what anyone
-  would use of it alone is left (or rounding): left over, it would give no user a gain that could be
-  seen.
+* Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED``
+  of what anyone would use of it alone is left (or rounding): left over, it would give no user a
+  gain that could be seen.
 
 Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its
 limit leaves N_i. A server that finds a user beyond its limit lets those tasks go first.
@@ -37,14 +39,20 @@ MOST_UPDATES = 1000
 
 @dataclass(frozen=True)
 class Procedure:
-    """What the server procedure made of one server: its tasks, and how often it called Update-Allocation."""
+    """The result of the server procedure: the tasks of one server, and its number of updates.
+
+    An update is a call of Update-Allocation.
+    """
 
     tasks: np.ndarray
     updates: int
 
 
 def separate_start(market: PerServerMarket) -> np.ndarray:
-    """Return DRF on each server by itself (the paper's start), a task limit divided in proportion to γ; N×K."""
+    """Return DRF on each server by itself (the paper's start); N×K.
+
+    A task limit is divided in proportion to γ.
+    """
     alone = market.gamma.sum(axis=1, keepdims=True)
     fractions = quotients(market.gamma, alone)
     tasks = np.zeros(market.shape)
@@ -64,7 +72,7 @@ def separate_start(market: PerServerMarket) -> np.ndarray:
 def server_procedure(
     market: PerServerMarket, server: int, tasks: np.ndarray, totals: np.ndarray
 ) -> Procedure:
-    """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
+    """Run the inner loop of Algorithm I on one server, from its tasks and the totals it knows."""
     demands = market.demands[server]
     capacity = market.capacity[server]
     rate = market.rate[server]
@@ -120,7 +128,9 @@ def server_procedure(
 def algorithm_1(
     market: PerServerMarket, *, start: np.ndarray | None = None, most_sweeps: int = MOST_SWEEPS
 ) -> SweepsResult:
-    """Return a PS-DSF allocation by Algorithm I: the server procedure on every server in order, until none updates.
+    """Return a PS-DSF allocation by Algorithm I.
+
+    The server procedure runs on every server in order, until no server updates.
 
     Parameters
     ----------

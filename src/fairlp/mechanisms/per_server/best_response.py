@@ -1,4 +1,6 @@
-"""Per-server dominant share fairness (PS-DSF): servers fill by water-filling, one after the other, until none moves.
+"""Per-server dominant share fairness (PS-DSF): servers fill in turn until no task moves.
+
+Each server fills by water-filling.
 
 Each sweep is a best response of every server. Sweeps alone converge, but slowly where users and
 servers exchange tasks around cycles; between sweeps the linear system of the current support is
@@ -113,7 +115,10 @@ class Support:
         )
 
     def settle(self) -> int:
-        """Pivot until the support has no cycle and its equations hold, or no more can be done; return the pivots."""
+        """Pivot until the support has no cycle and its equations hold; return the pivots.
+
+        The pivots end as well where no further one is possible.
+        """
         for pivots in range(MOST_PIVOTS):
             if not self._pivot():
                 return pivots
@@ -169,7 +174,9 @@ class Support:
         return True
 
     def _ties(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Return edges to the ground to try, one for each user that has all its tasks, and edges to leave out.
+        """Yield the edges to the ground to try, and the edges to leave out.
+
+        Each user that has all its tasks has one edge to the ground.
 
         Such a user may be able to trade its tasks around servers that are short of one resource.
         Then the equations are singular, and sweeps move it, a little each time, from where its
@@ -204,7 +211,10 @@ class Support:
         yield nothing, nothing
 
     def _move(self, target: np.ndarray, beyond: bool = False) -> bool:
-        """Go to the target, or as far as nothing turns negative; whether something stopped it (then it is 0)."""
+        """Move to the target, or as far as all tasks stay ≥ 0; return whether one stopped it.
+
+        The edge that stopped the move has 0 tasks.
+        """
         step = target - self.tasks
         falls = step < 0 if beyond else target < 0
         length = np.full(len(step), np.inf)
@@ -225,7 +235,7 @@ class Support:
         return True
 
     def _room(self, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far the step may go until users reach their limits, and which users these are."""
+        """Return the length at which the step takes each user to its limit, and those users."""
         size = len(self.limits)
         rise = np.bincount(self.user, step, minlength=size)
         free = np.zeros(size, dtype=bool)
@@ -238,7 +248,10 @@ class Support:
 
 @dataclass
 class _ForestSystem:
-    """The equations of a spanning forest, factorised: tasks of its edges, totals of users, levels of groups."""
+    """The factorised equations of a spanning forest.
+
+    The unknowns are the tasks of its edges, the totals of users and the levels of groups.
+    """
 
     support: Support
     inside: np.ndarray
@@ -310,7 +323,10 @@ class _ForestSystem:
         )
 
     def solve(self, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return tasks of all edges (those outside the forest as given), totals and levels; None when not finite."""
+        """Return tasks of all edges, totals and levels; None when one is not finite.
+
+        Edges outside the forest keep their tasks.
+        """
         fixed = tasks.copy()
         fixed[self.inside] = 0.0
         fixed_totals = np.bincount(self.user, fixed, minlength=self.n_users)
@@ -324,7 +340,10 @@ class _ForestSystem:
 
 
 def _components(support: Support) -> np.ndarray:
-    """Return for each user, then each group, which part of the graph of levels (without the ground) it is in."""
+    """Return the component of each user, then of each group, in the graph of levels.
+
+    The graph leaves out the ground.
+    """
     level = support.group != NO_GROUP
     shape = len(support.limits), len(support.capacity)
     return np.concatenate(connected(support.user[level], support.group[level], shape))
@@ -358,7 +377,7 @@ AFTER_DRIFT = 4
 
 @dataclass
 class SweepsResult:
-    """Where the sweeps ended: tasks by user and server, and for each sweep its change and the pivots after it.
+    """The end of the sweeps: tasks by user and server, and each sweep's change and pivots.
 
     ``converged`` tells whether the last sweep moved nothing.
     """

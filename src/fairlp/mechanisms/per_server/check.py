@@ -1,4 +1,4 @@
-"""Per-server dominant share fairness: is an allocation a fixed point, and who could gain on which server from whom.
+"""Per-server dominant share fairness: the check of a fixed point, and the users that could gain.
 
 >>> import fairlp
 >>> instance = fairlp.examples.load("khamse-ashari-figure-1")
@@ -31,7 +31,9 @@ from .time_market import limits_bind, prove_market
 
 @dataclass(frozen=True, kw_only=True)
 class FixedPoint(Proof):
-    """Whether an allocation is PS-DSF: feasible, and no user could gain (``FEASIBILITY`` and ``AGREEMENT``, relative).
+    """The verdict on an allocation as PS-DSF: feasible, and no user could gain.
+
+    Both are relative, within ``FEASIBILITY`` and ``AGREEMENT``.
 
     Attributes
     ----------
@@ -118,7 +120,10 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
 
 
 def judge(allocation: Allocation, division: Division) -> FixedPoint:
-    """Return whether an allocation's tasks are PS-DSF; under time division with task limits, the market's optimum."""
+    """Return whether an allocation's tasks are PS-DSF.
+
+    Under time division with task limits they must be the market's optimum, too.
+    """
     instance = allocation.instance
     tasks = allocation.tasks_array
     verdict = fixed_point(instance, tasks, division)
@@ -153,7 +158,10 @@ def _givers(
     server: int,
     level: float,
 ) -> np.ndarray:
-    """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
+    """Return the users who could give the user's resources on that server, highest level first.
+
+    Such a user has a higher level and tasks there that use a resource that the user demands.
+    """
     server_users = market.users[server]
     position = int(np.searchsorted(server_users, user))
     levels = totals[server_users] / market.rate[server]
@@ -183,7 +191,9 @@ def _infeasibility(market: PerServerMarket, tasks: np.ndarray, totals: np.ndarra
 def check(
     instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm"
 ) -> FixedPoint:
-    """Return whether an allocation is PS-DSF (Definition 5), or who could gain, on which server, how much, from whom.
+    """Return whether an allocation is PS-DSF (Definition 5), with the gains that refute it.
+
+    Each gain names the user, the server, the tasks and the users that would give way.
 
     Parameters
     ----------
@@ -209,7 +219,7 @@ def check(
 def could_gain(
     instance: Instance, allocation: Allocation | Any, user: object, division: Division = "rdm"
 ) -> Model:
-    """Return Definition 5 for one user as a linear program, to read, solve with any solver, or export.
+    """Return Definition 5 for one user as a linear program, for any solver or for export.
 
     Its optimum is the most tasks that the user could have if only users of higher level gave way.
 

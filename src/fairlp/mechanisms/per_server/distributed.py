@@ -1,4 +1,4 @@
-"""PS-DSF without a centre: every server acts at its own times on what it has and on everyone's totals as it knows them.
+"""PS-DSF without a centre: servers act at their own times on the totals that they know.
 
 The distributed version of Khamse-Ashari et al. (ICC 2017, §III-D), as a simulation of clocks and
 messages. A server acts once a period, at a phase of its own, from its own tasks and capacities and
@@ -68,7 +68,7 @@ class Clocks:
 
     @property
     def longest(self) -> float:
-        """Seconds after which everything that was under way has arrived and every server has acted on it."""
+        """Seconds until all messages under way have arrived and every server has acted on them."""
         return self.period * (1 + self.jitter) + self.delay * (1 + SPREAD)
 
 
@@ -169,7 +169,9 @@ class Network:
         return self.time - self.quiet_since > self.clocks.longest
 
     def distance(self) -> float:
-        """Return the most that any server's best response to what really runs would move, as a part of γ[n,i].
+        """Return the largest move of any server's best response, as a part of γ[n,i].
+
+        The response is to the tasks that really run.
 
         It is 0 at a fixed point and small near one. (Definition 5's gain is not: a user whose level
         is lower by a hair could take everything from the other.)
@@ -186,7 +188,10 @@ class Network:
         return largest
 
     def leave(self, user: int) -> None:
-        """Stop a user's tasks, at once and everywhere; servers give the room away when they act next."""
+        """Stop a user's tasks at once, everywhere.
+
+        Servers give the room away when they act next.
+        """
         self.tasks[user] = self.reported[user] = self._reported_totals[user] = 0.0
         self.market.limits[user] = 0.0
         self.quiet_since = self.time
@@ -270,7 +275,7 @@ class Tracking:
         return list(self.tasks.columns.get_level_values(0).unique())
 
     def average(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
-        """Return the mean utilisation from ``start`` to ``stop`` (excluded): (server, resource) × mechanisms.
+        """Return the mean utilisation in [``start``, ``stop``): (server, resource) × mechanisms.
 
         Parameters
         ----------
@@ -377,7 +382,10 @@ def track(
 
 @dataclass(frozen=True)
 class _Running:
-    """Tasks (N×K) that run, and what each needs there as a multiple of the demands (None: just the demands)."""
+    """The running tasks (N×K), and their needs as multiples of the demands.
+
+    The multiples are None where tasks need just the demands.
+    """
 
     tasks: np.ndarray
     effort: np.ndarray | None
@@ -401,7 +409,10 @@ def _follow(
     events: Sequence[tuple[float, int, bool]],
     moments: Sequence[float],
 ) -> tuple[list[Sample], list[float], list[Action]]:
-    """Let the servers act from moment to moment, users come and go; return what ran, the distances and the actions."""
+    """Let the servers act from moment to moment while users come and go.
+
+    Return the samples of running tasks, the distances and the actions.
+    """
     solved = {}
     samples = []
     distances = []
@@ -500,7 +511,10 @@ def _changes(
     near: float,
     until: float,
 ) -> pd.DataFrame:
-    """Return one row for each arrival and departure: until when the servers were farther than ``near``."""
+    """Return the seconds after each event until servers are within ``near``.
+
+    An event is the arrival or the departure of a user.
+    """
     rows = []
     for k, (time, user, enters) in enumerate(events):
         end = min([other for other, _, _ in events[k:] if other > time], default=until)

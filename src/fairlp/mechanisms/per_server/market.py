@@ -121,7 +121,7 @@ def _saturation(
     stop: np.ndarray,
     remaining: np.ndarray,
 ) -> np.ndarray:
-    """Return, for each resource, the common level at which what is left of it is used up; infinite where never."""
+    """Return the common level that uses up each resource's rest; infinite where none does."""
     slopes = demands * rate[:, None]
     points = start
     limited = np.isfinite(stop)
@@ -153,7 +153,10 @@ def _saturation(
 
 
 def fitting(free: np.ndarray, demands: np.ndarray) -> np.ndarray:
-    """Return how many tasks fit into what is free, by user and resource; infinitely many where a task needs none."""
+    """Return the number of tasks that fit into the free amount, by user and resource.
+
+    It is infinite where a task needs nothing of the resource.
+    """
     return np.asarray(
         np.divide(free, demands, out=np.full(demands.shape, np.inf), where=demands > 0)
     )
@@ -223,7 +226,7 @@ class PerServerMarket:
         return self.gamma.shape[0], self.gamma.shape[1]
 
     def respond(self, server: int, tasks: np.ndarray, totals: np.ndarray) -> ServerFilling:
-        """Return the filling of one server, given its own tasks and everyone's totals as it knows them."""
+        """Return the filling of one server, from its own tasks and the totals that it knows."""
         base = np.maximum(totals - tasks, 0.0)
         limits = np.maximum(self.limits[self.users[server]] - base, 0.0)
         return fill_server(
@@ -233,7 +236,10 @@ class PerServerMarket:
     def sweep(
         self, tasks: np.ndarray, order: Iterable[int]
     ) -> tuple[float, list[ServerFilling | None]]:
-        """Let every server respond once, in place; return the largest change of x[n,i]/γ[n,i] and the fillings."""
+        """Let every server respond once, in place; return the largest change and the fillings.
+
+        The change is that of x[n,i]/γ[n,i].
+        """
         totals = tasks.sum(axis=1)
         filled: list[ServerFilling | None] = [None] * self.shape[1]
         change = 0.0

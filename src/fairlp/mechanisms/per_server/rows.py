@@ -48,7 +48,10 @@ SAMPLED = 1.02
 
 
 def sweeps(call: MethodCall, *, settle: Callable[..., SweepsResult], counted: str) -> MethodResult:
-    """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
+    """Sweep over the servers until no task moves.
+
+    ``settle`` is best responses with or without pivots, or Algorithm I.
+    """
 
     def run(small: Instance, start: np.ndarray | None) -> tuple[np.ndarray, pd.DataFrame]:
         market = PerServerMarket.of(small, call.mechanism.division)
@@ -74,7 +77,9 @@ def _from_market(
     run: Callable[[Instance, np.ndarray | None], tuple[np.ndarray, pd.DataFrame]],
     division: Division,
 ) -> tuple[np.ndarray, pd.DataFrame]:
-    """Run sweeps; where task limits bind, from the market's optimum, and on to a Pareto-optimal fixed point if any.
+    """Run sweeps from the market's optimum where task limits bind.
+
+    Where a Pareto-optimal fixed point is in reach, sweeps go on to it.
 
     Under time division the market's optimum is a fixed point, and Pareto-optimal. Under resource
     division sweeps begin anew where they left something that users could gain: at the point that
@@ -105,7 +110,10 @@ def _from_market(
 
 
 def market_start(instance: Instance) -> np.ndarray | None:
-    """Return tasks (N, K) that are the market's optimum where task limits bind; None where none do or it is unknown."""
+    """Return the market's optimum (N, K) where task limits bind.
+
+    The result is None where no limit binds or the optimum is unknown.
+    """
     if not limits_bind(instance):
         return None
     try:
@@ -143,7 +151,7 @@ by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
 
 
 def distributed(call: MethodCall) -> MethodResult:
-    """Servers that act at times of their own on totals that arrive late, simulated; every action in ``rounds``."""
+    """Simulate servers that act at their own times on late totals; ``rounds`` has every action."""
     clocks = clocks_of(call.parameters)
     seconds = positive("seconds", call.parameters.get("seconds", MOST_PERIODS * clocks.period))
     division = call.mechanism.division
@@ -174,7 +182,10 @@ def distributed(call: MethodCall) -> MethodResult:
 def simulate(
     network: Network, instance: Instance, until: float
 ) -> tuple[list[Action], pd.DataFrame]:
-    """Let a network run until it has settled or time is up; return its actions, and violation and distance by time."""
+    """Run a network until it settles or time is up; return actions and samples.
+
+    The samples are violation and distance by time.
+    """
     actions: list[Action] = []
     samples: list[tuple[float, float, float]] = []
 
@@ -194,7 +205,10 @@ def simulate(
 
 
 def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -> pd.DataFrame:
-    """Return actions in order of time; violation and distance where they were measured next after the action."""
+    """Return the actions in order of time.
+
+    Each sample of violation and distance stands at the last action before it.
+    """
     frame = pd.DataFrame(
         {
             "time": [action.time for action in actions],
@@ -210,7 +224,7 @@ def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -
 
 
 def convex(call: MethodCall) -> MethodResult:
-    """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
+    """Solve time division as a market, the Eisenberg–Gale program; best responses end it.
 
     The solver's point is right to the square root of its accuracy only; best responses from there
     go to the last digit.
@@ -232,7 +246,7 @@ def interior_point(call: MethodCall) -> MethodResult:
 
 
 def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> MethodResult:
-    """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
+    """Solve Theorem 1 or 2 with binaries, for a fixed point of the most tasks.
 
     The solver's point is right to its tolerance; best responses from there end at the last digit,
     and the certificate tells whether that is a fixed point. So where a solver calls the program
@@ -348,7 +362,10 @@ def _most_sweeps(call: MethodCall) -> int:
 
 
 def require_converged(call: MethodCall, instance: Instance, settled: SweepsResult) -> np.ndarray:
-    """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
+    """Return the tasks of settled sweeps; raise NotConvergedError when sweeps were cut short.
+
+    Sweeps that still move the last digits count as settled.
+    """
     if settled.converged:
         return settled.tasks
     verdict = fixed_point(instance, settled.tasks, call.mechanism.division)

@@ -1,4 +1,4 @@
-"""The market of time behind PS-DSF under time division: its optimum, and what its prices prove of other tasks.
+"""The market of time behind PS-DSF under time division: its optimum, and proofs by its prices.
 
 Maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits. Without limits its
 optimality conditions are PS-DSF under time division (formulations/per_server.py). With limits its
@@ -83,7 +83,7 @@ def time_market(instance: Instance) -> TimeMarket:
 
 
 def market_gap(instance: Instance, totals: np.ndarray, prices: np.ndarray) -> float:
-    """Return by how much Σ φ[n]·log totals[n] may be below the market's maximum, per weight, as prices tell.
+    """Return a bound, by prices, on the market's maximum minus Σ φ[n]·log totals[n], per weight.
 
     Any prices p ≥ 0 prove what they prove, by weak duality: the maximum is at most Σ p + Σ_n max
     over x ≤ limit[n] of φ[n]·log x − x·min_i p[i]/γ[n,i]. O(NK).

@@ -1,4 +1,6 @@
-"""The cyclic structure of progressive filling (Metin, Precomputed DRF, §3.3 and §6.1), in exact rationals.
+"""The cyclic structure of progressive filling in exact rationals.
+
+Metin, Precomputed DRF, §3.3 and §6.1.
 
 >>> import fairlp
 >>> fairlp.cycles.length(fairlp.examples.load("ghodsi"))

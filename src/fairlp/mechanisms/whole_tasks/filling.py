@@ -41,7 +41,7 @@ TIES: tuple[str, ...] = ("larger", "smaller", "index")
 
 @dataclass(frozen=True)
 class Pool:
-    """One server's whole-number data: what is demanded, what there is, and each user's share per task.
+    """One server's whole numbers: demands, capacity, and each user's share per task.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class Keys:
             count = count + too_few - too_many
 
     def order(self, users: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        """Return positions of picks in the order of service: by key, then the rule for ties, then index."""
+        """Return positions of picks in the order of service: by key, rule for ties, and index."""
         keys = self.at(users, picks)
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
@@ -234,7 +234,10 @@ class Keys:
     def _settle_ties(
         self, users: np.ndarray, picks: np.ndarray, tied: np.ndarray, group: np.ndarray
     ) -> np.ndarray:
-        """Return the tied positions in their right order; ``group`` ascends and tells which rounded keys are equal."""
+        """Return the tied positions in exact order.
+
+        ``group`` ascends; positions of one group have equal rounded keys.
+        """
         tied_users = users[tied]
         share = quotient(self.top[tied_users], self.bottom[tied_users])
         sign = {"larger": -1.0, "smaller": 1.0, "index": 0.0}[self.ties]
@@ -268,7 +271,10 @@ class Keys:
         return (pick + self.offset) * share, int(sign) * share, user, pick
 
     def _numerator(self, users: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        """Return (j + offset)·top, exact: j·top of a pick that fits is at most the (weighted) capacity."""
+        """Return (j + offset)·top exactly.
+
+        For a pick that fits, j·top is at most the (weighted) capacity.
+        """
         number = picks + self.offset
         if self.top.dtype == object:
             return np.asarray(integers(number) * self.top[users])
@@ -322,7 +328,10 @@ class Filling:
         self.stopped = False
 
     def run(self) -> np.ndarray:
-        """Serve until nothing fits (or, by ``stop``, until the first task that does not); return the tasks."""
+        """Serve until no task fits; return the tasks.
+
+        With the rule ``stop``, the first task that does not fit ends the service.
+        """
         current = np.flatnonzero(self.alive)
         pool = self.pool.take(current)
         keys = self._keys(current)
@@ -340,7 +349,9 @@ class Filling:
         return self.tasks
 
     def pass_by_pass(self) -> np.ndarray:
-        """Serve one task to each user in ascending share, pass after pass, until nothing fits; return the tasks.
+        """Serve one task to each user in ascending share, pass after pass; return the tasks.
+
+        The passes end when no task fits.
 
         The repair of precomputed DRF (Metin, §5). Passes in which everything fits are made in one
         step.
@@ -372,7 +383,10 @@ class Filling:
         return Keys(self.pool.top[users], self.pool.bottom[users], self.offset, self.ties)
 
     def _going(self, pool: Pool, current: np.ndarray) -> np.ndarray:
-        """Return who of the current users may still be served: has tasks left, is not out, and its task fits."""
+        """Return the mask of current users who may still be served.
+
+        Such a user has tasks left, is not out, and its next task fits.
+        """
         going = self.alive[current] & (self.tasks[current] < pool.limits)
         if self.rule == "exclude":
             for r, amount in enumerate(self.remaining):
@@ -382,7 +396,7 @@ class Filling:
     def _advance(
         self, pool: Pool, keys: Keys, current: np.ndarray, going: np.ndarray, level: float
     ) -> float:
-        """Jump as far as everything fits, serve the picks after that in order, and return the level reached."""
+        """Jump as far as all tasks fit, serve the next picks in order, and return the level."""
         tasks_now = self.tasks[current]
         limits = np.where(going, pool.limits, tasks_now)
         low, high = self.bracket(pool, keys, tasks_now, limits, going, level)
@@ -443,7 +457,10 @@ class Filling:
         going: np.ndarray,
         level: float,
     ) -> tuple[float, float]:
-        """Return a level where all should fit (a guess, checked later) and one where it cannot, or enough lies below.
+        """Return a level at which all tasks should fit, and one above the end of the service.
+
+        The first is a guess, checked later; at the second tasks cannot fit, or enough picks lie
+        below.
 
         The picks below s number between s/ds − offset and s/ds + 1 − offset (at most the limit), so
         that fluid levels for these two requests bracket the level where the first task does not
@@ -478,7 +495,10 @@ class Filling:
         self._serve_in_order(pool, current, users[keys.order(users, picks)])
 
     def _serve_in_order(self, pool: Pool, current: np.ndarray, queue: np.ndarray) -> None:
-        """Serve one task to each user in the queue, in order; who does not fit is out (``stop``: all is over)."""
+        """Serve one task to each user in the queue, in order.
+
+        A user whose task does not fit is out; with the rule ``stop``, the service ends.
+        """
         position = 0
         size = _FIRST_CHUNK
         while position < len(queue):
@@ -524,7 +544,10 @@ def _limited(
     demands: np.ndarray,
     remaining: np.ndarray,
 ) -> float:
-    """Return the fluid level when requests rate·level + extra end at the limits: Newton's method, from below."""
+    """Return the fluid level when requests rate·level + extra end at the limits.
+
+    Newton's method approaches it from below.
+    """
     satisfied = np.zeros(len(rate), dtype=bool)
     while True:
         reached = (
@@ -550,7 +573,10 @@ def level_between(
     remaining: np.ndarray,
     side: int,
 ) -> float:
-    """Return where to look next: usage interpolated, then beyond it on the other side of the last probe."""
+    """Return the next level to probe.
+
+    Usage is interpolated, then taken beyond, on the other side of the last probe.
+    """
     over = np.asarray(used_high > remaining, dtype=bool)
     room = (remaining - used_low)[over].astype(float)
     fraction = float((room / (used_high - used_low)[over].astype(float)).min())

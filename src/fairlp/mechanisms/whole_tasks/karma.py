@@ -1,4 +1,4 @@
-"""Karma: slices of a quantum by credits, which users earn when others use what they do not (OSDI 2023)."""
+"""Karma (OSDI 2023): slices of a quantum by credits, which users earn when they donate slices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ CREDITS = 10**12
 
 
 def karma(call: MethodCall) -> TasksResult:
-    """Share one quantum (Vuppalapati et al., OSDI 2023, Algorithm 1), the picks of its loop all at once.
+    """Share one quantum by Algorithm 1 of Vuppalapati et al. (OSDI 2023).
+
+    All picks of its loop are made at once.
 
     Of S slices, each of n users is guaranteed ⌊α·S/n⌋; the rest is shared. In every quantum a user
     gets the number of shared slices over n, rounded down, in credits. A user donates what it does
@@ -55,7 +57,9 @@ def karma(call: MethodCall) -> TasksResult:
 
 
 def highest_first(numbers: np.ndarray, limits: np.ndarray, amount: int) -> np.ndarray:
-    """Return how often each is picked when the one with the highest number is picked next, and its number falls by one.
+    """Return the number of picks of each entry; the highest number is always picked next.
+
+    Each pick lowers the number by one.
 
     Equal numbers are picked in their order; each at most ``limits`` times, all together ``amount``
     times. O(N log C) for numbers that are up to C apart.
@@ -87,7 +91,10 @@ def _alpha(call: MethodCall) -> Fraction:
 
 
 def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the credits of the users, and who joined or left: who joins has the average of the others."""
+    """Return the users' credits, and notes on users who joined or left.
+
+    A user who joins has the average of the others.
+    """
     first = call.parameters.get("credits", CREDITS)
     state = call.state
     users = call.instance.users.labels

@@ -1,8 +1,10 @@
-"""The leximin optimum with whole tasks, as a few integer programs: the exact yardstick for discrete heuristics.
+"""The leximin optimum with whole tasks, by a few integer programs.
 
-Levels are found from the smallest up. With tasks divided, users who cannot be raised are frozen; with
-whole tasks several sets of users could be, so that a round settles a *level* and *how many* users
-stay at or below it, and later rounds may still choose who they are.
+It is the exact yardstick for discrete heuristics.
+
+Levels are found from the smallest up. With tasks divided, users who cannot be raised are frozen;
+with whole tasks several sets of users could be, so that a round settles a *level* and *how many*
+users stay at or below it, and later rounds may still choose who they are.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from .filling import Pool
 
 @dataclass
 class DiscreteLeximin:
-    """Whole tasks by user, and the rounds: each level with the number of users who stay at or below it."""
+    """The leximin in whole tasks: tasks by user, and the rounds.
+
+    A round is a level with the number of users who stay at or below it.
+    """
 
     tasks: np.ndarray
     levels: list[tuple[Fraction, int]] = field(default_factory=list)
@@ -102,7 +107,7 @@ def discrete_leximin(
 
 
 class IntegerCapacity:
-    """The capacity that integer programs are given, where a solver's tolerance lets whole tasks take more."""
+    """The capacity of integer programs, lowered where a solver's tolerance lets tasks exceed it."""
 
     def __init__(self, instance: Instance, pool: Pool) -> None:
         self.all = instance.pool
@@ -111,7 +116,7 @@ class IntegerCapacity:
         self.reduction = 0.0
 
     def lower(self, over: np.ndarray, solver: str) -> None:
-        """Hold tasks to what they can use of each resource, exactly; then to less than that of those used too much."""
+        """Hold tasks to the exact usable capacity; next, lower that of the overused resources."""
         if self.limits is None:
             self.limits = self.all * usable(self.pool.demands, self.pool.capacity[None, :])[0]
             return
@@ -127,7 +132,7 @@ class IntegerCapacity:
 
     @property
     def unproved(self) -> str:
-        """What is not proved: whether there is something better among tasks that leave next to nothing free."""
+        """Text on tasks that no program looked at, as they leave almost nothing free."""
         if not self.reduction:
             return ""
         return (

@@ -74,7 +74,7 @@ class NaiveTree:
             self.give(n, 1)
 
     def turn_over(self) -> bool:
-        """End one task of each user in turn and offer its room; return whether anything is other than before."""
+        """End one task of each user in turn and offer its room; return whether tasks changed."""
         before = list(self.tasks)
         for n in range(len(self.tasks)):
             if self.tasks[n]:
@@ -83,7 +83,10 @@ class NaiveTree:
         return self.tasks != before
 
     def _next(self, v: int) -> int | None:
-        """Return whose task is next below a queue: of its lowest child that has a user whose task fits."""
+        """Return the user whose task is next below a queue; None where no task fits.
+
+        It belongs to the lowest child that has a user whose task fits.
+        """
         users = [
             (self.tasks[n] * max(self.shares[n]) / self.weights[n], 0, n)
             for n in self.inside[v]
@@ -101,7 +104,10 @@ class NaiveTree:
 
 
 def naive(instance: Instance, turnover: int) -> tuple[np.ndarray, bool]:
-    """Return whole tasks by user after ``turnover`` turnovers of all tasks, and whether they are at rest."""
+    """Return whole tasks by user after at most ``turnover`` turnovers, and whether they rest.
+
+    A turnover ends every task once.
+    """
     tree = NaiveTree(instance)
     tree.fill()
     changes = True
@@ -127,7 +133,10 @@ def fast_filling(call: MethodCall, *, offset: int = 0) -> TasksResult:
 
 
 def loop_filling(call: MethodCall, *, offset: int = 0) -> TasksResult:
-    """Discrete DRF or sequential minmax pick by pick, with every pick in ``Allocation.picks`` if ``trace=True``."""
+    """Fill pick by pick: discrete DRF or sequential minmax.
+
+    With ``trace=True``, ``Allocation.picks`` has every pick.
+    """
     options = _parameters(call, rule="exclude", ties="larger", trace=False)
     pool = _pool(call)
     picks = list[Pick]() if options["trace"] else None
@@ -148,7 +157,10 @@ def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> 
 
 
 def naive_tree(call: MethodCall) -> TasksResult:
-    """Serve the child of the lowest share from the root down; then let tasks end, and offer their room again."""
+    """Serve the child of the lowest share from the root down.
+
+    Then each turnover ends tasks and offers their room again.
+    """
     turnover = call.parameters.get("turnover", TURNOVER)
     if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
         raise InstanceError(
@@ -165,7 +177,10 @@ def naive_tree(call: MethodCall) -> TasksResult:
 def precomputed_drf(
     call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, bool], np.ndarray]
 ) -> TasksResult:
-    """Precomputed DRF: the tasks of its cycles, divided or in whole, and what may repair those that are left out."""
+    """Precomputed DRF: the tasks of its cycles, divided or whole, and an optional repair.
+
+    The repair adds tasks that still fit.
+    """
     options = _parameters(call, divisible=False, repair="none", higher_order=False, ties="larger")
     options["repair"] = options["repair"] or "none"
     _one_of("repair", options["repair"], REPAIRS)
@@ -190,7 +205,10 @@ def _tasks(
 
 
 def by_lp(call: MethodCall) -> TasksResult:
-    """Precomputed DRF by its linear program; floors within the solver's accuracy of a whole number go up."""
+    """Precomputed DRF by its linear program.
+
+    A number within the solver's accuracy of the next whole number is rounded up.
+    """
     unproved = ""
 
     def tasks_of(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
@@ -275,7 +293,10 @@ def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
 
 
 def _trace(instance: Instance, picks: list[Pick]) -> pd.DataFrame:
-    """Return every turn of the loop: whose, the weighted share before, the tasks after, and whether the task ran."""
+    """Return every turn of the loop as a table.
+
+    Its columns: the user, its weighted share before, its tasks after, and whether the task ran.
+    """
     rows = [(instance.users[pick.user], pick.share, pick.tasks, pick.runs) for pick in picks]
     columns = ["user", "share", "tasks", "runs"]
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("pick")

@@ -1,8 +1,10 @@
-"""Progressive filling along a tree of queues with whole tasks: the next task goes to the lowest active user.
+"""Progressive filling along a tree of queues, in whole tasks.
 
-A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. A user whose next
-task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of
-the others are those of the tree without it.
+The next task goes to the lowest active user.
+
+A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. A user whose
+next task does not fit, into the pool or under a cap, or who has all its tasks, leaves; and the
+rates of the others are those of the tree without it.
 """
 
 from __future__ import annotations
@@ -87,7 +89,10 @@ class FreeCapacity:
 
 
 def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
-    """Return whole tasks by user, one after the other: O(N) a task, and all rates anew whenever a user leaves."""
+    """Return whole tasks by user, served one by one.
+
+    A task costs O(N); all rates are computed anew whenever a user leaves.
+    """
     room, rates, limits, active = _begin(instance)
     tasks = [0] * len(limits)
     while active:
@@ -106,7 +111,7 @@ def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
 
 
 def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> np.ndarray:
-    """Return whole tasks by user, one after the other, where the tasks of satisfied users count for their queues.
+    """Return whole tasks by user, where the tasks of satisfied users count for their queues.
 
     The next task goes to the user whose tasks are all that it asks for at the lowest level of the
     root, on the way of ``h-drf-counted``. The way begins anew when a user leaves. With ``at_once``,
@@ -142,7 +147,7 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
 
 
 class _Part(NamedTuple):
-    """A segment between two kinks: the t where it starts, the tasks of every user there, and their rates."""
+    """A segment between two kinks: its start t, and the tasks and rates of all users there."""
 
     start: Any
     demanded: Any
@@ -169,7 +174,7 @@ class _Way:
             yield self.parts[k]
 
     def level(self, n: int, tasks: Any, sign: int) -> tuple[Fraction, Fraction]:
-        """Return up to where a user asks for no more than its tasks, and what tells equal levels apart."""
+        """Return the level up to which a user asks for at most its tasks, and the key of ties."""
         for start, demanded, _, pace in self:
             rate = pace.rate[n]
             if rate > 0 and (pace.end == np.inf or demanded[n] + rate * pace.end > tasks):
@@ -178,7 +183,9 @@ class _Way:
 
 
 def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
-    """Return the same: tasks below a level that surely fit are counted at once, the last ones come from heaps.
+    """Return the tasks of :func:`loop`, faster.
+
+    Tasks below a level that surely fit are counted at once; the last ones come from heaps.
 
     Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A
     pick costs O(log N + log Q), a user who leaves O(Q) and the vectors on its way up.
@@ -237,8 +244,8 @@ def _in_bulk(
 ) -> bool:
     """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
 
-    Bisection in floats finds the level. ``demanded`` is what users ask for at level 0. Return whether
-    the level is the ``end``.
+    Bisection in floats finds the level. ``demanded`` is what users ask for at level 0. Return
+    whether the level is the ``end``.
     """
     users = list(rate)
     speed, tasks_now, limit = (
@@ -252,7 +259,7 @@ def _in_bulk(
         return np.maximum(np.floor((base + level * speed) * (1 - LEVEL_ROUNDING)) - tasks_now, 0.0)
 
     def fits(level: float) -> bool:
-        """Whether there is room for these and everyone's next task, so that none of them comes late."""
+        """Return whether the tasks below a level, and one more of each user, fit."""
         return bool(((below(level) + 1) @ use <= remaining).all())
 
     rises = speed > 0

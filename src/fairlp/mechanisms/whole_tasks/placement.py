@@ -1,4 +1,6 @@
-"""Whole tasks on real servers: whose task is next, and on which server it goes (Wang, Li and Liang, §V-B).
+"""Whole tasks on real servers: the user of the next task, and the server that runs it.
+
+Wang, Li and Liang, §V-B.
 
 The next task is that of the user with the smallest weighted global dominant share (for slots: the
 fewest slots per weight) among those whose task still fits somewhere. First-Fit takes the first
@@ -40,7 +42,7 @@ _LONGEST_DENOMINATOR = 4096
 
 @dataclass
 class Pick:
-    """One turn of the loop: whose it was, its share before, its tasks after, and whether the task ran."""
+    """One turn of the loop: user, share before, tasks after, and whether the task ran."""
 
     user: int
     share: float
@@ -56,7 +58,9 @@ def pick_by_pick(
     offset: int = 0,
     trace: list[Pick] | None = None,
 ) -> np.ndarray:
-    """Return whole tasks by user: each goes to the smallest share until nothing fits (or, by ``stop``, one does not).
+    """Return whole tasks by user: the smallest share is served next until no task fits.
+
+    With the rule ``stop``, the first task that does not fit ends the service.
 
     Parameters
     ----------
@@ -111,7 +115,10 @@ def _next_task(heap: list[Any], share: Any, wants_more: bool) -> None:
 
 
 def comparable(pool: Pool) -> list[int] | list[Fraction]:
-    """Return each user's share per task in one unit in which they compare exactly: whole numbers where it is short."""
+    """Return each user's share per task in one unit, in which shares compare exactly.
+
+    They are whole numbers where the common denominator is short, else fractions.
+    """
     tops = _python(pool.top)
     bottoms = _python(pool.bottom)
     common = 1
@@ -173,7 +180,7 @@ class Servers:
 
     @classmethod
     def of(cls, instance: Instance, slots: int | None = None, unit: str = SYSTEM) -> Servers:
-        """Return the servers of an instance one by one, empty; cut into slots when a number is given."""
+        """Return the servers of an instance, one by one, empty, or cut into a number of slots."""
         table = whole_table(instance.demands, instance.capacities)
         eligible = instance.eligible if instance.has_constraints else None
         return cls.empty(*table, instance.counts, eligible, slots, unit)
@@ -188,7 +195,7 @@ class Servers:
         slots: int | None = None,
         unit: str = SYSTEM,
     ) -> Servers:
-        """Return servers of whole-number capacities, rows of identical ones one by one, with nothing on them.
+        """Return empty servers of whole-number capacities, one for each server of a row.
 
         The largest server (largest amount of each resource) holds ``slots`` slots of equal parts,
         every server as many as fit. ``unit`` is one of ``UNITS``.
@@ -229,7 +236,9 @@ class Servers:
             self.slots[server] -= tasks
 
     def shape_distance(self, user: int, where: np.ndarray) -> np.ndarray:
-        """Return H(n, i) = ‖d[n]/d[n,r₀] − c̄[i]/c̄[i,r₀]‖₁ (eq. 9) on the servers ``where`` the task fits.
+        """Return H(n, i) = ‖d[n]/d[n,r₀] − c̄[i]/c̄[i,r₀]‖₁ (eq. 9) on the servers ``where``.
+
+        The task must fit on these servers.
 
         r₀ is the first resource that the user demands (the paper's is the first): there the free
         amount is positive. Demand and free capacity are shares of the whole system, as in the paper
@@ -248,7 +257,7 @@ class Servers:
 
 
 def _steps(distance: np.ndarray) -> np.ndarray:
-    """Return distances in whole steps of ``LEVEL_ROUNDING``, so that rounding does not decide among equal ones."""
+    """Return distances in steps of ``LEVEL_ROUNDING``, so that rounding breaks no ties."""
     return np.asarray(np.rint(distance / LEVEL_ROUNDING))
 
 
@@ -301,7 +310,10 @@ class BestFit:
 
 
 class FirstFit:
-    """The first server that fits, remembering where to look: in a static run what did not fit never will again."""
+    """The first server that fits.
+
+    In a static run a server that did not fit never fits again, so that the search goes on from it.
+    """
 
     def __init__(self, servers: Servers) -> None:
         self.servers = servers
@@ -327,7 +339,7 @@ class FirstFit:
 
 
 def note_on_slots(instance: Instance, slots: int) -> str:
-    """Return which servers hold not even one slot, so that nothing runs there; empty when all have some."""
+    """Return a note on the servers without a slot, where nothing runs; empty if all have one."""
     servers = Servers.of(instance, slots)
     rows = np.unique(servers.row[(servers.slots == 0) & (servers.free > 0).any(axis=1)])
     if not rows.size:
@@ -346,7 +358,10 @@ def note_on_slots(instance: Instance, slots: int) -> str:
 
 
 def require_few_tasks(instance: Instance, otherwise: str) -> None:
-    """Raise where so many tasks fit, on all servers together, that serving them one by one takes too long."""
+    """Raise TooLargeError where too many tasks fit to be served one by one.
+
+    ``otherwise`` names a mechanism that counts them.
+    """
     require_countable(instance)
     limits = np.minimum(instance.task_limits, instance.gamma().sum(axis=1))
     tasks = Filling(Pool.of(instance.derived(task_limits=limits))).run().sum()
@@ -361,7 +376,7 @@ def require_few_tasks(instance: Instance, otherwise: str) -> None:
 def place(
     instance: Instance, policy: str, *, ties: str = "larger", slots: int = SLOTS, unit: str = SYSTEM
 ) -> np.ndarray:
-    """Return whole tasks, users × rows of servers, when users are served until nothing fits any more.
+    """Return whole tasks, users × rows of servers, by serving users until no task fits.
 
     Parameters
     ----------
@@ -485,7 +500,10 @@ def _counted(
 
 
 def _shares(instance: Instance, policy: str) -> Any:
-    """Return what one task adds to each user's share, comparable exactly: of the pool, or of slots."""
+    """Return the share of one task of each user, comparable exactly.
+
+    It is a share of the pool, or of slots.
+    """
     pool = Pool.of(
         instance.derived(eligible=EVERYWHERE, task_limits=np.full(len(instance.users), np.inf))
     )

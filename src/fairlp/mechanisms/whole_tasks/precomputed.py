@@ -1,4 +1,4 @@
-"""Precomputed DRF (Metin): how often the cycle of progressive filling fits, and whole tasks from that, in one pass.
+"""Precomputed DRF (Metin): whole tasks from the number of cycles of filling that fit.
 
 Serving by dominant share is cyclic: while the user of the largest share per task ds* runs one task,
 user n runs ds*/ds[n]. A cycle needs Σ_n (ds*/ds[n])·d[n,r] of resource r, so k = min_r c[r]/Σ_n
@@ -22,7 +22,9 @@ __all__ = ["algorithm_1", "precomputed"]
 
 @dataclass
 class FluidLevel:
-    """The share that everyone reaches when tasks are divisible, min over r of left[r] / Σ_n d[n,r]/ds[n], held exactly.
+    """The exact share of all users with divisible tasks.
+
+    It is the minimum over r of left[r] / Σ_n d[n,r]/ds[n].
 
     Floats answer where rounding cannot matter; next to a whole number, rationals do.
     """
@@ -54,7 +56,7 @@ class FluidLevel:
         return self._exact
 
     def multiples(self, top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-        """Return floor(level / (top/bottom)) exactly: how many whole tasks of that share reach no further."""
+        """Return floor(level / (top/bottom)) exactly: the whole tasks up to the level."""
         if not np.isfinite(self.value):
             return np.full(len(top), np.inf)
         share = quotient(top, bottom)
@@ -112,7 +114,7 @@ def precomputed(pool: Pool) -> np.ndarray:
 
 
 def divisible(pool: Pool) -> np.ndarray:
-    """Return k·ds*/ds[n] (at most the limit): precomputed DRF without the floor, for tasks that may be divided."""
+    """Return k·ds*/ds[n], at most the limit: precomputed DRF for divisible tasks."""
     runnable = _able(pool)
     tasks = np.zeros(len(pool.limits))
     if pool.can_run.any():
@@ -122,7 +124,9 @@ def divisible(pool: Pool) -> np.ndarray:
 
 
 def algorithm_1(pool: Pool, *, simplified: bool = False) -> np.ndarray:
-    """Return Metin's Algorithm 1 in floating point, as printed; ``simplified`` cancels ds* first (§3.4).
+    """Return Metin's Algorithm 1 in floating point, as printed.
+
+    ``simplified`` cancels ds* first (§3.4).
 
     Next to whole numbers the floor depends on rounding; :func:`precomputed` decides those exactly.
     """
@@ -142,7 +146,7 @@ def algorithm_1(pool: Pool, *, simplified: bool = False) -> np.ndarray:
 
 @dataclass
 class Cycle:
-    """One cycle of a higher order: its number of turns k, the largest share of its users, and what they get."""
+    """A cycle of a higher order: turns k, the largest share, the users and their tasks."""
 
     turns: Fraction
     largest: Fraction
@@ -152,7 +156,9 @@ class Cycle:
 
 
 def higher_order_cycles(pool: Pool) -> list[Cycle]:
-    """Return the first cycle and those that fit after it (Metin, §6.1): drop the largest shares until k ≥ 1 again.
+    """Return the first cycle and those that fit after it (Metin, §6.1).
+
+    The users of the largest shares are dropped until k ≥ 1 again.
 
     The first is Algorithm 1. Each later one is Algorithm 1 for the users who are left on what is
     left; tasks are added up over cycles. Fair cycles do not add up to a fair whole (the paper warns
@@ -191,13 +197,16 @@ def _by_share(pool: Pool, users: np.ndarray) -> np.ndarray:
 
 
 def repaired(pool: Pool, tasks: np.ndarray, how: str, ties: str) -> np.ndarray:
-    """Return tasks with more added until nothing fits: one each in ascending share, or by progressive filling."""
+    """Return tasks, with more added until no task fits.
+
+    They are added one each in ascending share, or by progressive filling.
+    """
     filling = Filling(pool, ties=ties, tasks=tasks)
     return filling.pass_by_pass() if how == "ascending" else filling.run()
 
 
 def cycle(pool: Pool) -> tuple[np.ndarray, Fraction]:
-    """Return the tasks of each user in one whole cycle, lcm(ds)/ds[n], and the share at its end, lcm(ds)."""
+    """Return each user's tasks in a whole cycle, lcm(ds)/ds[n], and its final share lcm(ds)."""
     shares = _fractions(pool)
     positive_shares = [share for share in shares if share]
     if not positive_shares:
@@ -211,7 +220,10 @@ def cycle(pool: Pool) -> tuple[np.ndarray, Fraction]:
 
 
 def basic_subcycle(pool: Pool) -> np.ndarray:
-    """Return floor(ds*/ds[n]) for each user (0 for who can run nothing), exactly; Python integers."""
+    """Return floor(ds*/ds[n]) for each user exactly, as Python integers.
+
+    It is 0 for a user who can run nothing.
+    """
     shares = _fractions(pool)
     largest = max(shares)
     return np.array([largest // share if share else 0 for share in shares], dtype=object)

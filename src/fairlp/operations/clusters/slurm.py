@@ -657,7 +657,9 @@ class _Job(NamedTuple):
 
 
 class SlurmReader:
-    """Collects nodes, jobs and accounts file by file; then places each job in the queue of its account.
+    """The reader of nodes, jobs and accounts, file by file, which places jobs in queues.
+
+    A job goes to the queue of its account.
 
     :meth:`read` does the first, :meth:`finish` the second.
     """

@@ -1,4 +1,4 @@
-"""The ledger: every table, figure, example and theorem of the papers, computed again beside what the paper says.
+"""The ledger: all tables, figures, examples and theorems of the papers, computed again.
 
 >>> import fairlp
 >>> fairlp.reproduce("wang-2014", "Figure 3")

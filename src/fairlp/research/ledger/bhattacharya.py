@@ -1,4 +1,7 @@
-"""What is retold of hierarchical DRF (Bhattacharya et al., SoCC 2013): examples, its guarantee, its claims of lies."""
+"""Hierarchical DRF (Bhattacharya et al., SoCC 2013), from later accounts of it.
+
+The items are examples, its guarantee, and its claims about lies.
+"""
 
 from __future__ import annotations
 

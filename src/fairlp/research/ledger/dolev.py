@@ -51,7 +51,7 @@ def granted(instance: Instance) -> np.ndarray:
 
 
 def with_dummies(instance: Instance) -> np.ndarray:
-    """Return requests of all resources and, for each user, of a resource of its own: x ≤ 1 as in §5.1."""
+    """Return requests of all resources and of one more for each user, x ≤ 1, as in §5.1."""
     return np.hstack([instance.demands, np.eye(len(instance.users))])
 
 
@@ -588,7 +588,10 @@ def weighting(run: Run) -> ItemAnswer:
 
 
 def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
-    """Return where the curve of f = −Σ w·log(slack) is at a large c: damped Newton steps, from one c to the next."""
+    """Return the point of the curve of f = −Σ w·log(slack) at a large c.
+
+    Damped Newton steps lead from one c to the next.
+    """
     rows = with_dummies(instance)
     e = np.asarray(instance.entitlements)
     x = np.full(len(e), 1 / (2 * rows.sum(axis=0).max()))

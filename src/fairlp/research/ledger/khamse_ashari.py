@@ -118,7 +118,10 @@ def shares_3a(run: Run) -> ItemAnswer:
 def _marks(
     run: Run, mechanism: str, promised: str, missing: str, differently: str = ""
 ) -> ItemAnswer:
-    """Return one column of Table I: promised properties on random instances, missing ones by counterexamples."""
+    """Return one column of Table I, by audits of random instances and by counterexamples.
+
+    Promised properties are audited; missing ones have counterexamples.
+    """
     instances = run.of(FEW, MANY)
     lies = run.of(FEW_LIES, MANY_LIES)
     numbers = []
@@ -164,7 +167,7 @@ def _marks(
 
 
 def _breaking(mechanism: str, name: str) -> Instance | None:
-    """Return the instance that ships as one that breaks a property, if an audit finds that it does."""
+    """Return the shipped counterexample to a property, if an audit confirms it; else None."""
     try:
         instance = counterexample(mechanism, name)
     except UnknownNameError:
@@ -360,7 +363,7 @@ def fully_utilised(run: Run) -> ItemAnswer:
     "leaves and returns",
 )
 def figure_6(run: Run) -> ItemAnswer:
-    """The distributed procedure for 300 s, and what is in use while user 4 is there and while it is away."""
+    """Run the distributed procedure for 300 s; compare the use with and without user 4."""
     tracked = experiments.leaving_user()
     windows = {"all four": tracked.average(10, 100), "without user 4": tracked.average(110, 250)}
     used: dict[tuple[str, str, str], Any] = {
@@ -408,7 +411,10 @@ def _unconstrained(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
 
 
 def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
-    """Return a small random cluster with weights, placement constraints and perhaps zero demands."""
+    """Return a small random cluster with weights and placement constraints.
+
+    With ``zeros`` some demands are zero.
+    """
     plain = _unconstrained(rng, zeros)
     n = plain.demands.shape[0]
     k = plain.capacities.shape[0]
@@ -428,7 +434,7 @@ def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 
 
 def bottlenecks_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    """Return whether resource r is a bottleneck of user n on server i, by Definition 6; (N, K, R)."""
+    """Return whether resource r is a bottleneck of user n on server i (Definition 6); (N, K, R)."""
     level = _levels(instance, tasks)
     used = np.einsum("ni,nr->ir", tasks, instance.demands)
     full = used >= instance.capacities * (1 - AUDIT)
@@ -461,7 +467,10 @@ def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
 
 
 def _equivalent(run: Run, division: Division) -> ItemAnswer:
-    """Return whether Definition 5 and the theorem's condition agree, on fixed points and on other allocations."""
+    """Return whether Definition 5 and the theorem's condition agree.
+
+    They are compared on fixed points and on other allocations.
+    """
     condition, name = (satisfies_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
 
     def agree(instance: Instance) -> CheckAnswer:
@@ -677,7 +686,10 @@ def corollary_1(instance: Instance) -> CheckAnswer:
     _clusters,
 )
 def lemma_2(instance: Instance) -> CheckAnswer:
-    """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
+    """Rates of exchange are at most 1: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j], for n on i and m on j.
+
+    The pairs are those of users n and m who hold tasks there.
+    """
     tasks = allocate(instance, TDM).tasks_array
     alone = instance.gamma()
     holds = tasks > AUDIT * alone

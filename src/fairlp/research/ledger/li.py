@@ -1,4 +1,4 @@
-"""Li, Liu, Zhang and Zhang, A note on dynamic fair division: lemmas, theorems and worst cases of users who arrive."""
+"""Li, Liu, Zhang and Zhang, A note on dynamic fair division: lemmas, theorems, worst cases."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _limit(value: Fraction) -> str:
     many=300,
 )
 def lemma_1(instance: Instance) -> CheckAnswer:
-    """Each step's linear program, solved afresh, beside the shares built from its M by the rule of the lemma."""
+    """Each step's linear program has the shares that the lemma's rule builds from its M."""
     allocation = arrivals(instance, DYNAMIC, method="lp")
     before = np.zeros(0)
     for k in range(1, len(instance.users) + 1):
@@ -136,7 +136,10 @@ PAPER.audited("§2, irrevocability", "No user loses anything at any step", DYNAM
     why="with line 6 corrected; benchmarks/arrivals.py measures the time",
 )
 def theorem_1(instance: Instance) -> CheckAnswer:
-    """Algorithm 1, line 6 corrected, beside water-filling and the stack in rationals, and the linear programs."""
+    """Algorithm 1, line 6 corrected, gives the levels of the linear programs.
+
+    Water-filling and the stack, both in rationals, give them, too.
+    """
     table = instance.demands / instance.pool
     exact = np.array(
         [[Fraction(float(d)) / Fraction(float(row.max())) for d in row] for row in table],

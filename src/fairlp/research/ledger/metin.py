@@ -322,7 +322,7 @@ def weights(instance: Instance) -> CheckAnswer:
     "DRF reduces to bottleneck-based fairness where all dominant resources are the same",
 )
 def one_dominant(run: Run) -> ItemAnswer:
-    """One resource, requests of 1, 1 and 0.1: an allocation without justified complaints that is not DRF's."""
+    """One resource, requests of 1, 1 and 0.1: DRF is not the only allocation without complaints."""
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
     other = np.array([1 / 3, 17 / 30, 1])
     drf = allocate(instance, "drf").totals
@@ -415,7 +415,7 @@ def study_of(row: str, run: Run) -> Study:
 
 
 def judged(row: str, run: Run) -> ItemAnswer:
-    """Return one row of the tables beside the paper's, by the rules of `same_mean` and `same_largest`."""
+    """Return one row of the tables beside the paper's, by `same_mean` and `same_largest`."""
     frame = study_of(row, run).run(folder=run.folder, progress=run.progress).frame
     _, _, means, spread = ROWS[row]
     numbers = []
@@ -466,7 +466,10 @@ def same_mean(printed: float, values: np.ndarray, deviation: float) -> bool:
 
 
 def same_largest(printed: float, values: np.ndarray) -> bool:
-    """Whether so many of our runs may exceed the largest of the paper's 1,000: all k largest of all runs are ours."""
+    """Return whether that many of our runs may exceed the largest of the paper's 1,000.
+
+    It is judged by the chance that all k largest of all runs are ours.
+    """
     beyond = (values > printed).sum()
     return bool((len(values) / (len(values) + PAPER_RUNS)) ** beyond >= (1 - CONFIDENCE) / COMPARED)
 

@@ -188,7 +188,7 @@ class Paper:
         return registered
 
     def audited(self, item: str, says: str, mechanism: str, *properties: str, **how: Any) -> None:
-        """Make a promise an item: audits of random instances show whether a mechanism keeps properties.
+        """Register a promise as an item, judged by audits of a mechanism on random instances.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ def over(
     checked = 0
     broken = []
     while checked < count and draws_left > 0:
-        # No more draws than are missing, so that a check of several workers sees the same instances.
+        # No more draws than are missing, so that several workers check the same instances.
         instances = [draw(rng) for _ in range(min(count - checked, draws_left))]
         draws_left -= len(instances)
         calls = [(instance,) for instance in instances]
@@ -276,7 +276,11 @@ def over(
 def kept(
     run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = ""
 ) -> ItemAnswer:
-    """Return whether a mechanism keeps properties on random instances that meet their conditions."""
+    """Return whether a mechanism keeps properties on random instances.
+
+    The instances meet the conditions of the properties. Properties about ``lies`` are audited on
+    fewer instances.
+    """
     count = run.of(FEW_LIES, MANY_LIES) if lies else run.of(FEW, MANY)
     total = 0
     messages = []

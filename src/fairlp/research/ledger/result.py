@@ -337,7 +337,10 @@ def file_of(row: ItemRow) -> str:
 
 
 def drawn(chart: Chart) -> str:
-    """Return a chart as SVG, the same bytes each time; what the paper printed is drawn as crosses."""
+    """Return a chart as SVG, the same bytes each time.
+
+    Crosses are the numbers of the paper.
+    """
     from matplotlib import rc_context
 
     from ...plots.style import COLOURS, DASHES, new_figure
@@ -375,7 +378,10 @@ _LEFT = 104
 
 
 def badge(ledger: Ledger) -> str:
-    """Return a badge as SVG: how many of the items that can be checked are as the paper says; orange where not all."""
+    """Return a badge as SVG with the number of items as printed, of those that can be checked.
+
+    It is orange where some are not as printed.
+    """
     errata = len(ledger.errata)
     checked = sum(row.verdict not in _UNCHECKED for row in ledger)
     verdicts = f"{checked - errata} of {checked} as printed"

@@ -125,7 +125,9 @@ class ItemAnswer:
 
 
 def agrees(paper: Printed, ours: float) -> bool:
-    """Whether a number is the printed one: to the last digits, or where it says ``≈`` to half a unit of its last.
+    """Return whether a number is the printed one, to the last digits.
+
+    A number printed with ``≈`` agrees within half a unit of its last digit.
 
     >>> agrees("5/7", 5 / 7), agrees("≈2.609", 2.6087), agrees("≈2.609", 2.61), agrees(3, 3.001)
     (True, True, False, False)
@@ -145,7 +147,10 @@ def agrees(paper: Printed, ours: float) -> bool:
 
 
 def pairs(printed: Mapping[str, Printed], ours: Iterable[Any]) -> tuple[Number, ...]:
-    """Return printed numbers by name beside ours in the same order; ``yes`` and ``no`` beside what is true here."""
+    """Return printed numbers by name beside ours in the same order.
+
+    ``yes`` and ``no`` stand beside the truth of our value.
+    """
     numbers = []
     for (name, paper), value in zip(printed.items(), ours, strict=True):
         if paper in ("yes", "no"):
@@ -207,7 +212,7 @@ def in_words(instance: Instance) -> str:
 def compare(
     numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **fields: Any
 ) -> ItemAnswer:
-    """Return *equal* where all numbers agree, else *differs*; ``otherwise`` says why they would not."""
+    """Return *equal* where all numbers agree, else *differs*, for the reason ``otherwise``."""
     disagreeing_first = sorted(numbers, key=lambda number: number.agrees is not False)
     disagrees = any(number.agrees is False for number in numbers)
     ours = ", ".join(map(str, disagreeing_first[:SHOWN])) + (
@@ -246,7 +251,9 @@ def beside(
 
 
 def holds(count: int, broken: Sequence[str] = (), why: str = "", **fields: Any) -> ItemAnswer:
-    """Return *holds* where nothing was broken on so many instances, else *refuted* with the first that was.
+    """Return *holds* where no instance breaks the statement, else *refuted*.
+
+    The message of a refutation has the first such instance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Wang, Li and Liang, DRFH: the two-server example, the program, and what is proved of it (§§III to V)."""
+"""Wang, Li and Liang, DRFH: the two-server example, the program, and its theorems (§§III to V)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def figure_2(run: Run) -> ItemAnswer:
 
 @PAPER.item("§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
 def low_utilisation(run: Run) -> ItemAnswer:
-    """M users, servers and resources; server i has little of resource i, and user i needs little of it."""
+    """M users, servers and resources; server i has little of resource i, user i needs little."""
     used = []
     for m in (2, 4, 8):
         table = np.where(np.eye(m) > 0, 1 / m**2, 1.0)
@@ -339,7 +339,10 @@ def finite(instance: Instance) -> CheckAnswer:
     "§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand"
 )
 def best_fit(run: Run) -> ItemAnswer:
-    """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, First-Fit does not."""
+    """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, alone.
+
+    First-Fit does not.
+    """
     instance = examples.wang_figure_1()
     totals = {name: allocate(instance, name).totals for name in ("drfh-best-fit", "drfh-first-fit")}
     return beside(

@@ -1,4 +1,4 @@
-"""The library: named benchmark instances, generated and not stored, from easy to hard, with their optima.
+"""The library: generated benchmark instances by name, from easy to hard, with their optima.
 
 >>> import fairlp
 >>> entry = fairlp.library.load("many-rounds", users=3)

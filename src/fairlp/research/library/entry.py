@@ -1,4 +1,4 @@
-"""One instance of the library: generated from name, size and seed, with its model and its optimum."""
+"""One instance of the library, from name, size and seed, with its model and its optimum."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Entry:
 
     @property
     def planted(self) -> Mapping[str, np.ndarray]:
-        """The allocation and prices of a planted optimum, by name; empty where nothing was planted."""
+        """The allocation and prices of a planted optimum, by name; empty without one."""
         return self._benchmark.planted
 
     @cached_property
     def optimum(self) -> Optimum:
-        """The optimum of the program: by closed form, else proved in rationals where the program is small.
+        """The optimum of the program: by closed form, or proved in rationals for small ones.
 
         Its value is None, with the reason in words, where neither is possible.
         """
@@ -93,7 +93,7 @@ class Entry:
         return self.model().compile()
 
     def program(self) -> Program:
-        """Return the compiled program; of a max-min mechanism that of the first round, the smallest level.
+        """Return the compiled program; of a max-min mechanism, that of the smallest level.
 
         Returns
         -------
@@ -236,7 +236,9 @@ def chosen(
     seed: int,
     data: Mapping[str, str] | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """Return entries by name or as they are (by default all), and the reasons why others are missing.
+    """Return entries (by default all), and the reasons why others are missing.
+
+    Entries are given by name or as they are.
 
     ``data`` has the folders of entries that need one, by name; an entry that is named must have its
     own.
@@ -271,7 +273,7 @@ def chosen(
 def table(
     size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Return all entries of a size: description, dimensions, difficulty, and the optimum where it is known.
+    """Return all entries of a size: description, dimensions, difficulty, and known optimum.
 
     Parameters
     ----------
@@ -302,7 +304,10 @@ def table(
 
 
 def dimensions(entry: Entry) -> dict[str, int]:
-    """Return the numbers of users, servers and resources of an entry, and of variables and rows of its program."""
+    """Return the numbers of users, servers and resources of an entry, and its program's size.
+
+    The size is the numbers of variables and rows.
+    """
     instance = entry.instance
     program = entry.program()
     return {
@@ -346,7 +351,9 @@ def write_all(
     data: Mapping[str, str] | None = None,
     progress: bool | None = False,
 ) -> pd.DataFrame:
-    """Write programs of the library as MPS, with labels, and an index of them: ``index.csv`` and ``index.json``.
+    """Write programs of the library as MPS, with labels and an index.
+
+    The index is ``index.csv`` and ``index.json``.
 
     Logarithms and powers have no place in MPS: those programs become ``.nl`` (AMPL's format) where
     Pyomo is installed, and have no file otherwise. Entries whose data is missing are left out. The

@@ -38,7 +38,10 @@ def google_cluster(rng: np.random.Generator, *, users: int) -> Benchmark:
     users=(60, 200, 457),
 )
 def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Benchmark:
-    """Alibaba's GPU cluster of 2023, equal servers in one row; so many of its classes of tasks, at random."""
+    """Alibaba's GPU cluster of 2023, equal servers in one row, with a random choice of users.
+
+    A user is a class of tasks.
+    """
     from ... import read_alibaba_gpu
     from ...models.instances.merging import merge_servers
 

@@ -14,7 +14,10 @@ from .registry import Benchmark, Optimum, generator
 
 
 def _circle(users: int, width: int) -> Instance:
-    """Return users around a circle, each asking for all of the next ``width`` resources, entitled alike."""
+    """Return users around a circle who ask for all of the next ``width`` resources.
+
+    Their entitlements are equal.
+    """
     if width > users:
         raise InstanceError(f"width is {width}; expected at most the number of users, {users}")
     distance = (np.arange(users)[None, :] - np.arange(users)[:, None]) % users
@@ -32,7 +35,10 @@ def _circle(users: int, width: int) -> Instance:
     width=(9, 77, 301),
 )
 def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Benchmark:
-    """The circle of Dolev et al., §5.5 (4 users of width 3), at any size; by symmetry each user gets 1/width."""
+    """The circle of Dolev et al., §5.5 (4 users of width 3), at any size: users get 1/width.
+
+    The optimum follows by symmetry.
+    """
     granted = (Fraction(1, width),) * users
     method = "closed form: 1/width of each request, by symmetry (levels: the granted fractions)"
     return Benchmark(_circle(users, width), Optimum(-log(width), method, granted))
@@ -48,7 +54,10 @@ def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Benchmark
     width=(9, 23, 77),
 )
 def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Benchmark:
-    """The same circle: the fair allocation of largest utilisation, equal fractions, uses everything."""
+    """The circle of ``njc-circle``: the fair allocation of largest utilisation uses everything.
+
+    It has equal fractions.
+    """
     optimum = Optimum(Fraction(1), "closed form: equal fractions use all of every resource")
     return Benchmark(_circle(users, width), optimum, {"criterion": "utilization"})
 
@@ -56,7 +65,9 @@ def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Benchm
 def _market(
     rng: np.random.Generator, users: int, servers: int
 ) -> tuple[Instance, np.ndarray, np.ndarray]:
-    """Return a market of server time with a planted equilibrium, the time shares, and the tasks by user.
+    """Return a market of server time with a planted equilibrium: instance, time shares, tasks.
+
+    Tasks are by user.
 
     Prices p, time shares y (users at one server, some at two neighbours) and the tasks for a unit
     of money, β, are drawn. With rates β[n]·p[i] where n runs, lower rates elsewhere, and budgets Σ
@@ -109,7 +120,10 @@ def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Benchma
     servers=(3, 8, 20),
 )
 def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
-    """Theorem 2 of Khamse-Ashari et al. with binaries; all time of every server is used, so the optimum is K."""
+    """Theorem 2 of Khamse-Ashari et al. with binaries, of optimum K.
+
+    All time of every server is used.
+    """
     instance, share, tasks = _market(rng, users, servers)
     optimum = Optimum(Fraction(servers), "closed form: all time of every server is used")
     return Benchmark(instance, optimum, {"theorem": True}, planted={"share": share, "tasks": tasks})

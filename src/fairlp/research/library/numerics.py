@@ -1,4 +1,6 @@
-"""Entries with closed forms: ties, as many levels as users, and numbers over twelve orders of magnitude.
+"""Entries with closed forms: ties, as many levels as users, numbers of many magnitudes.
+
+The magnitudes span twelve powers of ten.
 
 All coefficients are sums of few powers of two, so that the programs hold them without rounding: the
 closed form is the exact optimum of the program as it is written.
@@ -70,7 +72,7 @@ def few_pairs(rng: np.random.Generator, users: int, servers: int) -> Instance:
 
 
 def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = False) -> Instance:
-    """Return an instance of ten separate blocks of servers, or of ten that hang together in a chain."""
+    """Return an instance of ten separate blocks of servers, or of ten blocks in a chain."""
     n_blocks = min(10, users, servers)
     block_of_user = (np.arange(users) * n_blocks // users)[:, None]
     block_of_server = np.arange(servers) * n_blocks // servers
@@ -81,7 +83,10 @@ def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = F
 
 
 def windows(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance where users may run on 12 % of the servers, in a row, and 30 % of the demands are zero."""
+    """Return an instance of users who may run on 12 % of the servers, in a row.
+
+    30 % of the demands are zero.
+    """
     demands, capacities = lognormal(rng, users, servers)
     demands[rng.random(demands.shape) < 0.3] = 0
     width = max(servers * 12 // 100, 1)
@@ -91,7 +96,10 @@ def windows(rng: np.random.Generator, users: int, servers: int) -> Instance:
 
 
 def racks(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance of five zones of ten racks each, where half of the users may run in one of them only."""
+    """Return an instance of five zones of ten racks.
+
+    Half of the users may run in one rack or in one zone only.
+    """
     rack = np.arange(servers) * min(50, servers) // servers
     zone = rack * 5 // (rack[-1] + 1)
     home_server = rng.integers(servers, size=users)
@@ -110,7 +118,10 @@ def weights(rng: np.random.Generator, users: int, servers: int) -> Instance:
 
 
 def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.ndarray) -> Instance:
-    """Return an instance where half of the users have task limits, at 0.2 to 3 times an equal share."""
+    """Return an instance where half of the users have task limits.
+
+    The limits are 0.2 to 3 times an equal share.
+    """
     n_users = len(demands)
     tasks_alone = instance_of(demands, capacities).gamma().sum(axis=1)
     limits = tasks_alone / n_users * rng.uniform(0.2, 3, n_users)
@@ -121,7 +132,9 @@ def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.nd
 def scattered(
     rng: np.random.Generator, users: int, servers: int, fraction: float = 1.0, count: int = 1
 ) -> Instance:
-    """Return log-normal demands and servers of three resources; users may run on a fraction of the servers.
+    """Return log-normal demands and servers of three resources, with random placement.
+
+    Users may run on a ``fraction`` of the servers.
 
     ``count`` is the number of equal servers of each row.
     """
@@ -241,7 +254,10 @@ SHAPES: dict[str, tuple[str, Shape, str]] = {
 
 
 def shaped(kind: str, users: int, servers: int | None = None, seed: int = 0) -> Instance:
-    """Return an instance of a shape; log-normal with three resources where the shape has no other."""
+    """Return an instance of a shape.
+
+    It is log-normal with three resources where the shape has no other.
+    """
     _, generate, _ = SHAPES[kind]
     return generate(np.random.default_rng(seed), users, servers or users)
 
@@ -279,7 +295,9 @@ def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Benchmark
     users=(24, 100, 400),
 )
 def many_rounds(rng: np.random.Generator, *, users: int) -> Benchmark:
-    """User k may run on servers 1 to k, server k has k units (the last makes the sum a power of two).
+    """User k may run on servers 1 to k, and server k has k units.
+
+    The last server has more, so that the sum is a power of two.
 
     The first k users may run on the first k servers only, and servers grow with k; so the level of
     user k is the k-th server's fraction of the pool.
@@ -316,7 +334,9 @@ def many_rounds(rng: np.random.Generator, *, users: int) -> Benchmark:
     servers=(42, 42, 48),
 )
 def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Benchmark:
-    """Servers of sizes 1, 1, 2, 4, …, all of one form; demands in 64ths times powers of two, one of them dominant.
+    """Servers of sizes 1, 1, 2, 4, …, all of one form, and demands over many magnitudes.
+
+    Demands are in 64ths times powers of two, and one of them is dominant.
 
     Servers of one form are one pool: the level is 1 over the largest sum of normalised demands.
     """
@@ -382,7 +402,9 @@ def growing_errors(rng: np.random.Generator, *, users: int, near: float) -> Benc
 def queue_tree(
     rng: np.random.Generator, *, branches: int, depth: int, leaves: int, servers: int
 ) -> Benchmark:
-    """Every queue has as many below it, and leaves as many users; every third has a cap, every fourth a guarantee.
+    """A tree whose queues have ``branches`` below each, and whose leaves have as many users.
+
+    Every third queue has a cap, every fourth a guarantee.
 
     Guarantees of the leaves sum to at most an eighth of the pool.
     """

@@ -36,7 +36,9 @@ _TIME_IS_OVER = b"Timeout ("
 def solve_apart(
     entry: Entry, solver: str, time_limit: float, memory: float | None, repeat: int
 ) -> dict[str, Any]:
-    """Return the answer of a solver to an entry: status, seconds, certificate; see :func:`solve_and_certify`.
+    """Return a solver's answer to an entry from a process apart: status, seconds, certificate.
+
+    See :func:`solve_and_certify`.
 
     Parameters
     ----------
@@ -93,7 +95,10 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Read a task from standard input, and write the answer to the standard output of the beginning."""
+    """Read a task from standard input, and write its answer to standard output.
+
+    Other output of the process goes to standard error.
+    """
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
         # The thread of faulthandler ends the process even while a solver holds the interpreter.

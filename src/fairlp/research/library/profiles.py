@@ -1,4 +1,4 @@
-"""Performance profiles (Dolan and Moré, 2002): how often a solver is within a factor of the fastest.
+"""Performance profiles (Dolan and Moré, 2002): how often a solver is nearly the fastest.
 
 Of times t[p,s] of problems p and solvers s, infinite where s did not solve p, the ratios are t[p,s]
 / min_s t[p,s], and the profile of s is the fraction of all problems whose ratio is at most τ: at τ
@@ -35,7 +35,7 @@ class Profile:
     ratios: pd.DataFrame
 
     def within(self, factor: float) -> pd.Series[float]:
-        """Return the fraction of problems that each solver solves within a factor of the fastest's time.
+        """Return each solver's fraction of problems within a factor of the fastest's time.
 
         Parameters
         ----------

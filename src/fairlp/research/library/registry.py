@@ -132,7 +132,7 @@ def generator(
     files: tuple[str, ...] = (),
     **parameters: tuple[Any, Any, Any],
 ) -> Callable[[Make], Make]:
-    """Return a decorator that registers ``(rng, **parameters)``, with a value of each parameter by size.
+    """Return a decorator that registers ``(rng, **parameters)``, with parameter values by size.
 
     A generator that reads ``files`` has a further parameter ``data``, the folder of the files.
     """
@@ -167,7 +167,10 @@ def find(name: str) -> Generator:
 
 
 def _checked(entry: str, name: str, value: Any, default: Any) -> Any:
-    """Return a parameter with the type of its default: a positive whole number, a positive number, or a path."""
+    """Return a parameter in its default's type; raise InstanceError for an unfit value.
+
+    It is a positive whole number, a positive number, or a path.
+    """
     if isinstance(default, str):
         return str(value)
     if isinstance(default, int):

@@ -102,7 +102,9 @@ class Results:
         )
 
     def times(self, kind: str | None = None) -> pd.DataFrame:
-        """Return seconds, entries × solvers, infinite where not solved; of one kind of program, or of all.
+        """Return seconds, entries × solvers, infinite where not solved.
+
+        The programs are those of one kind, or all.
 
         An entry that was interrupted before every solver had it is left out.
 
@@ -123,7 +125,7 @@ class Results:
         return times.dropna()
 
     def profile(self, kind: str | None = None) -> Profile:
-        """Return the performance profile, of one kind of program (``LP``, ``MILP``, ``concave``) or of all.
+        """Return the performance profile of one kind of program, or of all.
 
         Parameters
         ----------

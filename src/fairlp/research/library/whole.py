@@ -22,7 +22,10 @@ from .registry import Benchmark, Optimum, generator
     tasks=(6, 8, 10),
 )
 def whole_pool(rng: np.random.Generator, *, users: int, resources: int, tasks: int) -> Benchmark:
-    """One pool as large as random whole tasks (1 to ``tasks`` a user) of random whole demands need."""
+    """One pool that random whole tasks of random whole demands fill.
+
+    Each user has 1 to ``tasks`` of them.
+    """
     demands = rng.integers(20, 100, (users, resources))
     planted = rng.integers(1, tasks + 1, users)
     capacity = planted @ demands
@@ -35,7 +38,7 @@ def whole_pool(rng: np.random.Generator, *, users: int, resources: int, tasks: i
 
 
 def best_whole_level(demands: list[list[int]], capacity: list[int]) -> tuple[Fraction, list[int]]:
-    """Return the largest smallest dominant share with whole tasks on one pool, and the fewest tasks for it.
+    """Return the best smallest dominant share in whole tasks on one pool, and the fewest tasks.
 
     For a smallest share above a level, each user at the level needs one more task, and no other
     user does. So raising all users at the lowest share, while they fit, visits every level in turn
@@ -69,7 +72,9 @@ def best_whole_level(demands: list[list[int]], capacity: list[int]) -> tuple[Fra
     tasks=(3, 4, 6),
 )
 def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: int) -> Benchmark:
-    """DRFH with whole tasks: 0 to ``tasks`` of each user on each server are planted; weights make their level 1.
+    """DRFH with whole tasks: 0 to ``tasks`` of each user on each server are planted.
+
+    Weights make their level 1.
 
     Each user demands every resource and all capacity is used, so no user can have more while the
     others have as much.
@@ -89,7 +94,10 @@ def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: 
 
 
 def whole_tasks_on_servers(instance: Instance) -> Model:
-    """Return DRFH with whole tasks on servers: maximise the smallest weighted global dominant share, x integer."""
+    """Return DRFH with whole tasks on servers as a model, x integer.
+
+    It maximises the smallest weighted global dominant share.
+    """
     n = instance.users
     i = instance.servers
     r = instance.resources

@@ -1,4 +1,4 @@
-"""A discrete-event simulator: users submit jobs over time, a policy of whole or divisible tasks decides.
+"""A discrete-event simulator: users submit jobs over time, and a policy runs their tasks.
 
 >>> import pandas as pd
 >>> import fairlp

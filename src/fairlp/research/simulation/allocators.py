@@ -1,4 +1,4 @@
-"""Who gets how much at a moment, for divisible tasks: a mechanism solved anew, or servers that keep PS-DSF up.
+"""Allocators of divisible tasks: a mechanism solved at each moment, or servers that keep PS-DSF.
 
 Both know all *requests* of a workload beforehand: what one user's tasks of one kind demand, and
 where they may run. A moment is the requests that are open, with a limit on the tasks of each, and a
@@ -30,7 +30,9 @@ MOST_KEPT = 1000
 
 
 def fluid_policies() -> tuple[str, ...]:
-    """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF.
+    """Return the policies for divisible tasks.
+
+    They are the static mechanisms of the table, a user's own, and distributed PS-DSF.
 
     Those that need what a cluster does not say, rates or quotas, are left out.
     """
@@ -108,7 +110,9 @@ class Solved:
 
 
 class Remembering(Solved):
-    """A mechanism that remembers, such as Karma: it shares once a quantum, and its state goes from each to the next.
+    """A mechanism that remembers, such as Karma, and shares once a quantum.
+
+    Its state goes from each quantum to the next.
 
     A quantum begins at every multiple of ``period`` seconds at which a request is open. All
     requests of the workload take part, those that are not open with a limit of 0. Within a quantum
@@ -137,7 +141,7 @@ class Remembering(Solved):
     def allocate(
         self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
-        """Return what the mechanism gave at the beginning of the quantum, as far as it is still asked for."""
+        """Return the tasks of the quantum's beginning, as far as they are still asked for."""
         self.open = bool(requests.size)
         if self.open and now > self.last and round(now / self.period) * self.period == now:
             limits_by_user = np.zeros(len(self.tasks))
@@ -162,7 +166,10 @@ def next_multiple(now: float, period: float) -> float:
 
 
 def at_most(tasks: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return tasks of requests that hold no more than their limits: less everywhere by the same part."""
+    """Return tasks within the limits of requests.
+
+    Tasks over a limit are scaled down on all servers by the same factor.
+    """
     totals = tasks.sum(axis=1)
     return np.asarray(
         tasks * np.divide(limits, totals, out=np.ones_like(totals), where=totals > limits)[:, None]
@@ -170,7 +177,7 @@ def at_most(tasks: np.ndarray, limits: np.ndarray) -> np.ndarray:
 
 
 class Distributed:
-    """Servers that keep PS-DSF up on their own, each going on from what it runs (Khamse-Ashari et al., §III-D).
+    """Servers that keep PS-DSF from what they run (Khamse-Ashari et al., §III-D).
 
     They act once a ``period`` each, at times of their own; what has come of it is looked at when
     requests change and at every multiple of the period. What a server still holds for tasks that
@@ -203,7 +210,7 @@ class Distributed:
     def allocate(
         self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
-        """Return what the servers run now, after the requests that were open before had their way until now."""
+        """Return the tasks that the servers run now, after the time since the last change."""
         for _ in self.network.run(now):
             pass
         market = self.network.market

@@ -1,4 +1,4 @@
-"""What every simulation has in common: jobs that come, events in order of time, samples of what goes on."""
+"""The common part of simulations: jobs that arrive, events in order of time, and samples."""
 
 from __future__ import annotations
 
@@ -160,7 +160,9 @@ class Simulation(ABC):
         return False
 
     def arrivals(self) -> Iterator[int]:
-        """Yield the jobs that arrive now and are to be queued: those without tasks end, those that fit nowhere do not.
+        """Yield the jobs to be queued that arrive now.
+
+        A job without tasks ends at once.
 
         A job whose tasks fit no server even when it is empty is refused, whatever the policy.
         """
@@ -177,14 +179,17 @@ class Simulation(ABC):
     def fits(
         self, servers: Servers, job: int, where: np.ndarray | slice = slice(None)
     ) -> np.ndarray:
-        """Return where a task of the job fits, on these servers, as they are or all vacant; bool."""
+        """Return the servers that a task of the job fits, as they are or all vacant; bool."""
         fits = servers.fits(int(self.kind[job]), where)
         if self.eligible is not None and (allowed := self.eligible[job]) is not None:
             fits &= allowed[servers.row[where]]
         return fits
 
     def usage(self, tasks: np.ndarray, jobs: np.ndarray | slice) -> np.ndarray:
-        """Return the fraction of the pool that each user takes when so many tasks of these jobs run, shape (N, R)."""
+        """Return the fraction of the pool that each user's running tasks take, shape (N, R).
+
+        ``tasks`` run of each of these jobs.
+        """
         parts = self.fractions[self.kind[jobs]]
         owner = self.user[jobs]
         users = len(self.weights)
@@ -194,7 +199,10 @@ class Simulation(ABC):
         return np.column_stack(columns)
 
     def _sample(self, until: float, closed: bool) -> None:
-        """Write down what goes on at every sample time before ``until`` (and at it): nothing changed since."""
+        """Record a sample at every sample time before ``until``; ``closed`` includes ``until``.
+
+        Nothing has changed since the last event.
+        """
         seen = None
         while self.next_sample < until or (closed and self.next_sample <= until):
             seen = seen or self.observe()

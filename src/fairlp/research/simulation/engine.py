@@ -1,4 +1,4 @@
-"""A discrete-event simulation of whole tasks on servers: users submit jobs, a policy decides, tasks end.
+"""A discrete-event simulation of whole tasks on servers, under a policy.
 
 At every instant all tasks that end are ended and all jobs that arrive are queued; then, as long as
 something fits, the user with the smallest weighted global dominant share (for slots: the fewest
@@ -133,7 +133,7 @@ class Engine(Simulation):
         return freed
 
     def _schedule(self, freed: set[int]) -> None:
-        """Run tasks as long as something fits: the smallest share first, the first in order among equals."""
+        """Run tasks as long as one fits: the smallest share first, then the order of users."""
         room = np.array(sorted(freed), dtype=np.int64)
         # who was blocked can fit only where room was made, and its next task of the same job too
         among = dict.fromkeys(self._unblock(room), room)
@@ -177,7 +177,10 @@ class Engine(Simulation):
         )
 
     def _choose(self, job: int, among: np.ndarray | None) -> int:
-        """Return the server for the job's next task (one of ``among``, if given), −1 where none fits."""
+        """Return the server for the job's next task, −1 where none fits.
+
+        With ``among``, it is one of those.
+        """
         kind = int(self.kind[job])
         if among is None:
             where = np.flatnonzero(self.fits(self.servers, job))
@@ -190,7 +193,10 @@ class Engine(Simulation):
         return int(where[self.servers.shape_distance(kind, where).argmin()])
 
     def _unblock(self, room: np.ndarray) -> list[int]:
-        """Return the blocked users whose next task fits where room was made: nowhere else is more than before."""
+        """Return the blocked users whose next task fits on servers with new room.
+
+        No other server has more than before.
+        """
         if not room.size or not self.blocked:
             return []
         users = sorted(self.blocked)
@@ -221,7 +227,7 @@ class Engine(Simulation):
 def _shares(
     demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray
 ) -> tuple[list[list[int]], int]:
-    """Return what one task of each kind adds to its user's amounts, and the unit: all of a resource."""
+    """Return the amounts that one task of each kind adds, and their unit: all of a resource."""
     pool = (integers(capacities).T @ counts.astype(object)).tolist()
     common = math.lcm(*(total for total in pool if total))
     steps = [

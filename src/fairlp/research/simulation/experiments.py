@@ -1,4 +1,4 @@
-"""The experiments of Wang et al. (§VI) and Khamse-Ashari et al. (§V), each a function of any cluster and workload.
+"""Experiments of Wang et al. (§VI) and Khamse-Ashari et al. (§V) on any cluster and workload.
 
 =================  ===========================  ==================================
 paper              function                     figure
@@ -91,7 +91,7 @@ class Comparison:
         )
 
     def ratios(self) -> pd.DataFrame:
-        """Return by user the tasks ``submitted`` and, by policy, the fraction of them that was completed.
+        """Return the tasks ``submitted`` by each user, and by policy the fraction completed.
 
         Returns
         -------
@@ -102,7 +102,9 @@ class Comparison:
         return pd.DataFrame({"submitted": first.users["submitted"], **ratios})
 
     def summary(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
-        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, completed tasks and times.
+        """Return a row for each policy: mean utilisation over a time, completed tasks and times.
+
+        The time is from ``start`` to ``stop``.
 
         Parameters
         ----------
@@ -132,7 +134,7 @@ class Comparison:
     def reductions(
         self, policy: str = "best-fit", against: str = "slots", sizes: Sequence[int] = SIZES
     ) -> pd.DataFrame:
-        """Return the reduction of completion times under a policy against another, by class of jobs.
+        """Return the reduction of completion times from one policy to another, by class of jobs.
 
         Parameters
         ----------
@@ -177,7 +179,7 @@ class DedicatedClouds:
     users: pd.DataFrame
 
     def figures(self) -> pd.Series[float]:
-        """Return the fractions of users for whom the shared cloud is better, equal or worse, and the gains.
+        """Return the fractions of users that the shared cloud serves better or worse, and gains.
 
         Returns
         -------
@@ -208,7 +210,10 @@ def _simulate(
     policy: str | Mechanism,
     options: Mapping[str, Any],
 ) -> SimulationResult:
-    """Return the result of a simulation; ``key`` stands for its arguments where results are kept."""
+    """Return the result of a simulation.
+
+    ``key`` stands for its arguments where results are kept.
+    """
     return simulate(cluster, workload, policy, progress=False, **options)
 
 
@@ -229,7 +234,10 @@ def _simulate_all(
 
 
 def _key(call: _Call) -> str:
-    """Return the key of a simulation. Copies of its arguments in other processes would have other hashes."""
+    """Return the key of a simulation.
+
+    Copies of its arguments in other processes would have other hashes.
+    """
     import joblib
 
     policy = call[2]
@@ -238,7 +246,10 @@ def _key(call: _Call) -> str:
 
 
 def _portable(call: _Call) -> tuple[Instance, Workload, str | Mechanism, Mapping[str, Any]]:
-    """Return the arguments of a simulation with a user's mechanism as an object, for other processes."""
+    """Return the arguments of a simulation for other processes.
+
+    A user's mechanism is an object there.
+    """
     cluster, workload, policy, options = call
     return cluster, workload, OWN.get(policy, policy), options
 
@@ -366,7 +377,9 @@ def dedicated_clouds(
     progress: bool | None = None,
     **options: Any,
 ) -> DedicatedClouds:
-    """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
+    """Run every user alone on an equal part of the servers, and all users on all servers.
+
+    Wang et al., Fig. 8.
 
     Parameters
     ----------
@@ -417,7 +430,7 @@ def leaving_user(
     until: float = 300.0,
     **how: Any,
 ) -> Tracking:
-    """Let users leave and come back while servers keep PS-DSF up on their own (Khamse-Ashari et al., Fig. 6).
+    """Let users leave and return while servers keep PS-DSF (Khamse-Ashari et al., Fig. 6).
 
     Parameters
     ----------

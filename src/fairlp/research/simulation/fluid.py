@@ -1,4 +1,4 @@
-"""A discrete-event simulation of divisible tasks: a mechanism shares the cluster anew whenever requests change.
+"""A discrete-event simulation of divisible tasks: changed requests share the cluster anew.
 
 The jobs of a user that ask for the same (demand, servers) are a *request*: x of its tasks run at
 once, as the mechanism says, at most as many as these jobs have. They go to the oldest job first, as
@@ -72,7 +72,7 @@ class Fluid(Simulation):
             self.allocator = allocator(self._instance(cluster, workload), policy, options)
 
     def completed(self) -> np.ndarray:
-        """Return the tasks of each user that have ended; half the work of a job counts as half its tasks."""
+        """Return each user's ended tasks; half the work of a job counts as half its tasks."""
         jobs = np.arange(self.next_job)
         full = self.tasks[jobs] * self.duration[jobs]
         fraction_left = np.divide(
@@ -145,7 +145,7 @@ class Fluid(Simulation):
         self.ends = self.now + seconds
 
     def _requests(self) -> np.ndarray:
-        """Return the number of each job's request; −1 for jobs without tasks and those that are going to be refused."""
+        """Return the number of each job's request; −1 for jobs without tasks and refused jobs."""
         numbers: dict[tuple[int, int, bytes], int] = {}
         requests = np.full(len(self.tasks), -1, dtype=np.int64)
         for job in range(len(requests)):

@@ -1,4 +1,4 @@
-"""Clusters and workloads to simulate: drawn from published tables and stated distributions, or read from a trace.
+"""Clusters and workloads to simulate, from published tables, stated distributions or a trace.
 
 Wang et al.: W. Wang, B. Li and B. Liang, INFOCOM 2014, doi 10.48550/arXiv.1308.0083.
 """
@@ -21,7 +21,9 @@ from .workload import Workload
 
 
 def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
-    """Return servers drawn from Google's table (Wang et al., Table I) with its frequencies, as rows with counts.
+    """Return servers drawn from Google's table (Wang et al., Table I), as rows with counts.
+
+    They are drawn with the frequencies of the table.
 
     Parameters
     ----------
@@ -123,7 +125,10 @@ def _shuffled(cluster: Instance, seed: int) -> np.ndarray:
 
 
 def _only(cluster: Instance, rows: np.ndarray) -> Instance:
-    """Return the cluster with these single servers only, given by their rows; they keep their labels."""
+    """Return the cluster with some of its single servers, given by their rows.
+
+    They keep their labels.
+    """
     counts = np.bincount(rows, minlength=len(cluster.counts))
     servers = np.flatnonzero(counts)
     return cluster.derived(
@@ -137,7 +142,9 @@ def _only(cluster: Instance, rows: np.ndarray) -> Instance:
 
 
 def three_users(finer: int = 1) -> Workload:
-    """Return the users of Wang et al., Fig. 4: tasks (0.2, 0.3) from 0 s, (0.5, 0.1) from 200 s, (0.1, 0.3) from 500 s.
+    """Return the users of Wang et al., Fig. 4, who arrive at 0 s, 200 s and 500 s.
+
+    Their tasks demand (0.2, 0.3), (0.5, 0.1) and (0.1, 0.3).
 
     The paper tells neither how many tasks they have nor how long these take. Here tasks take 60 s,
     and user 1 has as many as let it leave at about 1080 s, as in the paper.

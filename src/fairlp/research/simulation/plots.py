@@ -32,7 +32,7 @@ _DECADE = 30.0
 def plot_user_shares(
     found: SimulationResult, *, users: Sequence[Any] | None = None, ax: Any = None
 ) -> Any:
-    """Draw the users' parts of each resource and their dominant shares over time (Wang et al., Fig. 4).
+    """Draw the users' parts of resources and dominant shares over time (Wang et al., Fig. 4).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def plot_user_shares(
 
 
 def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
-    """Draw the fraction of each resource in use over time, one line for each policy (Wang et al., Fig. 5).
+    """Draw the fraction of each resource in use over time, by policy (Wang et al., Fig. 5).
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
 
 
 def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
-    """Draw the distribution of completion times, one rising curve for each policy (Wang et al., Fig. 6a).
+    """Draw the distribution of completion times, a curve a policy (Wang et al., Fig. 6a).
 
     Parameters
     ----------
@@ -173,7 +173,9 @@ def plot_reductions(
 def plot_completion_ratios(
     found: Comparison, policy: str = "best-fit", against: str = "slots", *, ax: Any = None
 ) -> Any:
-    """Draw a bubble for each user: the fraction of its tasks completed under two policies (Wang et al., Fig. 7).
+    """Draw each user's fraction of completed tasks under two policies (Wang et al., Fig. 7).
+
+    Each user is a bubble.
 
     Parameters
     ----------
@@ -200,7 +202,9 @@ def plot_completion_ratios(
 
 
 def plot_dedicated_clouds(found: DedicatedClouds, *, ax: Any = None) -> Any:
-    """Draw a bubble for each user: the fraction of its tasks completed alone and shared (Wang et al., Fig. 8).
+    """Draw each user's fraction of completed tasks alone and shared (Wang et al., Fig. 8).
+
+    Each user is a bubble.
 
     Parameters
     ----------
@@ -232,7 +236,10 @@ def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
 def _over_time(
     tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any, others: Sequence[Any] = ()
 ) -> Any:
-    """Draw a panel of lines for each table, columns over time; ``others`` are columns without a look of their own."""
+    """Draw a panel of lines for each table, columns over time.
+
+    ``others`` are columns that share one look.
+    """
     axes = style.panels(ax, len(tables), 5)
     end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
@@ -267,7 +274,7 @@ def _area(tasks: np.ndarray) -> np.ndarray:
 
 
 def _examples(tasks: np.ndarray) -> list[float]:
-    """Return at most three powers of ten from about the smallest number to about the largest: what bubbles mean."""
+    """Return up to three powers of ten that span the numbers of tasks, for a legend of bubbles."""
     low = round(float(np.log10(tasks).min()))
     high = round(float(np.log10(tasks).max()))
     return [10.0**power for power in sorted({low, (low + high) // 2, high})]

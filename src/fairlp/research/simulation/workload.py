@@ -1,4 +1,4 @@
-"""What users submit over time: jobs of many tasks, each with a demand, a duration and servers where it may run."""
+"""Workloads over time: jobs of many tasks, each with a demand, a duration and allowed servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Jobs in order of arrival; made by :meth:`of`, :meth:`read_csv` or a generator (``simulation.generators``).
+    """Jobs in order of arrival, from :meth:`of`, :meth:`read_csv` or ``simulation.generators``.
 
     Attributes
     ----------
@@ -110,7 +110,9 @@ class Workload:
 
     @classmethod
     def read_csv(cls, path: str | Path, resources: Sequence[str] | None = None) -> Workload:
-        """Read jobs from CSV: columns as for :meth:`of`; every other column is a resource unless they are named.
+        """Read jobs from CSV, with the columns of :meth:`of`.
+
+        Every other column is a resource, unless ``resources`` are named.
 
         Parameters
         ----------
@@ -153,7 +155,9 @@ class Workload:
         duration: float = 1.0,
         demands: Mapping[Any, float] | None = None,
     ) -> Workload:
-        """Return the workload with times or demands multiplied: more load, or the same in other units.
+        """Return the workload with times or demands multiplied.
+
+        It is more load, or the same load in other units.
 
         Parameters
         ----------
@@ -174,7 +178,7 @@ class Workload:
         return Workload(table, self.resources, self.users)
 
     def window(self, start: float, stop: float = np.inf) -> Workload:
-        """Return the jobs that arrive from ``start`` to ``stop`` (excluded); the first instant is 0 then.
+        """Return the jobs that arrive in [``start``, ``stop``), with times from ``start`` on.
 
         Parameters
         ----------
@@ -221,7 +225,7 @@ class Workload:
         return Workload(table, self.resources, tuple(dict.fromkeys(table["user"])))
 
     def load(self, cluster: Instance, seconds: float) -> pd.Series[float]:
-        """Return the work of all jobs as a fraction of what the cluster could do in so many seconds, by resource.
+        """Return all jobs' work by resource, as a fraction of the cluster's in so many seconds.
 
         Above 1, not everything can be done in that time, whatever the policy.
 

@@ -1,4 +1,4 @@
-"""Monte Carlo experiments as data: instances from a generator, mechanisms, statistics, runs and a seed.
+"""Monte Carlo experiments as data: generator, mechanisms, statistics, runs and a seed.
 
 The same study gives the same numbers on any number of workers, on this machine or a Dask cluster.
 With a folder, a study that was stopped goes on. See ``docs/studies.md``.

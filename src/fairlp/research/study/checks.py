@@ -73,7 +73,10 @@ def named(function: Named, registry: functions.Registry, kind: str) -> Named:
 
 
 def mechanisms_of(mechanisms: Any) -> dict[str, dict[str, Any]]:
-    """Return label → arguments of ``allocate``; an unknown mechanism, method or solver is an error."""
+    """Return label → arguments of ``allocate``; raise an error for an unknown name.
+
+    Names of mechanisms, methods and solvers are checked.
+    """
     if isinstance(mechanisms, str | Mechanism):
         mechanisms = [mechanisms]
     _refuse_solver_objects(mechanisms)
@@ -105,7 +108,10 @@ def _arguments_of_allocate(label: str, value: Any) -> dict[str, Any]:
 
 
 def _refuse_solver_objects(mechanisms: Any) -> None:
-    """Raise an error for a solver that is no name: a study is data, and its file must name the solver."""
+    """Raise StudyError for a solver that is no name.
+
+    A study is data, and its file must name the solver.
+    """
     for label, arguments in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
         solver = arguments.get("solver", "") if isinstance(arguments, Mapping) else ""
         if not isinstance(solver, str):
@@ -117,7 +123,10 @@ def _refuse_solver_objects(mechanisms: Any) -> None:
 
 
 def _mechanism_names(mechanisms: Any) -> Any:
-    """Return the same with the name of each mechanism object; another process finds it by this name."""
+    """Return the names in place of mechanism objects.
+
+    Another process finds each mechanism by its name.
+    """
     if isinstance(mechanisms, OwnMechanism):
         located(mechanisms)
         return mechanisms.reference or mechanisms.name
@@ -136,7 +145,10 @@ def _mechanism_names(mechanisms: Any) -> Any:
 
 
 def statistics_of(statistics: Any, labels: Plain) -> tuple[dict[str, Any], ...]:
-    """Return statistics as mappings of name, label and arguments; ``labels`` are those of the mechanisms."""
+    """Return statistics as mappings of name, label and arguments.
+
+    ``labels`` are those of the mechanisms.
+    """
     if isinstance(statistics, str | Mapping) or callable(statistics):
         statistics = [statistics]
     if not isinstance(statistics, list | tuple):

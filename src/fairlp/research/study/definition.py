@@ -34,7 +34,7 @@ _NEEDED = _FIELDS[:4]
 
 @dataclass(frozen=True)
 class Study:
-    """A Monte Carlo experiment as data: the same study gives the same numbers on any number of workers.
+    """A Monte Carlo experiment as data, with the same numbers on any number of workers.
 
     Parameters
     ----------
@@ -226,7 +226,9 @@ class Study:
 
     @cached_property
     def key(self) -> str:
-        """The key under which a folder keeps runs: of all that their numbers depend on, apart from point and run.
+        """The key under which a folder keeps runs.
+
+        It covers all that their numbers depend on, apart from point and run.
 
         Raises
         ------
@@ -344,7 +346,9 @@ class Study:
 
     @classmethod
     def read(cls, path: str | Path, *, allow_code: bool = False) -> Study:
-        """Return the study of a ``.json`` or ``.yaml`` file; ``allow_code`` is as of :meth:`from_dict`.
+        """Return the study of a ``.json`` or ``.yaml`` file.
+
+        ``allow_code`` is as of :meth:`from_dict`.
 
         Parameters
         ----------
@@ -403,7 +407,10 @@ class Study:
 
 
 def _portable(options: Plain) -> dict[str, Any]:
-    """Return arguments of ``allocate`` for other processes: your own mechanisms and solvers as objects."""
+    """Return arguments of ``allocate`` for other processes.
+
+    A user's mechanisms and solvers are objects there.
+    """
     portable = dict(options)
     mechanism = located(options["mechanism"])
     if isinstance(mechanism, OwnMechanism):

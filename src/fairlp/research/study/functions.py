@@ -31,7 +31,9 @@ Registry = Mapping[str, Function]
 
 
 def plain(value: Any, path: str) -> Any:
-    """Return a value as None, bool, int, float, str, list or dict; the error names the path of another value.
+    """Return a value as None, bool, int, float, str, list or dict.
+
+    The error for another value names its path.
 
     >>> plain({"users": np.arange(2), "demands": (1, np.float64(0.5))}, "grid")
     {'users': [0, 1], 'demands': [1, 0.5]}
@@ -59,7 +61,9 @@ def plain(value: Any, path: str) -> Any:
 
 
 def words(point: Plain) -> tuple[int, ...]:
-    """Return four 32-bit words for a point: the same in every process, in any order of its parameters.
+    """Return four 32-bit words for a point, the same in every process.
+
+    The order of its parameters does not matter.
 
     >>> words({"users": 10, "resources": 2}) == words({"resources": 2, "users": 10})
     True
@@ -87,7 +91,7 @@ def point_text(point: Plain) -> str:
 
 
 def find(function: Named, registry: Registry, kind: str) -> Function:
-    """Return the function of a registered name or of ``module:function``; a function is returned as it is."""
+    """Return the function of a registered name or ``module:function``, or the function itself."""
     if callable(function):
         return function
     if not isinstance(function, str):
@@ -106,7 +110,10 @@ def find(function: Named, registry: Registry, kind: str) -> Function:
 
 
 def name_of(function: Function, registry: Registry) -> str | None:
-    """Return the name by which another process finds a function: registered, ``module:function``, or None."""
+    """Return the name by which another process finds a function; None without one.
+
+    It is a registered name, or ``module:function``.
+    """
     for name, registered in registry.items():
         if registered is function:
             return name
@@ -170,7 +177,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def keywords(arguments: Plain) -> dict[str, Any]:
-    """Return keyword arguments: a name that is a keyword of Python, such as ``from``, gets a final ``_``.
+    """Return keyword arguments, with ``_`` after a name that Python reserves, such as ``from``.
 
     >>> keywords({"of": "fast", "from": "exact"})
     {'of': 'fast', 'from_': 'exact'}
@@ -183,7 +190,10 @@ def keywords(arguments: Plain) -> dict[str, Any]:
 def check_arguments(
     function: Function, positional: int, arguments: Plain, description: str
 ) -> None:
-    """Raise an error where a function does not take so many positional arguments and these named ones."""
+    """Raise an error where a function does not take these arguments.
+
+    They are so many positional arguments, and these named ones.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions have none; the first run shows it
@@ -208,7 +218,7 @@ def check_arguments(
 
 
 def listing(registry: Registry, kind: str) -> pd.DataFrame:
-    """Return a registry as a table: parameters with their defaults, and the first line of documentation."""
+    """Return a registry as a table: each function's parameters, defaults and summary."""
     rows = {}
     for name, function in registry.items():
         parameters = [

@@ -31,7 +31,9 @@ def uniform_integers(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """One pool; demands and reserves are whole numbers, uniform (Metin, Precomputed DRF, Tables 1 and 2).
+    """One pool; demands and reserves are uniform whole numbers (Metin, Tables 1 and 2).
+
+    Metin, Precomputed DRF.
 
     Parameters
     ----------
@@ -64,7 +66,9 @@ def zero_demands(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """``uniform-integers`` with demands of 0 at a probability; each user keeps one demand, drawn evenly.
+    """``uniform-integers`` with demands of 0 at a probability; each user keeps one demand.
+
+    The demand that stays is drawn evenly.
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ def log_normal(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """Servers that differ: capacities (median ``size``) and demands (median 1) are log-normal, independent.
+    """Servers that differ: capacities (median ``size``) and demands (median 1) are log-normal.
 
     Each user may run on each server with the probability ``eligible``, and on one at least.
 
@@ -142,7 +146,7 @@ def google_cluster(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """Google's 12,583 servers; each user's task needs 0.01 to 0.1 of the largest server's CPU and memory.
+    """Google's 12,583 servers; a task needs 0.01 to 0.1 of the largest server's CPU and memory.
 
     Parameters
     ----------
@@ -170,7 +174,7 @@ def _instance(
     task_limits: Interval | None,
     **options: Any,
 ) -> Instance:
-    """Return an instance with random weights and task limits, where there are intervals for them."""
+    """Return an instance, with random weights and task limits where they have intervals."""
     options |= _weights_and_limits(rng, len(demands), weights, task_limits)
     return Instance.from_arrays(demands, capacities, name=name, **options)
 

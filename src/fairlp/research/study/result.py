@@ -77,7 +77,7 @@ class Result:
         return cls(frame, header["definition"], str(header.get("fairlp")), target, allow_code)
 
     def write(self, path: str | Path) -> Path:
-        """Write a Parquet file that :meth:`read` and other tools read, with the study in its metadata.
+        """Write a Parquet file for :meth:`read` and other tools, with the study in its metadata.
 
         Parameters
         ----------
@@ -107,7 +107,10 @@ class Result:
 
     @cached_property
     def study(self) -> Study:
-        """The study of this result; an error where its functions are in no module, or not allowed."""
+        """Study of this result.
+
+        It raises an error where the study's functions are in no module, or not allowed.
+        """
         return Study.from_dict(self.definition, allow_code=self.allow_code)
 
     @cached_property
@@ -129,7 +132,7 @@ class Result:
         return self.frame[self.frame["error"].notna()]
 
     def summary(self) -> pd.DataFrame:
-        """Return mean, standard deviation (of a sample), min, max and count of each statistic, by point.
+        """Return mean, sample deviation, min, max and count of each statistic, by point.
 
         Runs without the statistic, and runs where it is NaN, do not count.
 
@@ -337,7 +340,7 @@ def _frame_and_header(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def _check_frame(frame: pd.DataFrame, definition: Plain) -> None:
-    """Raise an error where columns, their types or the points of rows are not those of the study."""
+    """Raise StudyError where columns, types or points of rows are not those of the study."""
     if not isinstance(definition.get("name"), str) or type(definition.get("runs")) is not int:
         raise StudyError("its name or number of runs is missing")
     points = points_of(plain(definition.get("grid"), "grid"))

@@ -48,7 +48,10 @@ class Work:
     seed: int
 
     def instance(self, point: Plain, run: int) -> Instance:
-        """Return the instance of a run; its random numbers depend on the seed, the point and the run alone."""
+        """Return the instance of a run.
+
+        Its random numbers depend on the seed, the point and the run alone.
+        """
         seed = np.random.SeedSequence(self.seed, spawn_key=(*words(point), run))
         instance = self.generator(np.random.default_rng(seed), **keywords(point))
         if not isinstance(instance, Instance):
@@ -165,7 +168,10 @@ def _error_of_run(study: Study, point: int, run: int, failure: Failure) -> Study
 def frame_of(
     points: Sequence[Plain], keys: Sequence[str], outcomes: Mapping[tuple[int, int], RunOutcome]
 ) -> pd.DataFrame:
-    """Return one row a run, by point and run; statistics are in the order of their first appearance."""
+    """Return one row a run, by point and run.
+
+    Statistics are in the order of their first appearance.
+    """
     runs = sorted(outcomes)
     point_of_row = [point for point, _ in runs]
     columns: dict[str, Any] = {"point": np.array(point_of_row, dtype=np.int64)}

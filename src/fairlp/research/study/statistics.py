@@ -1,7 +1,7 @@
-"""Statistics of a run: functions ``(instance, allocations, **arguments) -> mapping of numbers``, by name.
+"""Statistics of a run: functions ``(instance, allocations, **arguments) -> mapping of numbers``.
 
-``allocations`` holds the allocation of each mechanism by its label. Shares are dominant shares of the whole
-cluster, the same yardstick for all mechanisms.
+``allocations`` holds the allocation of each mechanism by its label. Shares are dominant shares of
+the whole cluster, the same yardstick for all mechanisms.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def summary(
 
 
 def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: str) -> Numbers:
-    """Number of users with 1, 2 or more tasks fewer (or more) than by another mechanism; largest difference.
+    """Number of users with 1, 2 or more tasks fewer or more than another mechanism gives.
+
+    And the largest difference.
 
     The columns of Metin, Precomputed DRF, Tables 1 and 2: ``under_1``, ``under_2``, ``under_more``
     (users), ``under_max`` (tasks), ``under`` (users), and the same for ``over``. A fraction of a
@@ -88,7 +90,9 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
 def jain(
     instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
 ) -> Numbers:
-    """Jain's index of dominant shares by weight, (Σx)² / (N·Σx²): 1 for equal shares, 1/N for one user.
+    """Jain's index of dominant shares by weight: 1 for equal shares, 1/N for one user.
+
+    It is (Σx)² / (N·Σx²).
 
     Parameters
     ----------
@@ -135,7 +139,7 @@ def jains_index(levels: np.ndarray) -> float:
 def seconds(
     instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None
 ) -> Numbers:
-    """Seconds that each mechanism took: the only statistic that differs between runs of the same study.
+    """Seconds that each mechanism took, the only statistic that differs between equal runs.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""What back ends share: one scaled minimisation, a series of them, refusals, and the way back to the user's numbers."""
+"""The common part of back ends: one scaled minimisation, series of them, and refusals.
+
+Answers come back in the user's numbers.
+"""
 
 from __future__ import annotations
 
@@ -216,7 +219,9 @@ class Raw:
 
 @dataclass(frozen=True)
 class ProgramChange:
-    """What is new in a loaded program since its last solve, in the user's numbers; None stays as it is.
+    """The changes of a loaded program since its last solve, in the user's numbers.
+
+    A field of None leaves its part of the program as it is.
 
     Attributes
     ----------
@@ -287,14 +292,17 @@ class ProgramSession:
         return certificate.is_optimal
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
-        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
+        """Return whether a :meth:`restart` may raise users whom this answer's prices block.
 
         ``gap`` is its certified one.
         """
         return False
 
     def reaches(self, gap: float) -> float | None:
-        """Return a level that can be had for sure, within such a part of the largest; None: solving is as quick."""
+        """Return a level that is surely reachable, within ``gap`` of the largest.
+
+        The result is None where solving is as quick.
+        """
         return None
 
     def solve(self) -> Solution:
@@ -303,7 +311,7 @@ class ProgramSession:
 
 
 class BaseBackend:
-    """A back end in one class: a name, what it can do, the package it needs, and how it minimises a program.
+    """A back end in one class: its name, its capabilities, its package, and its minimisation.
 
     Public as ``fairlp.Backend``. Every back end is given a minimisation in numbers of about 1, so
     that absolute tolerances mean the same for all and no solver's sign of a maximum's duals can be
@@ -413,7 +421,7 @@ class BaseBackend:
         raise UnsupportedError(f"{self.name} does not say how it solves {program.name!r}")
 
     def stop(self) -> None:
-        """Tell a run to stop, if the solver can be told; called from another thread, after Ctrl-C."""
+        """Stop a run from another thread, after Ctrl-C, if the solver allows it."""
 
     def _run(self, program: Program, options: Options) -> Raw:
         if self.waits:
@@ -438,7 +446,9 @@ class BaseBackend:
             ) from error
 
     def session(self, program: Program, options: Options) -> ProgramSession:
-        """Load a program for a series of solves (each from scratch, unless the back end can do better).
+        """Load a program for a series of solves.
+
+        Each starts from scratch, unless the back end can do better.
 
         Parameters
         ----------
@@ -557,7 +567,7 @@ class BaseBackend:
 
 
 def values_of(program: Program, scaling: Scaling, x: np.ndarray) -> np.ndarray:
-    """Return a solver's point in the user's numbers, within the bounds, and whole where it is to be."""
+    """Return a solver's point in the user's numbers, within bounds, and whole for integers."""
     values: np.ndarray = np.clip(scaling.values(x), program.col_lower, program.col_upper)
     whole = program.integrality > 0
     values[whole] = np.round(values[whole])
@@ -567,7 +577,7 @@ def values_of(program: Program, scaling: Scaling, x: np.ndarray) -> np.ndarray:
 def bound_of(
     program: Program, bound: float | None, scaling: Scaling, offset: float = 0.0
 ) -> float | None:
-    """Return a solver's bound on the minimum in the user's numbers and sense; None where there is none."""
+    """Return a solver's bound on the minimum in the user's numbers and sense; None without one."""
     if bound is None or not abs(bound) < LARGEST_BOUND:
         return None
     return sign(program) * bound / scaling.cost + offset
@@ -584,7 +594,10 @@ def pooled(
 
 
 def _trivial(program: Program) -> Raw | None:
-    """Return the answer to a program that has no columns, or an integer without a number; None for all others."""
+    """Return the answer to a program with no columns or an impossible integer; None otherwise.
+
+    An integer is impossible where no whole number lies between its bounds.
+    """
     if (program.col_lower > program.col_upper).any():
         return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
     if program.n_columns:
@@ -693,7 +706,10 @@ HIGHS_WITH_INTEGERS = {
 
 
 def refuse_iterations(name: str, options: Options) -> None:
-    """Refuse a limit of iterations for a program with integers, where it would be one of each linear program."""
+    """Raise UnsupportedError for a limit of iterations on a program with integers.
+
+    It would limit each linear program instead of the whole solve.
+    """
     if options.iteration_limit is not None:
         raise UnsupportedError(
             f"{name}: iteration_limit is for linear programs; with integers give node_limit"

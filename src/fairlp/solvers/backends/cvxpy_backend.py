@@ -1,4 +1,4 @@
-"""Any solver that CVXPY finds, as ``cvxpy:NAME``: LPs, MILPs and, with a cone solver, logarithms."""
+"""Any solver that CVXPY finds, as ``cvxpy:NAME``: LPs, MILPs and, with a cone solver, logs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .base import (
 
 @dataclass
 class Built:
-    """A CVXPY problem and the way back: its variables by block, and rows and side of each row constraint."""
+    """A CVXPY problem and the way back: variables by block, and each constraint's rows and side."""
 
     problem: Any
     variables: list[Any]
@@ -54,7 +54,10 @@ class Built:
     rows: list[tuple[Any, np.ndarray, int]] = field(default_factory=list)
 
     def point(self) -> np.ndarray | None:
-        """Return the values of all columns, of one in no row and no cost any (None when there are none)."""
+        """Return the values of all columns; None when the solver gave none.
+
+        A column in no row and no cost has 0.
+        """
         used = {variable.id for variable in self.problem.variables()}
         if any(variable.value is None for variable in self.variables if variable.id in used):
             return None
@@ -80,10 +83,10 @@ class Built:
 
 @dataclass
 class Numbers:
-    """A program's entries, lower and upper sides of rows, costs and constant, one after the other, in parameters.
+    """A program's entries, row sides, costs and constant, one after the other, in parameters.
 
-    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) in ``parts`` for each
-    of CVXPY's parameters.
+    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) in ``parts`` for
+    each of CVXPY's parameters.
     """
 
     rest: np.ndarray
@@ -174,7 +177,7 @@ def _with_places(A: Any, dependences: list[Dependence]) -> sp.csc_array:
 def _slopes_of_numbers(
     program: Program, name: str, dependence_on: Dependence, size: int
 ) -> sp.csr_array:
-    """Return how steeply each of a program's :class:`Numbers` grows with each element of a parameter."""
+    """Return the slopes of a program's :class:`Numbers` in each element of a parameter."""
     n_rows = program.n_rows
     entries = program.A.nnz
     is_cost = dependence_on.rows < 0
@@ -257,7 +260,7 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
 
 
 def read_back(model: Model, problem: Any) -> Solution:
-    """Return the Solution of a problem that :func:`lower` made (more constraints may have been added since).
+    """Return the Solution of a problem from :func:`lower`, even after adding constraints.
 
     Raises
     ------
@@ -301,7 +304,10 @@ def read_back(model: Model, problem: Any) -> Solution:
 
 
 def _is_used(program: Program, block: Block) -> bool:
-    """Whether CVXPY has heard of a variable: a problem has those of its constraints and its objective only."""
+    """Return whether a variable is in CVXPY's problem.
+
+    Variables of no constraint and no objective are not.
+    """
     entries = program.A.indptr[block.stop] > program.A.indptr[block.start]
     bounds = np.isfinite(program.col_lower[block.slice]) | np.isfinite(
         program.col_upper[block.slice]
@@ -356,7 +362,10 @@ def _times(matrix: Any, program: Program, flat: list[Any]) -> Any:
 
 
 def _sides(program: Program, block: Block) -> list[tuple[np.ndarray, np.ndarray, int]]:
-    """Return (positions in the block, rows, side) of each constraint: side 0 for =, 1 for ≥, −1 for ≤."""
+    """Return (positions in the block, rows, side) of each constraint.
+
+    The side is 0 for =, 1 for ≥ and −1 for ≤.
+    """
     lower = program.row_lower[block.slice]
     upper = program.row_upper[block.slice]
     equal = lower == upper
@@ -405,7 +414,9 @@ _FORM = "SCIPY"
 
 
 def read(problem: Any, levels: Any) -> tuple[Program, tuple[Any, np.ndarray, Block], Any]:
-    """Return a problem's feasible points as a Program, its affine levels (slopes, constants, block), and a way back.
+    """Return a problem's feasible points as a Program, its affine levels, and a way back.
+
+    The levels are (slopes, constants, block).
 
     The problem's objective plays no part. The way back writes a point into the variables'
     ``.value``, as CVXPY's own solvers do. Every variable and level is read off as ``read[k] == …``
@@ -457,7 +468,10 @@ def _canonical(cp: Any, problem: Any) -> dict[str, Any] | None:
 
 
 def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
-    """Return the label of every level, and the expressions that hold them in that order (C order within each)."""
+    """Return the label of every level, and the expressions of the levels in that order.
+
+    Elements within an expression are in C order.
+    """
     if isinstance(levels, dict):
         by_label = levels
     else:
@@ -506,7 +520,10 @@ def _refuse_unreadable(problem: Any, variables: Sequence[Any]) -> None:
 def _levels(
     data: dict[str, Any], variables: Sequence[Any], levels: int
 ) -> tuple[Program, sp.csc_array, np.ndarray]:
-    """Return the program of the form A·x = b, G·x ≤ h, and its levels: the last that are read off."""
+    """Return the program A·x = b, G·x ≤ h, and its levels.
+
+    The levels are the last of the elements that are read off.
+    """
     cost = data["c"]
     b = data["b"]
     others = np.flatnonzero(cost == 0)
@@ -541,7 +558,10 @@ def _levels(
 
 
 def _same_column(expression: Any, constant: np.ndarray) -> np.ndarray:
-    """Return for each row the column that it is, −1 where it is none or another row is it already."""
+    """Return for each row the column that it equals.
+
+    It is −1 where the row is no column, or another row is it already.
+    """
     column = np.full(len(constant), -1)
     single = np.flatnonzero((np.diff(expression.indptr) == 1) & (constant == 0))
     start = expression.indptr[single]
@@ -593,7 +613,10 @@ def _program_of(
 
 
 def _blocks_of(variables: Sequence[Any], size: int) -> tuple[Block, ...]:
-    """Return a block for each variable, of its shape; of two with one name, the second has ``_`` behind it."""
+    """Return a block for each variable, of its shape.
+
+    Where two have one name, ``_`` follows that of the second.
+    """
     blocks: list[Block] = []
     start = 0
     for variable in variables:
@@ -626,7 +649,7 @@ _SQUARE = Capability.QUADRATIC
 
 @dataclass(frozen=True)
 class CvxpySolver:
-    """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
+    """A solver behind CVXPY: its package, its capabilities there, and its option names.
 
     It is asked for ``tolerance``: ECOS misjudges programs at tighter ones, and OSQP, which is
     content with little in small rows, needs the tightest. Programs with logarithms or powers are
@@ -894,7 +917,10 @@ class Cvxpy(BaseBackend):
 
 
 def _bound(statistics: Any) -> float | None:
-    """Return the bound of branch and bound in what CVXPY hands on: of HiGHS, SciPy and Gurobi it is there."""
+    """Return the bound of branch and bound, which CVXPY has from HiGHS, SciPy and Gurobi.
+
+    The result is None for other solvers.
+    """
     if isinstance(statistics, Mapping):
         return statistics.get("mip_dual_bound")
     return getattr(statistics, "mip_dual_bound", getattr(statistics, "ObjBound", None))

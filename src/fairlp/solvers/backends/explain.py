@@ -1,4 +1,4 @@
-"""Why a model has no answer, in its own labels: which constraints contradict each other, and by how much.
+"""The reasons why a model has no answer, in its labels: conflicting constraints and their size.
 
 Infeasible: an irreducible set of rows, bounds and integer variables in conflict, by a deletion
 filter on any back end, and the smallest relaxation that would make the whole model feasible (an
@@ -104,7 +104,7 @@ def explain(
 
 
 def _infeasible_by(program: Program, solver: str, seconds: float = _PATIENCE) -> Solution | None:
-    """Return the answer that no point satisfies a program, None where that was not decided in time."""
+    """Return the answer that no point satisfies a program; None when undecided in time."""
     limited = program.is_mip and "time_limit" in getattr(
         find_backend(solver), "honours", ("time_limit",)
     )
@@ -122,7 +122,7 @@ def _without_objective(program: Program) -> Program:
 def _conflict(
     program: Program, solver: str, infeasible: Solution, seconds: float = _PATIENCE
 ) -> np.ndarray:
-    """Return which rows, bounds of columns and integers are left when nothing can be left out, as one mask.
+    """Return an irreducible conflict as one mask of rows, bounds of columns and integers.
 
     Blocks are left out as long as nothing fits, then halves of blocks; what cannot be decided in
     time stays. Of an answer with row multipliers only those rows and bounds stay that they need.
@@ -189,7 +189,9 @@ def _without(program: Program, left_out: np.ndarray) -> Program:
 
 
 def settled(solution: Solution, options: Options) -> Solution:
-    """Return an answer with what proves that there is no optimum, found by HiGHS in the program as it is written.
+    """Return an answer with the proof that there is no optimum, which HiGHS finds.
+
+    HiGHS solves the program as it is written.
 
     "Infeasible" stands with row multipliers (Farkas), "unbounded" with a feasible point and a
     direction in which the objective improves without end. What nothing proves is "infeasible or
@@ -272,7 +274,9 @@ def _answer(program: Program, options: Options) -> Solution:
 
 
 def _multipliers(program: Program, solution: Solution, options: Options) -> Iterator[np.ndarray]:
-    """Yield row multipliers that may prove a linear program infeasible, of which ``solution`` is the simplex's answer.
+    """Yield row multipliers that may prove a linear program infeasible.
+
+    ``solution`` is the simplex's answer.
 
     Where simplex settles nothing, the prices of the cheapest relaxation prove it: that program has
     an optimum, which interior points find, too.
@@ -309,7 +313,10 @@ def _ended(solution: Solution, termination: Termination, reason: str, **fields: 
 def _infeasible(
     program: Program, solver: str, conflict: np.ndarray, weights: Mapping[str, float]
 ) -> pd.DataFrame:
-    """Return the table of a conflict of rows, bounds and integers (a mask), and of the cheapest relaxation."""
+    """Return the table of a conflict (a mask of rows, bounds and integers), with a relaxation.
+
+    The relaxation is the cheapest one.
+    """
     m = program.n_rows
     n = program.n_columns
     rows = conflict[:m]
@@ -349,7 +356,10 @@ def _requires(lower: float, upper: float) -> str:
 def _relaxation(
     program: Program, bounds: np.ndarray, solver: str, weights: Mapping[str, float]
 ) -> np.ndarray:
-    """Return how much each row, and each bound in ``bounds``, gives way in the cheapest relaxation."""
+    """Return the amount that each row and bound gives way in the cheapest relaxation.
+
+    The bounds are those of the columns in ``bounds``.
+    """
     n = program.n_columns
     m = program.n_rows
     elastic, size = _elastic(program, bounds, weights)
@@ -365,7 +375,9 @@ def _relaxation(
 def _elastic(
     program: Program, bounds: np.ndarray, weights: Mapping[str, float]
 ) -> tuple[Program, np.ndarray]:
-    """Return the program whose rows, and bounds of the columns in ``bounds``, give way at a cost, and their sizes.
+    """Return the program whose rows and some bounds give way at a cost, and their sizes.
+
+    The bounds are those of the columns in ``bounds``.
 
     Minimise Σ weight·(up + down)/size over slacks, size being the row's right-hand side or largest
     coefficient.
@@ -422,7 +434,7 @@ def _elastic(
 
 
 def _direction(program: Program, options: Options) -> np.ndarray | None:
-    """Return a direction d, |d| ≤ 1, in which the objective improves and no row or bound ends; None without one."""
+    """Return a direction d, |d| ≤ 1, that improves the objective without end; None without one."""
 
     def ray(bound: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(bound), 0.0, bound)
@@ -439,7 +451,7 @@ def _direction(program: Program, options: Options) -> np.ndarray | None:
 
 
 def _unbounded(program: Program) -> pd.DataFrame:
-    """Return the direction in which the objective improves without end, as a table; empty without one."""
+    """Return the direction that improves the objective without end, as a table; or an empty one."""
     direction = _direction(program, Options(method="simplex"))
     if direction is None:
         return pd.DataFrame(columns=["direction", "objective"]).rename_axis("name")

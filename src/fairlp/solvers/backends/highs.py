@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def lower(model: Model) -> Any:
-    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense, under its own names."""
+    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense and names."""
     program = model.compile()
     if program.logs is not None:
         raise UnsupportedError(
@@ -65,7 +65,7 @@ def lower(model: Model) -> Any:
 
 
 def read_back(model: Model, highs: Any) -> Solution:
-    """Return the Solution of a ``highspy.Highs`` that :func:`lower` made (rows may have been added since)."""
+    """Return the Solution of a ``highspy.Highs`` from :func:`lower`, even after adding rows."""
     import highspy
 
     program = model.compile()
@@ -92,7 +92,7 @@ def read_back(model: Model, highs: Any) -> Solution:
 
 
 def at_point(program: Program, x: np.ndarray) -> Solution:
-    """Return what the primal simplex says from a basis of the bounds and rows that are active at an optimal point.
+    """Return the primal simplex's answer from the bounds and rows active at an optimal point.
 
     From an optimal vertex it takes no step; from another point it goes to a vertex.
     """
@@ -110,7 +110,7 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
 def _statuses(
     values: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> np.ndarray:
-    """Return HiGHS's numbers: at the lower bound, at the upper one, or basic where a value is at neither."""
+    """Return HiGHS's status numbers: at the lower bound, at the upper one, or basic."""
     import highspy
 
     status = highspy.HighsBasisStatus
@@ -135,7 +135,9 @@ def _set_basis(highs: Any, columns: list[Any], rows: list[Any]) -> None:
 
 
 def carried(old: Program, basis: Any, new: Program) -> tuple[np.ndarray, np.ndarray]:
-    """Return a basis of another program for this one, by block and label, as HiGHS's numbers of columns and rows.
+    """Return another program's basis for this one, as HiGHS's numbers of columns and rows.
+
+    Columns and rows are matched by block and label.
 
     What is new is at a bound if it is a column, and basic if it is a row.
     """
@@ -277,7 +279,7 @@ class Highs:
         return solution
 
     def _with_more_room(self, program: Program, options: Options, solution: Solution) -> Solution:
-        """Return an answer at the loosest tolerance that is certified all the same; else the one that there is none.
+        """Return a certified answer at the loosest tolerance; else ``solution`` without a point.
 
         With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls
         that infeasible.
@@ -298,7 +300,10 @@ class Highs:
         return HighsSession(self, program, options)
 
     def choose(self, program: Program, options: Options, series: bool = False) -> str:
-        """Return the algorithm for a program: the one asked for, or by size (for one solve, or a series of them)."""
+        """Return the algorithm for a program: the user's choice, or one by its size.
+
+        For a series of solves the size counts otherwise than for one.
+        """
         if "auto" not in (self.method, options.method) and self.method != options.method:
             raise UnsupportedError(
                 f"{self.name} is HiGHS with method {self.method!r}, and method={options.method!r} "
@@ -324,7 +329,10 @@ class Highs:
 
 
 def _narrow(program: Program) -> bool:
-    """Whether all coefficients are of much the same size: then HiPO is quicker than IPX, else slower."""
+    """Return whether all coefficients are of much the same size.
+
+    Then HiPO is quicker than IPX, else slower.
+    """
     sizes = abs(program.A.data)
     return bool(sizes.max() <= _NARROW * sizes[sizes > 0].min())
 
@@ -382,7 +390,10 @@ class HighsSession(ProgramSession):
             self._listen()
 
     def _listen(self) -> None:
-        """Let an interior point ask whether it is to stop: a new limit of time it would not notice."""
+        """Let interior points ask whether to stop.
+
+        They would not notice a new time limit.
+        """
         import highspy
 
         stopped = self._stopped
@@ -420,7 +431,10 @@ class HighsSession(ProgramSession):
             self.start_at(carried(start.program, basis, program))
 
     def _report(self, progress: Any) -> None:
-        """Let a function know how far a solve is; what it raises is kept, and ends the solve, as does True."""
+        """Report a solve's progress to a function; its exception, or True, ends the solve.
+
+        The exception is kept.
+        """
         import highspy
 
         kind = highspy.cb.HighsCallbackType
@@ -505,7 +519,7 @@ class HighsSession(ProgramSession):
 
     @alone
     def restart(self, other_method: bool = False) -> None:
-        """Load the program as it is now, with scales of its own and without a basis; by another method if asked."""
+        """Load the program anew, with new scales and no basis, by another method if asked."""
         method = ("ipm" if self.method == "simplex" else "simplex") if other_method else self.method
         checked(self._highs.clearModel(), "clearModel")
         _set(self._highs, "solver", METHODS[method])
@@ -529,7 +543,10 @@ class HighsSession(ProgramSession):
 
     @alone
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
-        """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
+        """Start the next solve with these columns and rows (bool) basic.
+
+        HiGHS mends them where they are no basis.
+        """
         import highspy
 
         status = highspy.HighsBasisStatus
@@ -539,7 +556,10 @@ class HighsSession(ProgramSession):
 
     @alone
     def start_at(self, statuses: tuple[np.ndarray, np.ndarray]) -> None:
-        """Let the next solve begin with columns and rows of these statuses; what is no basis is mended."""
+        """Start the next solve with these statuses of columns and rows.
+
+        HiGHS mends them where they are no basis.
+        """
         import highspy
 
         _set_basis(
@@ -573,7 +593,7 @@ class HighsSession(ProgramSession):
         except SolverError:
             if not self._solved:  # what presolve left may break the tolerance that is asked for
                 _set(self._highs, "presolve", "off")
-            self.restart()  # or the last basis was no help (values grew beyond bounds): begin afresh
+            self.restart()  # or the last basis was no help (values grew beyond bounds)
             self.run()
         solved = perf_counter()
         if self.options.time_limit is None:
@@ -593,7 +613,10 @@ class HighsSession(ProgramSession):
         return Solution(**{**solution, "times": times})
 
     def _starts_feasible(self) -> bool:
-        """Whether the last point is feasible and its prices are not: in a leximin the optimum of the round before."""
+        """Return whether the last point is feasible although its prices are outdated.
+
+        In a leximin it is the optimum of the round before.
+        """
         start = self._point if self._solved and self._repriced else None
         return start is not None and certify(self.program, start).is_feasible
 
@@ -661,7 +684,10 @@ def terminations(highspy: Any) -> dict[Any, Termination]:
 
 @functools.cache
 def _silent_class() -> Any:
-    """Return ``highspy.Highs`` without the banner that 1.16 prints on making one, before an option can be set."""
+    """Return ``highspy.Highs`` without the banner that 1.16 prints in its constructor.
+
+    The banner comes before an option can be set.
+    """
     import highspy
 
     class Highs(highspy.Highs):  # type: ignore[misc]
@@ -759,7 +785,10 @@ def _set(highs: Any, name: str, value: Any) -> None:
 
 
 def _with_threads(highs: Any) -> Any:
-    """Run HiGHS; it has one scheduler a thread, which must be reset when the number of its threads changes."""
+    """Run HiGHS, after a reset of its scheduler when the number of threads changed.
+
+    HiGHS has one scheduler a thread.
+    """
     _, threads = highs.getOptionValue("threads")
     if getattr(_scheduler, "threads", 0) != threads:
         type(highs).resetGlobalScheduler(True)
@@ -833,7 +862,10 @@ def _read(session: HighsSession) -> dict[str, Any]:
 def _bound(
     session: HighsSession, info: Any, solution: Any, termination: Termination
 ) -> float | None:
-    """Return the bound that branch and bound leaves, or that the duals prove of a linear program that was stopped."""
+    """Return the bound from branch and bound, or from the duals of a stopped linear program.
+
+    The result is None where neither gives one.
+    """
     if session.program.is_mip:
         return (
             None

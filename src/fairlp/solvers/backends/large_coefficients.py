@@ -1,4 +1,6 @@
-"""Integers with a large coefficient (a big M): made as small as the rows need, and doubted where that is not known.
+"""Integers with a large coefficient (a big M): made as small as the rows need, or doubted.
+
+They are doubted where the need is not known.
 
 Solvers take a number within their tolerance of a whole one for whole. Beside a large M that is no
 small matter: x <= M·b holds at x = 1 and b = 1/M. So they are given coefficients that are no larger
@@ -60,7 +62,9 @@ class _Rows:
 
 
 def with_small_coefficients(program: Program) -> Program:
-    """Return an integer program with the same points, in which no integer's coefficient is much larger than needed.
+    """Return the integer program with the same points and no needlessly large coefficient.
+
+    The coefficients are those of integers.
 
     A row a·x <= r whose largest activity by the bounds is r + d needs no coefficient of an integer
     beyond d: a step of that integer away from its end makes the row hold already (Savelsbergh
@@ -96,7 +100,7 @@ def with_small_coefficients(program: Program) -> Program:
 
 
 def within_objective(program: Program, x: np.ndarray) -> Program | None:
-    """Return the program with the bounds of all points that are as good as ``x``, where these make a large M smaller.
+    """Return the program within bounds of points as good as ``x``, if these shrink a large M.
 
     None where they do not, or where no coefficient is large. Twice the room that the objective
     leaves is given.
@@ -182,7 +186,10 @@ def _bounds_with_reach(program: Program) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rows_of(program: Program, bounds: tuple[np.ndarray, np.ndarray] | None = None) -> _Rows:
-    """Return what the rows need; ``bounds`` are of the columns, by default those that all rows imply."""
+    """Return the needs of the rows within bounds of the columns.
+
+    By default the bounds are those that all rows imply.
+    """
     A = program.A
     row = A.indices
     column = np.repeat(np.arange(program.n_columns), np.diff(A.indptr))

@@ -46,11 +46,14 @@ class Process:
 
     @property
     def usable(self) -> bool:
-        """Whether it runs, and is this process's own (not that of the one that we were forked from)."""
+        """Return whether the child runs and belongs to this process, not to a forked parent."""
         return self.owner == os.getpid() and self.child.poll() is None
 
     def ask(self, source: Path, target: Path, limit: float | None) -> str | None:
-        """Return what went wrong in solving ``source`` into ``target``, or None; TimeoutError after so many seconds."""
+        """Solve ``source`` into ``target``; return the error text, or None.
+
+        It raises TimeoutError after ``limit`` seconds.
+        """
         requests, answers = self._pipes()
         timer = Timer(limit, self.child.kill) if limit is not None else None
         if timer:
@@ -142,7 +145,8 @@ class OrTools(BaseBackend):
         if algorithm == "PDLP":
             self.accuracy = CONFORMANCE
             self.honours = self.honours | {"threads"}
-            self.tightest = SOLVER_TIGHTEST  # of a leximin; its answers are a digit or two less right than asked
+            # for a leximin; its answers are a digit or two less accurate than asked
+            self.tightest = SOLVER_TIGHTEST
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise in the other process; the program goes there and back as arrays."""

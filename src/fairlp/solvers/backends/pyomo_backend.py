@@ -1,4 +1,7 @@
-"""Pyomo's solvers as ``pyomo:NAME``: executables on the PATH (glpk, cbc, scip, …) and HiGHS or Gurobi in process."""
+"""Pyomo's solvers as ``pyomo:NAME``: executables on the PATH, and HiGHS or Gurobi in process.
+
+The executables are glpk, cbc, scip and others.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +167,10 @@ def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
 
 
 def _component(built: Any, kind: str, name: str) -> Any:
-    """Return the component that :func:`lower` made for what has a name (a variable and a constraint may share one)."""
+    """Return the component that :func:`lower` built for a name.
+
+    A variable and a constraint may share a name.
+    """
     return built.component(getattr(built, "fairlp_names", {}).get((kind, name), name))
 
 
@@ -177,7 +183,10 @@ def _members(component: Any, block: Block) -> list[Any]:
 
 
 class _Builder:
-    """Turns an expression, with positions for its free indices, into a Pyomo expression (None: nothing there)."""
+    """A translator of an expression, at positions of its free indices, to a Pyomo expression.
+
+    It returns None where the expression has no term.
+    """
 
     def __init__(self, pyo: Any, variables: dict[str, Any]) -> None:
         self.pyo = pyo
@@ -240,7 +249,7 @@ class _Builder:
         """Return a variable's element; 0 where there is none."""
         component = self.variables[node.base.name]
         key = _key(node.indices, [binding[index.symbol] for index in node.indices])
-        return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
+        return component[key] if key in component else 0.0  # noqa: SIM401 (Pyomo has no get)
 
     def sum(self, addends: Iterable[Any]) -> Any:
         """Return the sum of expressions, without those that are zero."""
@@ -272,7 +281,10 @@ def _flat(label: Any) -> tuple[Any, ...]:
 
 
 def _set(pyo: Any, keys: list[Any], of: str) -> Any:
-    """Return the Set of keys, in order; they may be tuples of several lengths, but no two of them the same."""
+    """Return the Set of keys, in order; raise ModelError for equal keys.
+
+    Keys may be tuples of several lengths.
+    """
     if len(set(keys)) < len(keys):
         twice = next(key for k, key in enumerate(keys) if key in keys[:k])
         raise ModelError(
@@ -430,7 +442,7 @@ def _are_constraints(pyo: Any, components: Sequence[Any]) -> bool:
 
 
 def _labelled(levels: Any) -> dict[Any, Any]:
-    """Return the expressions by label: by the keys of a dict or of an indexed component, or by position."""
+    """Return the expressions by label: by key of a dict or indexed component, or by position."""
     if isinstance(levels, dict) or (hasattr(levels, "is_indexed") and levels.is_indexed()):
         by_label = dict(levels.items())
     else:
@@ -441,7 +453,10 @@ def _labelled(levels: Any) -> dict[Any, Any]:
 
 
 def _refuse_unreadable(pyo: Any, model: Any) -> None:
-    """Raise where the model is not constructed, or has something active that is neither bounds nor constraints."""
+    """Raise ModelError for a model without data, or with components that cannot be read.
+
+    Only bounds and constraints can be active in it.
+    """
     if not model.is_constructed():
         raise ModelError(
             f"Pyomo model {model.name!r} has no data yet; give what its create_instance() returns"
@@ -474,7 +489,10 @@ class _Columns:
         self.place = {id(variable): column for column, variable in enumerate(self.variables)}
 
     def linear(self, expression: Any, subject: str) -> tuple[dict[int, float], float]:
-        """Return the coefficients by column, and the constant; variables that are fixed are constants."""
+        """Return the coefficients by column, and the constant.
+
+        Fixed variables are constants.
+        """
         from pyomo.repn import generate_standard_repn
 
         try:
@@ -568,7 +586,10 @@ def _column_bounds(ends: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndar
 
 
 def _block(name: str, keys: Sequence[Any], stop: int, symbol: str = "index") -> Block:
-    """Return the block that ends there, over the keys; those of several parts are over as many indices."""
+    """Return the block over the keys that ends at ``stop``.
+
+    Keys of several parts give it as many indices.
+    """
     start = stop - len(keys)
     if list(keys) == [None]:
         return Block(name, (), start, stop)
@@ -594,7 +615,7 @@ _BOTH = _LP | {Capability.MILP}
 
 @dataclass(frozen=True)
 class PyomoSolver:
-    """A solver of Pyomo's: the name of its interface, what must be there, its names of our options, and settings."""
+    """A solver of Pyomo's: its interface, its requirements, its option names, and its settings."""
 
     factory: str
     executable: str = ""
@@ -737,7 +758,10 @@ class Pyomo(BaseBackend):
         return self._read(model, results, variables, rows, program, perf_counter() - start_time)
 
     def stop(self) -> None:
-        """Tell HiGHS that its time is over; Pyomo gives back what is printed only when it has ended."""
+        """End HiGHS by a time limit of 0.
+
+        Pyomo returns the printed text only after the end.
+        """
         loaded = getattr(self._highs, "_solver_model", None)
         if loaded is not None:
             loaded.setOptionValue("time_limit", 0.0)
@@ -885,7 +909,10 @@ def solve_with_highs(
 
 
 def _values(program: Program, variables: list[Any]) -> np.ndarray:
-    """Return the loaded values; a variable that no row and no cost mentions does not reach the solver."""
+    """Return the loaded values, or the number next to 0 within bounds for unused variables.
+
+    A variable of no row and no cost does not reach the solver.
+    """
     anywhere = np.clip(0.0, program.col_lower, program.col_upper)
     values = [
         anywhere[j] if variable.value is None else variable.value

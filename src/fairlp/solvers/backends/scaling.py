@@ -113,7 +113,7 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
 
 
 def _as_written(program: Program, magnitude: np.ndarray) -> Scaling:
-    """Return the scaling of an integer program: columns stay, rows and costs are in units of their own."""
+    """Return the scaling of an integer program: rows and costs have units, columns have none."""
     rows = 1.0 / units(magnitude, program.A.indices, program.n_rows)
     costs = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)
     cost = float(_power_of_two(1.0 / costs[0]))

@@ -1,4 +1,7 @@
-"""SCIP through ``pyscipopt``: branch and cut. Its LP duals are not offered: rows of one variable have none there."""
+"""SCIP through ``pyscipopt``: branch and cut.
+
+Its LP duals are not offered, since rows of one variable have none there.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ _PARAMETERS = {
 
 
 class Scip(BaseBackend):
-    """SCIP; the linear rows are added one by one, so use it for MILPs and second opinions rather than for size."""
+    """SCIP, for MILPs and second opinions rather than for size.
+
+    The linear rows are added one by one.
+    """
 
     capabilities = frozenset({Capability.LP, Capability.MILP})
     package = "pyscipopt"

@@ -1,4 +1,7 @@
-"""SciPy: ``linprog`` for linear programs, ``milp`` where variables are integer (both are HiGHS inside)."""
+"""SciPy: ``linprog`` for linear programs, ``milp`` for integer programs.
+
+Both are HiGHS inside.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A weighted sum of logarithms and powers on any LP solver: linear programs with tangents, and a certified gap.
+"""A weighted sum of logarithms and powers on any LP solver, by tangents and a certified gap.
 
 Each argument z of a term is cut into segments: on segment s, the term is replaced from above by its
 tangent at a point p_s, so that z = Σ_s u_s with 0 ≤ u_s ≤ (length of segment s) and the objective
@@ -123,7 +123,7 @@ def _last_digits(
     scale: float,
     programs: int,
 ) -> Solution:
-    """Return the answer of the least error where the gap did not quite close; raise when none is good enough."""
+    """Return the answer of the least error where the gap almost closed; else raise SolverError."""
     good = [
         entry
         for entry in candidates
@@ -151,7 +151,9 @@ def _best(candidates: list[tuple[float, float, Solution]]) -> Solution | None:
 
 
 def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]:
-    """Return the kinks between the tangents at ``grid`` (logs × points), and the linear program over segments.
+    """Return the kinks between the tangents at ``grid`` (logs × points), and their program.
+
+    The columns of the linear program are segments.
 
     Rows A·x + constant = Σ_s u_s for each logarithm, columns u within the length of their segment.
     """
@@ -185,7 +187,7 @@ def _meeting(steps: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 
 def _positive_point(backend: Backend, program: Program, options: Options) -> np.ndarray | Solution:
-    """Return arguments of the logs at a feasible point where all are positive, or the status of a failure.
+    """Return arguments of the logs at a feasible point, all positive; or a failed Solution.
 
     One linear program: maximise s, each argument being at least s times its own size.
     """
@@ -227,7 +229,10 @@ def _extended(
     sense: Sense,
     equal: bool = True,
 ) -> Program:
-    """Return the program with new columns in [0, upper] and new rows ``rows·x + more·new`` = (or ≥) bound."""
+    """Return the program with new columns in [0, upper] and new rows.
+
+    The rows are ``rows·x + new_columns·new`` = ``bound``, or ≥ it.
+    """
     from scipy.sparse import block_array
 
     matrix = block_array([[program.A, None], [rows, new_columns]]).tocsc()
@@ -288,7 +293,7 @@ def _stopped(
     seconds: float,
     programs: int,
 ) -> Solution:
-    """Return what there is when the series ends early: the best feasible point, never called optimal."""
+    """Return the best feasible point when the series ends early, never called optimal."""
     x = None if last is None else last.x
     logs = program.logs
     bounded = logs is not None and bool((logs.alpha > 1).all()) and not program.c.any()

@@ -104,7 +104,7 @@ class Iterate:
         costs = region.reduced_costs(point.p, problem.user_values(point.v))
         if region.allowed is not None:
             costs = np.where(region.allowed, costs, point.z)
-        # z as computed keeps the rounding of larger prices: replace it where the difference is small
+        # z as computed keeps the rounding of larger prices: replace it where both are close
         point.z = np.where(abs(costs - point.z) <= _MATTERS * point.z, costs, point.z)
         costs -= point.z
         worth = np.maximum(region.highest_costs(abs(point.p)), problem.sum_by_user(abs(point.v)))
@@ -255,5 +255,8 @@ class Iterate:
 def _row_value_unless_far(
     by_row: np.ndarray, by_product: np.ndarray, small: np.ndarray
 ) -> np.ndarray:
-    """Return the value that keeps the row exact; where it differs by more than ``small``, the product's."""
+    """Return the value that keeps the row exact, or the product's where both are far apart.
+
+    Far is a difference above ``small``.
+    """
     return np.where(abs(by_row - by_product) > small, by_product, by_row)

@@ -59,7 +59,7 @@ _SHORT = 0.9
 _LONGER = 0.5
 #: The fraction of ``_LONGER`` by which a centrality corrector must make the steps longer.
 _GAIN = 0.05
-#: A centrality corrector brings the products of the trial point between these multiples of the target.
+#: A centrality corrector brings the trial point's products between these multiples of the target.
 _LOW = 0.1
 _HIGH = 10.0
 #: The error at which a point on the way to an optimum is kept, from which that of other terms may

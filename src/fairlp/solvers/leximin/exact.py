@@ -1,4 +1,4 @@
-"""The leximin in rationals: round by round, each linear program proved exactly optimal from its basis.
+"""The leximin in rationals: every linear program is proved optimal exactly, from its basis.
 
 A second opinion on any max-min allocation, whatever made it: HiGHS only proposes bases, and no
 float decides anything. Levels that a round settles enter the next one as the rationals that they
@@ -42,7 +42,9 @@ def exact_leximin(
     rates: Rates | None = None,
     count: str = "total",
 ) -> tuple[Proof, np.ndarray]:
-    """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
+    """Return the verdict with the exact levels, and tasks (N×K) that reach them.
+
+    The tasks are exact but for one rounding.
 
     What is proved is the program with its coefficients as floats. The point may give a user more
     than its level asks for. One LP a level (a few with rates that change), O(k³) exact work each.
@@ -92,7 +94,7 @@ def exact_leximin(
 
 
 class ExactRounds:
-    """The rounds of a program in rationals: rows that are blocked have floors, those of the others rise with t.
+    """The rounds of a program in rationals: blocked rows have floors, the others rise with t.
 
     Along a tree a segment says what every user has and asks for; ``users`` are those of the rows.
 
@@ -183,7 +185,7 @@ class ExactRounds:
         )
 
     def highest(self) -> tuple[BasisProof, Fraction]:
-        """Return the proof of the program that raises t as far as it goes, and how far that is in the segment."""
+        """Return the proof of the program that raises t most, and that t within the segment."""
         segment = self.segment
         rising = self.segment.active
         while True:
@@ -199,7 +201,9 @@ class ExactRounds:
             rising = rising & ~with_more
 
     def stuck(self, floors: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
-        """Return what could not be proved, and the candidates that cannot be raised while no user falls.
+        """Return the failed proof as text, and the candidates that cannot rise.
+
+        No user falls while candidates rise.
 
         With constant rates a later round finds them; else they would change the rates of the
         others.
@@ -246,7 +250,7 @@ class ExactRounds:
             self.entries[row, self.t] = Fraction(-rate[n])
 
     def solve(self, cost: np.ndarray) -> BasisProof:
-        """Return the proof of what is put into the program, from the first basis that leads to one."""
+        """Return the proof of the loaded program from the first basis that leads to one."""
         A = self.program.A.tocsc(copy=True)
         floors = self.program.row_lower.copy()
         for k in range(A.indptr[self.t], A.indptr[self.t + 1]):

@@ -1,4 +1,4 @@
-"""A leximin without some pairs of user and server: exact as long as none of them is worth more than it costs.
+"""A leximin without some pairs of user and server: exact if no pair is worth more than it costs.
 
 In a cluster most servers are of a few kinds, but for a few users who may run on some of them only.
 Without these pairs the servers of a kind are identical and merge. Prices of every program show
@@ -84,7 +84,9 @@ class LeftOutPairs:
         return replace(self, column=server_groups.of[self.server])
 
     def require_dear(self, solution: Solution) -> None:
-        """Raise where the pairs could raise the objective: a program's dual solution is to be that of all pairs.
+        """Raise PairsWantedError where the left-out pairs could raise the objective.
+
+        Else the program's dual solution is one of all pairs.
 
         If a user is worth so much more than its pairs cost, prices that make up for it are a dual
         solution of all pairs; the objective cannot be larger by more than that, times all tasks
@@ -127,7 +129,7 @@ class LeftOutPairs:
 
 
 def with_fewer_pairs(instance: Instance, share: Callable[..., Result]) -> Result:
-    """Return a leximin without pairs that keep servers from being identical, where none of them is of use.
+    """Return a leximin without useless pairs that keep servers from being identical.
 
     ``share`` is called with an instance, and the pairs that it is without.
     """

@@ -1,4 +1,4 @@
-"""Errors of levels: what programs leave open, and how an error of one round moves the levels of later ones."""
+"""Errors of levels: the gaps of programs, and their effect on the levels of later rounds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LevelErrors:
     def add_round(
         self, level: float, program_error: float, prices: np.ndarray, doubt: float = 0.0
     ) -> None:
-        """Add a round: its level, the error of its program, and the price of each member's level in it.
+        """Add a round: its level, its program's error, and the price of each member's level.
 
         ``doubt`` is what reduced costs of the wrong sign may be worth.
         """
@@ -88,7 +88,7 @@ def row_violations(program: Program, x: np.ndarray) -> np.ndarray:
 def program_error(
     solution: Solution, gap: float, rows: np.ndarray, floors: np.ndarray, lowered: np.ndarray
 ) -> float:
-    """Return by how much the level of a program's answer may be off, to first order, were its floors exact.
+    """Return the error of the level of a program with exact floors, to first order.
 
     The violations of its point, the amounts by which floors were ``lowered`` and their rounding,
     each at its price; and the duality gap.

@@ -29,8 +29,8 @@ from .rounds import Members, Rounds, Tightest
 
 #: Distances from the largest level of levels that are tried first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
-#: Users who are not blocked are a separate problem when they have at least so many pairs of user and
-#: server, and at most this fraction of all pairs.
+#: Users who are not blocked are a separate problem when they have at least so many pairs of user
+#: and server, and at most this fraction of all pairs.
 FEWEST_PAIRS = 1_000
 MOST_OF_ALL_PAIRS = 0.75
 
@@ -76,7 +76,9 @@ class Shortcuts:
 
 
 class LevelRounds(Rounds):
-    """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
+    """Rounds at constant rates; ``level[m]`` is the level of each frozen member.
+
+    Groups are rows of the program.
 
     A row says (tasks of its group) − (its rate)·t ≥ a constant, and t, a column, is maximised; it
     is above 0. ``weights`` are those of the groups: prices of weighted shares decide who is
@@ -152,7 +154,9 @@ class LevelRounds(Rounds):
         return np.asarray(counts > 0)
 
     def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
-        """Whether one program shows that the servers allow the levels of one server as large as all.
+        """Return whether one program shows that the servers allow the levels of one server.
+
+        The one server is as large as all of them.
 
         These bound the leximin, and need no program (:func:`fill_at_constant_rates`). In the one
         program users rise in proportion to them.
@@ -216,7 +220,7 @@ class LevelRounds(Rounds):
                 self.priced_solution = replace(solution, x=x, row_duals=row_duals)
 
     def add_error(self, level: float, solution: Solution) -> None:
-        """Add a round to the errors: that of its own program, and of each level that it builds on."""
+        """Add a round to the errors: its program's, and those of the levels that it builds on."""
         if solution.row_duals is None or self.certificate is None:
             return
         gap = self.certificate.objective_gap or 0.0
@@ -230,7 +234,9 @@ class LevelRounds(Rounds):
         self.errors.add_round(level, error, member_prices, doubt)
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
-        """Return the largest level at which every active member has min(rate·level, limit), by Newton's method.
+        """Return the largest level that gives all active members min(rate·level, limit).
+
+        Newton's method finds it.
 
         It is at least ``level``, that of the round before, at which no active member had all its
         tasks; infinite, without a solution, where all active members have all their tasks.
@@ -269,7 +275,7 @@ class LevelRounds(Rounds):
         ):
             return False
 
-        # Groups that stop: those with a price, and those that stopped before they had all their tasks.
+        # Groups that stop: those with a price, and those that stopped short of all their tasks.
         n_groups = len(self.rows)
         growing = self._groups_of(self.active & (self.limit_level > level))
         stopping = self.with_price(solution, self.share, growing)
@@ -318,7 +324,10 @@ class LevelRounds(Rounds):
         )
 
     def _surely_limited(self) -> np.ndarray:
-        """Return the members who have all their tasks at levels that are surely reached, where that is quick to see."""
+        """Return the members who surely have all their tasks, where a quick look shows it.
+
+        They have them at levels that are surely reached.
+        """
         limited = np.zeros_like(self.active)
         growing = self.active
         if not np.isfinite(self.limit_level[growing]).any():
@@ -349,7 +358,7 @@ class LevelRounds(Rounds):
         self.load(slope, self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
 
     def stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
-        """Return the candidates that cannot be raised above ``level`` while no user falls below what it has.
+        """Return the candidates that cannot rise above ``level`` unless another user falls.
 
         Maximise the sum of the candidates' levels with t fixed: those that end above can be raised;
         repeat for the others until none of them gains.

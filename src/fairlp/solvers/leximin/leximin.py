@@ -1,4 +1,4 @@
-"""The leximin of an instance: what is alike is merged, what is not connected solved apart, and put together.
+"""The leximin of an instance: equal users and servers merge, and components are solved apart.
 
 Identical servers are one server, users with proportional demands one user; the result is split back
 in proportion. Users and servers that are not connected, even through others, are programs of their
@@ -227,7 +227,7 @@ def _leximin(
 
 
 def _merged(instance: Instance, merge: bool) -> tuple[Instance, Groups, Groups]:
-    """Return an instance with identical servers and proportional users as one, and the groups of both."""
+    """Return an instance with identical servers and proportional users merged, and their groups."""
     if not merge:
         return instance, identity(len(instance.users)), identity(len(instance.servers))
     with_merged_servers, server_groups = merge_servers(instance)
@@ -245,7 +245,9 @@ def climb(
     options: dict[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
 ) -> LeximinResult:
-    """Return the allocation where leaves rise at rates that depend on which are active, from the first segment on.
+    """Return the allocation of leaves that rise from the first segment on.
+
+    Their rates depend on the leaves that are active.
 
     Parameters
     ----------
@@ -330,7 +332,10 @@ class _Subproblem:
 
 
 def _components(instance: Instance, merge: bool) -> list[_Subproblem]:
-    """Return the connected components of an instance as problems; the whole instance where it is one, or unmerged."""
+    """Return the connected components of an instance as problems.
+
+    The whole instance is one problem where it is connected, or unmerged.
+    """
     parts = list(components(instance)) if merge else []
     if len(parts) > 1:
         return [_Subproblem(users, servers) for users, servers in parts]
@@ -369,7 +374,10 @@ class _Piece:
         return cls(problem, rounds, model, tasks, start, perf_counter())
 
     def prices(self, merged: Instance, row_duals: np.ndarray, *, only: bool) -> np.ndarray:
-        """Return duals of the program as prices of all servers and resources; ``only``: it is the only program."""
+        """Return duals of the program as prices of all servers and resources.
+
+        ``only`` marks the only program of the instance.
+        """
         servers = self.problem.servers
         resources = np.flatnonzero(merged.capacities[servers].any(axis=0) | only)
         prices = np.zeros(merged.capacities.shape)
@@ -379,7 +387,7 @@ class _Piece:
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, satisfied: np.ndarray) -> History:
-    """Return the rounds as one program for all would have them: by the levels at which a user is blocked.
+    """Return the rounds of one program for all, by the levels at which users are blocked.
 
     Users who have all their tasks by then are in the round that reaches them.
     """
@@ -401,7 +409,10 @@ def _history(pieces: list[_Piece], level: np.ndarray, satisfied: np.ndarray) -> 
 
 
 def _prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> np.ndarray | None:
-    """Return the prices of the first round that a resource ended: those of the component where it did."""
+    """Return the prices of the first round that a resource ended.
+
+    Other components have prices of 0.
+    """
     priced = [
         piece
         for piece in pieces
@@ -437,7 +448,7 @@ def _round_prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> Ro
 def _excluding_prices(
     merged: Instance, problem: _Subproblem, prices: np.ndarray, parent_prices: np.ndarray
 ) -> np.ndarray:
-    """Return a multiple of earlier prices that keeps the users of a separate problem on its servers."""
+    """Return a multiple of earlier prices that keeps a separate problem's users on its servers."""
     demands = merged.demands[problem.users]
     runnable = merged.runnable()[problem.users]
     inside = np.isin(np.arange(runnable.shape[1]), problem.servers)

@@ -42,7 +42,9 @@ from .rounds import Members, tightest
 
 @dataclass(frozen=True)
 class Levels:
-    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ a constant.
+    """A program whose column ``t`` is the lowest level.
+
+    Its rows are (level k)·(weight k) − (weight k)·t ≥ a constant.
 
     ``places`` are the positions of these rows, and ``labels`` what the levels are called.
     ``columns`` and ``rows`` are the blocks of the model itself. ``hand_back`` writes a point into
@@ -117,7 +119,10 @@ def by_rows(program: Program, name: str, weights: Any) -> Levels:
 
 
 def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
-    """Return the levels of rows … ≥ w·t that are named one by one, as in a file that another tool wrote."""
+    """Return the levels of rows … ≥ w·t by the names of the rows.
+
+    The names are those of a file that another tool wrote.
+    """
     labels = [
         str(label[-1]) if len(label) == 1 else block.name
         for block in program.rows
@@ -145,7 +150,10 @@ def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
 def _raised(
     program: Program, places: np.ndarray, labels: Any, rows_text: str, weights: Any
 ) -> Levels:
-    """Return the levels of rows … ≥ w·t of a program that maximises t; ``rows_text`` says which rows, in errors."""
+    """Return the levels of rows … ≥ w·t of a program that maximises t.
+
+    ``rows_text`` names the rows in error messages.
+    """
     if weights is not None:
         raise ModelError(
             f"rows {rows_text} have weights of their own, as coefficients of t; give weights with an "
@@ -189,7 +197,7 @@ def _raised(
 
 
 def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
-    """Return the model's feasible points with a column t, and rows (element k) − (weight k)·t ≥ 0."""
+    """Return the model's feasible points, a column t, and rows (element k) − (weight k)·t ≥ 0."""
     if not isinstance(model, Model) or not isinstance(levels, Expression):
         raise ModelError(
             f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a "
@@ -212,7 +220,10 @@ def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
 def with_levels(
     base: Program, expressions: tuple[Any, np.ndarray, Block], over: tuple[Index, ...], weights: Any
 ) -> Levels:
-    """Return a program's feasible points with a column t, and rows slopes·x + constant − weight·t ≥ 0 as a block."""
+    """Return a program's feasible points, a column t, and a block of rows of its levels.
+
+    The rows are slopes·x + constant − weight·t ≥ 0.
+    """
     slopes, constant, block = expressions
     size, t = slopes.shape
     weight = (
@@ -240,7 +251,10 @@ def extended(
     least: np.ndarray,
     cost: np.ndarray,
 ) -> Program:
-    """Return a program with more columns ≥ ``lowest``, whose cost is maximised, and more rows matrix·x ≥ ``least``."""
+    """Return a program with more columns ≥ ``lowest`` and more rows matrix·x ≥ ``least``.
+
+    It maximises the cost of the new columns.
+    """
     size = len(columns)
     wide = sp.hstack([base.A, sp.csc_array((base.n_rows, size))])
     return base.replace(
@@ -274,7 +288,10 @@ def of_oracle(people: Any, oracle: Oracle, levels: Any, weights: Any) -> Levels:
 
 
 def levels_of(model: Any, levels: Any = None, weights: Any = None) -> Levels:
-    """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
+    """Return the levels of a model of fairlp or of another tool.
+
+    A tool is imported only for its own models.
+    """
     tools = {base.__module__.partition(".")[0] for base in type(model).__mro__} & {"cvxpy", "pyomo"}
     if not tools and (levels is None or isinstance(levels, str | list | tuple)):
         program = model.compile() if isinstance(model, Model) else model
@@ -394,7 +411,7 @@ _INTEGER = "integer levels rest on the optima of the solver's branch and bound"
 
 @dataclass(frozen=True)
 class LeximinSolution:
-    """The leximin of a model: levels that no other point of it has lexicographically larger, and a point with them.
+    """The leximin of a model: the lexicographically largest levels, and a point that has them.
 
     Attributes
     ----------
@@ -437,7 +454,7 @@ class LeximinSolution:
 
     @property
     def outcomes(self) -> pd.DataFrame:
-        """Outcomes of positive probability, where an oracle gave them: ``probability``, and each person's level."""
+        """Outcomes of positive probability, from an oracle: ``probability`` and people's levels."""
         if self.problem.outcomes is None:
             raise NoSolutionError(
                 f"the leximin of {self.problem.program.name!r} is not of an oracle's outcomes"
@@ -454,13 +471,16 @@ class LeximinSolution:
 
     @property
     def prices(self) -> BlockView:
-        """Duals of the constraints in the first round, by name: what one more unit would add to the lowest level."""
+        """Duals by name of the first round's constraints, the price of the lowest level.
+
+        A dual is the gain of the lowest level by one more unit.
+        """
         if self.priced is None or self.priced.row_duals is None:
             raise NoSolutionError(f"{self.solver} gave no duals of {self.problem.program.name!r}")
         return BlockView(self.problem.rows, self.priced.row_duals)
 
     def certify(self, exact: bool = False, solver: str = "highs") -> Proof:
-        """Return whether these are the levels of the leximin, proved without the rounds that found them.
+        """Return the proof that these are the leximin's levels, independent of their rounds.
 
         Parameters
         ----------
@@ -550,7 +570,9 @@ class LeximinSolution:
         return ""
 
     def _rounding(self, reach: bool = False) -> np.ndarray:
-        """Return what the rounding of its terms may be of each level; of what they could be, if asked.
+        """Return the rounding error of each level, from the size of its terms.
+
+        With ``reach``, the size is the largest that the terms can have.
 
         By the latter a level is told from 0.
         """
@@ -558,10 +580,10 @@ class LeximinSolution:
         return self.problem.terms(sizes) * ROUNDING
 
     def _most(self, k: int, solver: str) -> tuple[float, float]:
-        """Return how high a level goes while those that are no higher keep theirs, and no user falls below it.
+        """Return the highest value of a level, while lower levels stay and no other falls below.
 
-        And by how much that may be off, to first order; NaN where the program is not solved. The
-        program is without t: the level itself is what is raised.
+        The second number is the error of that value, to first order. Both are NaN where the program
+        is not solved. The program is without t: it raises the level itself.
         """
         problem = self.problem
         levels = self.levels.to_numpy(dtype=float)
@@ -596,7 +618,10 @@ class LeximinSolution:
         return np.nan, np.nan
 
     def _agreement(self, expected: np.ndarray, proof: Proof) -> Proof:
-        """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
+        """Return the verdict on the levels beside those expected.
+
+        Each difference is relative to the level, less its rounding.
+        """
         levels = self.levels.to_numpy(dtype=float)
         size = np.maximum(np.maximum(abs(expected), abs(levels)), np.finfo(float).tiny)
         difference = np.maximum(abs(levels - expected) - self._rounding(), 0.0) / size
@@ -621,7 +646,7 @@ def leximin(
     solver: AnySolver = "highs",
     **options: Any,
 ) -> LeximinSolution:
-    """Return the lexicographic max-min of any linear model: the lowest level as high as can be, then the next.
+    """Return the lexicographic max-min of any linear model, the lowest level first.
 
     Parameters
     ----------
@@ -713,7 +738,10 @@ def by_levels(
     check_solution: Callable[[Solution], None] | None = None,
     **options: Any,
 ) -> LeximinSolution:
-    """Return the leximin, by rounds (which pass certified solutions to ``check_solution``) or by ordered outcomes."""
+    """Return the leximin by rounds, or for integers by ordered outcomes.
+
+    Rounds pass certified solutions to ``check_solution``.
+    """
     name = spelt(solver)
     backend_and_options = problem.tightest(name, options)
     if problem.program.is_mip:
@@ -759,7 +787,7 @@ def by_levels(
 
 
 def _unproved(rounds: LevelRounds, shift: float) -> str:
-    """Return by how much of themselves levels may be off, where that is more than the rounding of an answer."""
+    """Return a warning of the largest relative error of the levels; empty within ``ACCEPTED``."""
     largest_error = rounds.errors.largest(shift)
     if largest_error <= ACCEPTED:
         return ""
@@ -770,7 +798,7 @@ def _unproved(rounds: LevelRounds, shift: float) -> str:
 
 
 def _shift(problem: Levels, backend: Backend, options: Options) -> float:
-    """Return what levels are raised by, so that they are as large as what they are made of (0 where no terms cancel).
+    """Return the shift that makes levels as large as their terms; 0 where no terms cancel.
 
     A gap, and who is on the same level, is measured by that. The first round is solved for it; a
     model without a leximin ends here.

@@ -52,7 +52,7 @@ class Outcomes:
             self.levels = np.vstack([self.levels, levels])
 
     def ask(self, weights: np.ndarray) -> np.ndarray:
-        """Return each person's level in an outcome that is best for these weights, as the oracle says."""
+        """Return each person's level in the oracle's best outcome for these weights."""
         outcome = self.oracle(pd.Series(weights, index=self.people.labels, name="weight"))
         name = "the oracle's outcome"
         if isinstance(outcome, np.ndarray) or carries_labels(outcome):
@@ -70,7 +70,7 @@ class Outcomes:
         return np.asarray(self.people.labels.isin(members), dtype=float)
 
     def program(self, weights: Any) -> Program:
-        """Return the program of lotteries over the outcomes found so far, which maximises the lowest level."""
+        """Return the program of lotteries over known outcomes, which maximises the lowest level."""
         n = self.people
         k = self._numbers()
         model = Model("lottery", indices=(n, k))
@@ -86,7 +86,10 @@ class Outcomes:
         return model.compile()
 
     def extended(self, program: Program) -> Program:
-        """Return a program of lotteries over all outcomes found so far; ``program`` knows some of them."""
+        """Return the program of lotteries over all known outcomes.
+
+        ``program`` has some of them already.
+        """
         *others, block = program.columns
         new = self.levels[len(block) :]
         n_new = len(new)
@@ -111,7 +114,7 @@ class Outcomes:
         return Index("k", pd.RangeIndex(1, len(self.levels) + 1), "outcome")
 
     def improves(self, solution: Solution) -> bool:
-        """Whether another outcome is worth more than the lottery, at the prices of its program; it is kept."""
+        """Return whether another outcome is worth more than the lottery, at its prices; keep it."""
         program = solution.program
         duals = solution.row_duals
         assert duals is not None
@@ -171,7 +174,7 @@ class ColumnGeneration:
 
 
 class ColumnGenerationSession:
-    """A session of a back end on a program that gets a column for each outcome that its prices ask for."""
+    """A session on a program that gets a column for each outcome that its prices ask for."""
 
     def __init__(self, owner: ColumnGeneration, program: Program, options: Options) -> None:
         self.backend = owner.backend

@@ -14,7 +14,7 @@ from ...models.programs.program import Program
 
 @dataclass(frozen=True)
 class RoundPrices:
-    """Prices of the programs of a leximin, one after the other: they say why users could not have more.
+    """Prices of the programs of a leximin in order, which show why users could not have more.
 
     Attributes
     ----------

@@ -54,14 +54,19 @@ Tightest = tuple[Backend, Options]
 
 
 def tightest(solver: AnySolver, options: dict[str, Any] | None = None) -> Tightest:
-    """Return a back end and its options with the tightest tolerances, so that errors of rounds do not add up."""
+    """Return a back end and its options with the tightest tolerances.
+
+    So the errors of rounds do not add up.
+    """
     backend = find_backend(solver)
     return backend, Options.from_keywords(str(solver), options or {}).tightened(backend)
 
 
 @dataclass(frozen=True)
 class Members:
-    """Users behind the rows of a program, in tasks of their groups' first ones; all arrays of shape (M,).
+    """The users behind the rows of a program; all arrays have shape (M,).
+
+    Their numbers are in tasks of the first user of their group.
 
     Attributes
     ----------
@@ -86,7 +91,7 @@ class Members:
 
 
 class Rounds:
-    """A loaded program that is solved round after round with other rates and floors: ``rows`` are ≥ slope·t + floor.
+    """A program that rounds solve with new rates and floors: ``rows`` are ≥ slope·t + floor.
 
     Attributes
     ----------
@@ -151,7 +156,7 @@ class Rounds:
         raise NotImplementedError
 
     def load(self, slope: np.ndarray, floors: np.ndarray, floor_sizes: np.ndarray) -> None:
-        """Put slopes and floors into the program; a floor that is only rounding beside its numbers is 0."""
+        """Put slopes and floors into the program; a floor within rounding is 0."""
         A = self.session.program.A
         column = slice(A.indptr[self.t], A.indptr[self.t + 1])
         loaded_slope = -A.data[column][np.searchsorted(A.indices[column], self.rows)]
@@ -168,7 +173,7 @@ class Rounds:
         self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
 
     def solve(self) -> tuple[np.ndarray, Solution]:
-        """Solve what is loaded; where that fails, begin afresh, and then lower the floors of the others a little.
+        """Solve the loaded program; after a failure begin afresh, then lower the others' floors.
 
         The tasks of the others are known up to rounding only, and what one of them has too much by
         rounding may be what another needs: the last digits decide whether all floors can be kept at
@@ -196,7 +201,10 @@ class Rounds:
         return solution.require_point(), solution
 
     def _attempt(self) -> Solution | SolverError:
-        """Solve what is loaded; return the certified answer, or an error. A time limit is raised."""
+        """Solve the loaded program; return the certified answer, or an error.
+
+        A time limit is raised.
+        """
         try:
             solution = self.session.solve()
         except SolverError as error:
@@ -235,7 +243,7 @@ class Rounds:
         return certificate.gap or 0.0
 
     def restart_if_undecided(self, solution: Solution) -> bool:
-        """Restart the session, and return True, where the last digits of a round decide who goes on.
+        """Restart the session where the last digits decide about users; return whether it did.
 
         The round is then to be solved again.
         """
@@ -254,7 +262,7 @@ class Rounds:
         return np.asarray((prices >= least_price) & (prices > 0))
 
     def not_raised(self, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
-        """Return the positions of rows, of those ``waiting``, that no program raises above their floors.
+        """Return the positions of ``waiting`` rows that no program raises above their floors.
 
         Each program maximises the sum of what the remaining rows have, over ``speed``; rows that
         gain leave.

@@ -4,10 +4,10 @@ A leaf that cannot be raised leaves: a price says so, or a program that tries to
 without a price. The rates of the others are computed anew. Leaves that have all their tasks need no
 round of their own.
 
-How far a round goes (:meth:`TreeRounds._advance_to_stop`): the targets of leaves are known beforehand,
-segment after segment. Rows on all tasks together, at first those of the pool, bound the level that
-can be reached. A linear program shows whether the servers allow it. Where they do not, its prices
-are another such row, which the target violates (a cut).
+How far a round goes (:meth:`TreeRounds._advance_to_stop`): the targets of leaves are known
+beforehand, segment after segment. Rows on all tasks together, at first those of the pool, bound the
+level that can be reached. A linear program shows whether the servers allow it. Where they do not,
+its prices are another such row, which the target violates (a cut).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .rounds import Rounds, Tightest
 
 
 class TreeRounds(Rounds):
-    """Rounds along a tree of queues: after :meth:`run`, ``segment.tasks`` are the final tasks of all leaves.
+    """Rounds along a tree; :meth:`run` leaves the final tasks of leaves in ``segment.tasks``.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class TreeRounds(Rounds):
         return np.where(rise > noise, rise, 0.0)
 
     def _highest_within_cuts(self, segments: list[RateSegment], t: float) -> tuple[float, float]:
-        """Return how far the cuts allow to go in the last segment, and the t of it that is known to be possible.
+        """Return the largest t that cuts allow in the last segment, and a t that is possible.
 
         Segments that the cuts allow to pass are appended. Without duals there are no cuts: the
         target is then the next point at which the set of rising leaves changes, so that all rise in
@@ -250,7 +250,7 @@ class TreeRounds(Rounds):
         return certificate.is_optimal
 
     def gap_of_levels(self, certificate: Certificate, solution: Solution) -> float:
-        """Return the duality gap of a program, relative to what users have or could have after the rise."""
+        """Return a program's duality gap relative to the tasks that users have or could have."""
         gap = certificate.gap or 0.0
         if gap > CONVEX_POINT:  # such a gap leaves open how far the rise could go
             return gap
@@ -261,7 +261,7 @@ class TreeRounds(Rounds):
         return float(gap * relative_rise.max(initial=0.0))
 
     def _cut(self, solution: Solution, tasks: np.ndarray) -> None:
-        """Add the row of a program's prices: all tasks together are worth no more than where it ended."""
+        """Add the cut of a program's prices: at them, all tasks are worth at most its optimum."""
         assert solution.row_duals is not None
         prices = np.zeros(len(tasks))
         prices[self.users] = abs(solution.row_duals[self.rows]) * self.unit
@@ -288,7 +288,7 @@ class TreeRounds(Rounds):
         self._load(tasks, np.zeros(len(tasks)), 0.0)
 
     def blocked(self, solution: Solution | None, t: float) -> np.ndarray:
-        """Return the leaves that cannot be raised above their tasks at t while no leaf falls below its own. Bool."""
+        """Return the mask of leaves that cannot rise at t unless another leaf falls."""
         segment = self.segment
         rate = np.where(segment.active, segment.rate, 0.0)
         blocked = self.cuts.blocked(segment.tasks_at(t), rate)
@@ -297,7 +297,7 @@ class TreeRounds(Rounds):
         return np.asarray(blocked | self.stuck(t, segment.active & ~blocked))
 
     def stuck(self, t: float, candidates: np.ndarray) -> np.ndarray:
-        """Return the candidates that cannot be raised above their tasks at t while no leaf falls below its own."""
+        """Return the mask of candidates that cannot rise at t unless another leaf falls."""
         stuck = np.zeros_like(candidates)
         if not candidates.any():
             return stuck
@@ -315,7 +315,7 @@ class TreeRounds(Rounds):
     def _not_raised_together(
         self, tasks: np.ndarray, waiting: np.ndarray, speed: np.ndarray
     ) -> np.ndarray:
-        """Return the positions of rows, of those ``waiting``, that cannot be raised above the leaves' tasks.
+        """Return the positions of ``waiting`` rows that cannot rise above the leaves' tasks.
 
         Each program raises all remaining rows together. Those that gain leave; where none does,
         those with a price are stuck. So one program is enough where no row is.
