@@ -35,7 +35,7 @@ __all__ = ["QuotaTree", "usage_of"]
 
 
 class QuotaTree:
-    """What quotas come to along a tree whose nodes are queues, then users (with S = 0); arrays are (nodes, M).
+    """The effects of quotas on a tree of queues, then users (with S = 0); arrays are (nodes, M).
 
     Attributes
     ----------
@@ -95,7 +95,10 @@ class QuotaTree:
         return amounts
 
     def parts(self, amounts: np.ndarray) -> np.ndarray:
-        """Return amounts by column as parts of what the parent could lend, by resource; 0 of nothing."""
+        """Return amounts by column as parts of the parent's lendable total, by resource.
+
+        A part of nothing is 0.
+        """
         whole = self.lent
         return np.asarray(
             np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0)
@@ -110,7 +113,10 @@ class QuotaTree:
         return shares
 
     def pace(self, tasks: np.ndarray, active: np.ndarray) -> Pace:
-        """Return how active lanes, at most one of each user, rise from what all lanes have; O((N + Q)(M + R))."""
+        """Return how active lanes, at most one of each user, rise from all lanes' tasks.
+
+        It takes O((N + Q)(M + R)).
+        """
         demands = self.lanes.instance.demands / self.instance.pool
         usage = self.usage(tasks)
         totals = self.upward(self.by_user(demands * tasks[:, None]), np.zeros(1))
@@ -127,14 +133,14 @@ class QuotaTree:
 
 
 def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
-    """Return the tree, and what is in use in each node of each column of the quotas, given tasks by user and server."""
+    """Return the quota tree, and each node's use of quota columns by tasks of user and server."""
     lanes = Lanes.of(instance)
     tree = QuotaTree(instance, lanes)
     return tree, tree.usage(np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1))
 
 
 class _Stage:
-    """What children are compared by: parts by node and resource, of which the largest counts, over the weight.
+    """A comparison of children: their largest part over resources, over their weight.
 
     ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared,
     and of each queue ``smallest_key`` is the least of its children, and ``lifts`` whether it rises (none
@@ -168,7 +174,10 @@ class _Stage:
         )
 
     def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the nodes rise by this stage, and which stand still in it and go on to the next."""
+        """Return the nodes that rise by this stage, and those that stand still in it.
+
+        The latter go on to the next stage.
+        """
         self.turns[nodes] = True
         np.minimum.at(self.smallest_key, self.up[nodes], self.key[nodes])
         turn = nodes[self.behind(nodes)]
@@ -177,7 +186,7 @@ class _Stage:
         return turn[self.lifts[self.up[turn]]], still
 
     def end(self, speed: np.ndarray) -> float:
-        """Return when another part becomes the largest of a node, or a node catches up with another one."""
+        """Return when a node's largest part changes, or a node catches up with another one."""
         growth = self.growth * speed[:, None]
         pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
         kink = _first(
@@ -207,7 +216,7 @@ class _Moves:
         self.pace = np.zeros(len(used))
 
     def climb(self, direction: np.ndarray, totals: np.ndarray) -> None:
-        """Find the directions of queues and the speeds of all nodes, given the directions of users that rise."""
+        """Find all queues' directions and all nodes' speeds from the users' directions."""
         tree = self.tree
         self.direction = direction
         borrowing_stage, total_stage = self.stages
@@ -250,7 +259,7 @@ def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class QuotaSegment(RateSegment):
-    """Lanes that rise at the constant rates of a tree of quotas; ``satisfied`` are those that rise no further."""
+    """Lanes that rise at a quota tree's constant rates; ``satisfied`` ones rise no further."""
 
     tree: QuotaTree = field(kw_only=True)
 
@@ -297,14 +306,17 @@ class QuotaSegment(RateSegment):
         return float(self.pace.level[0] + self.pace.usage[0] * t)
 
     def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
-        """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
+        """Return the next segment, without stopped lanes and all lanes of satisfied users."""
         user = self.tree.lanes.user
         stopped = self.satisfied | stops
         satisfied = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
         return replace(self, tasks=self.tasks_at(t), satisfied=stopped | satisfied)._renewed()
 
     def _renewed(self) -> QuotaSegment:
-        """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
+        """Return the segment with one active lane for each user.
+
+        It is the first lane within its queue's own quota, else the first.
+        """
         tree = self.tree
         user = self.tree.lanes.user
         usage, owned = (amounts[tree.owner] for amounts in (tree.usage(self.tasks), tree.owned))
