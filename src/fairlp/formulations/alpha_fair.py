@@ -28,8 +28,8 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     It applies to any servers.
 
     Maximise Σ φ[n]·s[n]^(1−α)/(1−α), at α = 1 Σ φ[n]·log s[n]; at α = ∞ the smallest s[n] (DRFH,
-    the first round of a leximin). A user who can run nothing has no term. Shares are counted in units
-    of a level that all can have, which changes no optimum and keeps powers within floats.
+    the first round of a leximin). A user who can run nothing has no term. Shares are counted in
+    units of a level that all can have, which changes no optimum and keeps powers within floats.
     Guarantees and caps of queues are rows.
 
     Parameters

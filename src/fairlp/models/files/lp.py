@@ -554,7 +554,8 @@ class _LpReader:
                 "ignore"
             )
         entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
-        entries.eliminate_zeros()  # of a variable that occurs twice, SciPy has added the coefficients
+        # SciPy has added the coefficients of a variable that occurs twice
+        entries.eliminate_zeros()
         if not np.isfinite(entries.data).all():
             line = int(row_lines[entries.indices[~np.isfinite(entries.data)][0]])
             raise self.source.fault(

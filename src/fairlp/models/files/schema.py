@@ -1,8 +1,9 @@
 """The JSON Schema of ``.json`` and ``.yaml`` files, with errors that name the faulty place.
 
-jsonschema takes 0.1 ms for a record, so only the first record of each kind is checked: records of one
-kind have the same keys, with values of the same types. Amounts below 0, counts that are not whole and
-the like are left to :class:`~fairlp.Instance`, whose errors name the user, server or resource.
+jsonschema takes 0.1 ms for a record, so only the first record of each kind is checked: records of
+one kind have the same keys, with values of the same types. Amounts below 0, counts that are not
+whole and the like are left to :class:`~fairlp.Instance`, whose errors name the user, server or
+resource.
 """
 
 from __future__ import annotations

@@ -216,9 +216,9 @@ class Instance:
             ``resource1``, …
         weights : array_like, shape (N,) or (N, R), optional
             Each > 0; default 1.
-        eligible : array_like of bool, shape (N, K); or a list with one entry for each user, optional
-            An entry is None (anywhere), a condition on server attributes (``"gpu_model in ['T4',
-            'P100']"``), or a list of servers.
+        eligible : array_like of bool, shape (N, K), or list, optional
+            A list has one entry for each user: None (anywhere), a condition on server attributes
+            (``"gpu_model in ['T4', 'P100']"``), or a list of servers.
         task_limits : array_like, shape (N,), optional
             Each >= 0, infinite for no limit (the default).
         counts : array_like of int, shape (K,), optional

@@ -454,7 +454,8 @@ def described(thing: Immutable) -> str:
         case Parameter():  # <Parameter d[n,r]: 2 users × 3 resources>; of one number, the number
             size = _sizes(thing.indices) or f"{thing.values.item():.12g}"
             return f"<Parameter {indexed(thing, False)}: {size}>"
-        case Variable():  # <Variable g[n,i] ≥ 0: 4 of 6 exist>; where all do, how many labels each index has
+        # <Variable g[n,i] ≥ 0: 4 of 6 exist>; where all do, how many labels each index has
+        case Variable():
             where = thing.where
             size = (
                 _sizes(thing.indices)
@@ -473,7 +474,8 @@ def described(thing: Immutable) -> str:
             return (
                 f"<{type(thing).__name__} {_short(relation(thing, False))}{_scope(thing.indices)}>"
             )
-        case Constraint():  # <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>, with a mask 1 of 2 rows
+        # <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>, with a mask 1 of 2 rows
+        case Constraint():
             some = "" if thing.where is None else f"{thing.size} of "
             rows = f"{some}{thing.full_size} row" + ("s" if thing.full_size != 1 else "")
             return (

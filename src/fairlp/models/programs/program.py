@@ -330,7 +330,8 @@ class Program:
     sense : {"min", "max"}
     c : ndarray, shape (columns,)
     offset : float
-    A : scipy.sparse.csc_array, shape (rows, columns), sorted row indices, no duplicates, no explicit zeros
+    A : scipy.sparse.csc_array, shape (rows, columns)
+        Row indices are sorted, without duplicates; there are no explicit zeros.
     row_lower, row_upper : ndarray, shape (rows,)
     col_lower, col_upper : ndarray, shape (columns,)
     integrality : ndarray of uint8, shape (columns,)

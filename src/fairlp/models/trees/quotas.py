@@ -2,14 +2,14 @@
 
 Of queue v and column m (a resource, of a flavor), from the leaves up:
 
-* S[v] = N[v] + Σ over children c of (S[c] − K[c]): what belongs to v and to those below it, and is theirs to lend;
-  K[v] = max(0, S[v] − lending limit): what v keeps for itself.
+* S[v] = N[v] + Σ over children c of (S[c] − K[c]): the quota of v and of the nodes below it, which
+  they may lend; K[v] = max(0, S[v] − lending limit): the quota that v keeps for itself.
 * U[v] = what stands in v itself + Σ max(0, U[c] − K[c]): what is in use. U[v] ≤ S[v] + borrowing
   limit; U[root] ≤ S[root].
 * A[root] = S[root], A[v] = min(S[v] + borrowing limit, K[v] + A[parent]): what v could have.
-* share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of A[parent]), over the
-  weight. A resource of which the parent has nothing to lend is left out. A user is a child with S =
-  0.
+* share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of
+  A[parent]), over the weight. A resource of which the parent has nothing to lend is left out. A
+  user is a child with S = 0.
 
 Shares rise from the root down: in each queue the children with the least share go first, all at one
 pace. A child whose share stands still while it rises (it is within what is its own) goes before the
@@ -142,9 +142,9 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
 class _Stage:
     """A comparison of children: their largest part over resources, over their weight.
 
-    ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared,
-    and of each queue ``smallest_key`` is the least of its children, and ``lifts`` whether it rises (none
-    of those stands still).
+    ``growth`` is that of the parts per unit of a node's own time, and ``turns`` marks the nodes that
+    are compared. Of each queue, ``smallest_key`` is the least key of its children, and ``lifts``
+    marks the queues that rise (none of those children stands still).
     """
 
     def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
@@ -201,8 +201,8 @@ class _Stage:
 class _Moves:
     """Who rises, and how fast: directions from the leaves up, speeds from the root down.
 
-    ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is
-    its own time per unit of its parent's, and ``speed`` per unit of t.
+    ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace``
+    is its own time per unit of its parent's, and ``speed`` per unit of t.
     """
 
     def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:

@@ -14,9 +14,9 @@ all their tasks), taken[v,·] holds what they have, too. Then there are kinks:
 
 * a queue waits (s[v] = 0) until its level is what its satisfied leaves take already;
 * another resource becomes the one that most is taken of;
-* where a queue's level stands still while s[v] rises (nothing below needs of the resource that most is taken of), s[v]
-  rises at once, and all others stand still meanwhile: the deepest such queues first, siblings by
-  their weights.
+* where a queue's level stands still while s[v] rises (nothing below needs the resource that most is
+  taken of), s[v] rises at once, and all others stand still meanwhile: the deepest such queues
+  first, siblings by their weights.
 
 :class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on
 from there.
