@@ -194,7 +194,7 @@ def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
 
 
 def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
-    """Return a criterion's value of each x[n], shape (N,), or None for ``least-served``.
+    """Return the criterion's coefficient of each x[n], (N,); None for ``least-served``.
 
     That criterion has a variable instead.
     """

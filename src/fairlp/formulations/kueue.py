@@ -65,7 +65,7 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
 
 
 def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
-    """Return the program of the most that nominal quotas and demands allow.
+    """Return the program of the most that each queue's nominal quota and demand allow.
 
     Servers do not limit it.
     """

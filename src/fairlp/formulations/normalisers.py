@@ -41,12 +41,12 @@ def separate(instance: Instance) -> np.ndarray:
 
 
 def asset(instance: Instance) -> np.ndarray:
-    """Return 1 / Σ_r d[n,r]/C[r], by which tasks/Γ sum a user's shares (asset fairness)."""
+    """Return 1 / Σ_r d[n,r]/C[r], so that tasks/Γ is a user's sum of shares (asset fairness)."""
     return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))
 
 
 def tasks_at_level_1(instance: Instance, gamma: np.ndarray) -> np.ndarray:
-    """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] per resource."""
+    """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] for weights w."""
     if instance.weights.ndim == 1:
         return weighted(instance, instance.weights, gamma)
     tasks_per_level = np.full(len(instance.demands), np.inf)

@@ -35,7 +35,7 @@ def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.nda
 
 
 def where_runnable(model: Model, instance: Instance) -> Subset:
-    """Return the subset A of users who can run anything, over whom the smallest level is."""
+    """Return the subset A of users who can run anything, whose smallest level counts."""
     return model.subset(
         "A", instance.users, runnable_users(instance), "n has tasks, and a server where it can run"
     )
@@ -171,7 +171,7 @@ def guarantees(
     *,
     unit: np.ndarray | float = 1.0,
 ) -> Expression:
-    """Add the rows ``guarantee`` of runnable users' least tasks, and return the parameter."""
+    """Add the rows ``guarantee``, each runnable user's least tasks; return the parameter."""
     guarantee = model.parameter(
         "F", instance.users, tasks / unit, "tasks that queues guarantee to n (as the variable)"
     )

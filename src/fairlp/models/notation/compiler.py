@@ -566,7 +566,7 @@ def _refuse_condition(
     endless: np.ndarray,
     named_m: np.ndarray | None,
 ) -> None:
-    """Raise for an unknown M or for a condition that is none any more.
+    """Raise for an unknown M or for a condition that is no binary any more.
 
     ``endless`` marks the columns of variables that lack a bound.
     """

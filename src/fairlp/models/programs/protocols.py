@@ -71,7 +71,7 @@ class Session(Protocol):
         """Whether a certificate is good enough for the way in which the last answer was found."""
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
-        """Whether a :meth:`restart` would show more about raisable users than these prices.
+        """Whether prices leave open which users can rise, so that a :meth:`restart` helps.
 
         ``gap`` is its certified one.
         """

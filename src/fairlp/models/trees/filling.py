@@ -1,4 +1,6 @@
-"""How leaves rise at their rates, and fill one pool, without a linear program; guarantees.
+"""How leaves rise together at their rates, and how they fill one pool; values of guarantees.
+
+One pool needs no linear program.
 
 At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others
 keep what they have. When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the

@@ -140,7 +140,9 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
 
 
 class _Stage:
-    """A comparison of children: their largest part over resources, over their weight.
+    """A comparison of children by the largest of their ``parts``, divided by the weight.
+
+    ``parts`` are by node and resource.
 
     ``growth`` is that of the parts per unit of a node's own time, and ``turns`` marks the nodes that
     are compared. Of each queue, ``smallest_key`` is the least key of its children, and ``lifts``
