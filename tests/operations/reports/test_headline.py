@@ -65,7 +65,7 @@ def test_what_was_not_counted_is_told():
     held = pd.DataFrame(
         {"user": ["a"] * 5, "queue": "", "tasks": [5, 1, 2, 3, 4], "reason": list("vwxyz")}
     )
-    homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1]})
+    homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1], "why": ["no node"]})
     hidden = pd.Series({"cpu": 4000.0})
     found = lines([[1, 1], [8, 8]], [0, 0], held=held, homeless=homeless, hidden=hidden)
     assert found[0].startswith(
@@ -80,7 +80,7 @@ def test_what_was_not_counted_is_told():
         "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)."
         in found
     )
-    assert "Waiting, but no node may take them: 1 task (lost)." in found
+    assert "Waiting, but no node may take them: 1 task (lost: no node)." in found
 
 
 def test_amounts_are_said_as_people_say_them():
@@ -100,7 +100,10 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     assert (
         found[0] == "Fair: no user is short of a whole task of its fair share. Tasks that wait: 1."
     )
-    assert found[1] == "Waiting, but they fit on no server as it is now: 1 task (a)."
+    assert found[1] == (
+        "Waiting, but they fit on no server as it is now: 1 task (a: it needs 24 CPU, and no server "
+        "where it may run has more than 16 CPU)."
+    )
     assert "decayed usage is not in the dump" in found[-1]
 
 

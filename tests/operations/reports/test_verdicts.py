@@ -181,3 +181,69 @@ def test_room_for_one_of_five_tasks_is_not_room_for_all(tmp_path):
         "There is room for 1 of the 5 now on n0. test holds 4 CPU beyond fair shares on the servers "
         "where it could run. For 4 tasks to fit, 4 tasks of test would be pre-empted.",
     ]
+
+
+def lost(name, message="", **spec):
+    """A pod that waits, and what Kubernetes says of it."""
+    pod = kubernetes.pod(name, owner=("Job", name), requests={"cpu": "1"}, **spec)
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    pod["status"]["conditions"] = [condition]
+    return pod
+
+
+def affinity(*lines):
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(lines)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def test_why_pods_fit_nowhere_is_on_the_first_screen(tmp_path):
+    """One asks for a label that no node has, one for a zone, one tolerates no taint, one is too large."""
+    taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+    n1 = kubernetes.node("n1", {"zone": "a", "kind": "gpu"}, taints=[taint])
+    n2 = kubernetes.node("n2", {"zone": "b", "kind": "cpu"})
+    zone = {"key": "zone", "operator": "In", "values": ["c", "d"]}
+    items = [n1, n2, kubernetes.pod("runs", on="n2", owner=("Job", "runs"), requests={"cpu": "1"})]
+    items += [
+        lost("disk", "0/2 nodes are available", nodeSelector={"disk": "ssd"}),
+        lost("zone", affinity=affinity(zone)),
+        lost("taint", nodeSelector={"kind": "gpu"}),
+        lost("gpu", nodeSelector={"kind": "cpu"}) | {},
+    ]
+    items[-1]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+    folder = kubernetes.written(tmp_path, *items)
+    (row,) = [line for line in headline(comparison_of(folder)) if "no node may take" in line]
+    assert row == (
+        "Waiting, but no node may take them: 4 tasks (ml/disk: no node has disk=ssd, as its node "
+        "selector asks; “0/2 nodes are available”; ml/zone: no node has zone in (c, d), as its node "
+        "affinity asks; ml/taint: nodes that it may be on have taints that it does not tolerate; "
+        "and 1 other)."
+    )
+    waiting = fairlp.snapshot(folder).waiting.set_index("user")
+    assert waiting.loc["ml/gpu", "nowhere"] == "no node that takes new tasks has nvidia.com/gpu"
+    assert waiting.loc["ml/disk", "message"] == "0/2 nodes are available"
+
+
+def test_why_jobs_fit_nowhere_is_in_the_words_of_slurm(tmp_path):
+    """Features that no node of the partition has, a partition without nodes, nodes that are drained."""
+    nodes = [
+        slurm.node("n1", features=["a100"], partitions=["gpu"]),
+        slurm.node("n2"),
+        slurm.node("n3", partitions=["old"], state=["IDLE", "DRAIN"]),
+    ]
+    jobs = slurm_jobs("ann", 4, "n2")
+    reasons = {
+        "h100": ("gpu", "h100", "Resources"),
+        "big": ("huge", "", ""),
+        "old": ("old", "", ""),
+    }
+    for k, (user, (partition, feature, reason)) in enumerate(reasons.items()):
+        (job,) = slurm_jobs(user, 1, first=100 + k)
+        job |= {"partition": partition, "features": feature, "state_reason": reason}
+        jobs.append(job)
+    waiting = fairlp.snapshot(slurm_folder(tmp_path, nodes, jobs)).waiting.set_index("user")
+    assert waiting["nowhere"].to_dict() == {
+        "lab/h100": "no node of partition gpu has the features h100",
+        "lab/big": "no node is in partition huge",
+        "lab/old": "the nodes that it may be on take no new tasks",
+    }
+    assert waiting["message"].tolist() == ["Resources", "", ""]

@@ -47,8 +47,9 @@ class Snapshot:
         The tasks that run now, of the instance with the whole capacity (``observed.instance``).
     waiting : DataFrame
         ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does,
-        and the highest ``priority`` among them (it does not count in fair shares), where these are
-        known.
+        the highest ``priority`` among them (it does not count in fair shares), ``message``, the
+        scheduler's own words for most of them, and why they run ``nowhere`` (empty where a node may
+        take them); where these are known.
     held : DataFrame
         ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
     hidden : Series
@@ -235,13 +236,15 @@ _SLICE = 256
 class Row:
     """A user of the instance: its leaf and group, running tasks by node, and where it may run.
 
-    Nodes are counted by position; ``allowed`` is a mask of them, None for all.
+    Nodes are counted by position; ``allowed`` is a mask of them, None for all. ``nowhere`` is why
+    no node may take its tasks.
     """
 
     leaf: Leaf
     group: Group
     running: dict[int, int]
     allowed: np.ndarray | None
+    nowhere: str = ""
 
 
 def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: str) -> Snapshot:
@@ -260,18 +263,23 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     nodes, rows = _nodes_and_rows(cluster, allowed, by)
     _require_moderate_size(path, nodes, rows, by)
 
-    # All that waits, also of users who are left out of the instance below.
+    # Labels of all users, also of those who are left out of the instance below
     tenants = _tenant_names(rows)
     _label_rows(rows)
     tenant_of = {row.leaf.label: name for row, name in zip(rows, tenants, strict=True)}
-    waiting = _waiting_table(rows)
     held = _held_table(rows)
     _note_priorities(cluster, rows)
+    all_rows = rows
 
     # Users: rows with tasks that run, or that wait and could run.
-    rows = [row for row in rows if (row.running or row.group.waiting) and _may_run(cluster, row)]
+    rows = [
+        row
+        for row in rows
+        if (row.running or row.group.waiting) and _may_run(cluster, row, allowed)
+    ]
     _give_owners_queues(cluster, rows)
     resources, rows = _resources_and_rows(cluster, nodes, rows)
+    waiting = _waiting_table(all_rows)
     _require_nodes_and_users(path, cluster, nodes, rows)
 
     # Capacity: a node has its amounts less the use that only it reports; a closed node has the
@@ -437,8 +445,19 @@ def _waiting_table(rows: list[Row]) -> pd.DataFrame:
         group = row.group
         if group.waiting > 0:
             priority = max(group.priorities, default=None)
-            entries.append((row.leaf.label, row.leaf.queue, group.waiting, group.since, priority))
-    columns = ["user", "queue", "tasks", "since", "priority"]
+            message = max(group.messages, key=group.messages.__getitem__, default="")
+            entries.append(
+                (
+                    row.leaf.label,
+                    row.leaf.queue,
+                    group.waiting,
+                    group.since,
+                    priority,
+                    message,
+                    row.nowhere,
+                )
+            )
+    columns = ["user", "queue", "tasks", "since", "priority", "message", "nowhere"]
     return pd.DataFrame(entries, columns=columns, dtype=object).astype({"tasks": int})
 
 
@@ -492,7 +511,7 @@ def _hidden_use(nodes: list[Node], resources: list[str], used: np.ndarray) -> np
     return np.where(matters, beyond, 0.0)
 
 
-def _may_run(cluster: Cluster, row: Row) -> bool:
+def _may_run(cluster: Cluster, row: Row, allowed: Allowed) -> bool:
     """Add the nodes that tasks run on to those where they may; return whether the row has any."""
     if row.allowed is None:
         return True
@@ -508,6 +527,11 @@ def _may_run(cluster: Cluster, row: Row) -> bool:
         row.allowed = row.allowed.copy()
         row.allowed[refusing_nodes] = True
     if not row.allowed.any():
+        of_place = allowed(row.leaf.place)
+        if of_place is None or of_place.any():
+            row.nowhere = "the nodes that it may be on take no new tasks"
+        else:
+            row.nowhere = cluster.why_nowhere(row.leaf.place)
         message = f"no node may take its tasks ({row.group.waiting} wait)"
         cluster.note("", place, message, "left out of the instance, listed among what waits")
         return False
@@ -568,6 +592,7 @@ def _ask_for_available(cluster: Cluster, row: Row, available: set[str]) -> bool:
         if missing
         else "its tasks ask for nothing"
     )
+    row.nowhere = f"no node that takes new tasks has {', '.join(missing)}" if missing else message
     message += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
     cluster.note("", f"user {row.leaf.label!r}", message, "left out of the instance")
     return False

@@ -191,7 +191,8 @@ class Group:
     """The tasks of a leaf: those that run, by node; those that wait; those that may not run yet.
 
     ``since`` is when the first that waits was submitted, ``held_tasks`` counts those that may not
-    run yet by the scheduler's own reason, and ``priorities`` are those of the tasks that wait.
+    run yet by the scheduler's own reason, ``priorities`` are those of the tasks that wait, and
+    ``messages`` counts these by what the scheduler itself says of them.
     """
 
     running: dict[str, int] = field(default_factory=dict)
@@ -199,6 +200,7 @@ class Group:
     since: str | None = None
     held_tasks: dict[str, int] = field(default_factory=dict)
     priorities: set[float] = field(default_factory=set)
+    messages: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Group) -> None:
         """Add the tasks of another group."""
@@ -206,10 +208,15 @@ class Group:
         add_amounts(self.held_tasks, other.held_tasks)
         self.wait(other.waiting, other.since)
         self.priorities |= other.priorities
+        self.messages += other.messages
 
-    def wait(self, count: int, since: str | None, priority: float | None = None) -> None:
+    def wait(
+        self, count: int, since: str | None, priority: float | None = None, message: str = ""
+    ) -> None:
         """Count tasks that wait."""
         self.waiting += count
+        if message:
+            self.messages[message] += count
         if priority is not None:
             self.priorities.add(priority)
         if since is not None and (self.since is None or since < self.since):
@@ -244,6 +251,8 @@ class Cluster:
         self.absent: list[str] = []
         #: The scheduler's word for those whom it promises a share.
         self.tenant_noun = "user"
+        #: Returns why no node may take the tasks of a place, in the words of the dump.
+        self.why_nowhere: Callable[[Hashable], str] = lambda place: ""
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
@@ -263,10 +272,15 @@ class Cluster:
         add_amounts(self.groups[leaf].running, {node: count})
 
     def wait(
-        self, leaf: Leaf, count: int, since: str | None, priority: float | None = None
+        self,
+        leaf: Leaf,
+        count: int,
+        since: str | None,
+        priority: float | None = None,
+        message: str = "",
     ) -> None:
-        """Count tasks that wait."""
-        self.groups[leaf].wait(count, since, priority)
+        """Count tasks that wait; the message is what the scheduler says of them."""
+        self.groups[leaf].wait(count, since, priority, message)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
         """Count tasks that may not run yet, by the scheduler's reason; they are owed nothing."""

@@ -230,7 +230,7 @@ class KubernetesReader:
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
         else:
-            self.cluster.wait(leaf, pod.tasks, pod.since, pod.priority)
+            self.cluster.wait(leaf, pod.tasks, pod.since, pod.priority, pod.message)
 
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its pods may be."""
@@ -257,7 +257,9 @@ class KubernetesReader:
                 cluster.units.setdefault(resource, unit_of(resource))
         nodes = list(cluster.nodes.values())
         labels = [{**node.attributes, NAME: node.name} for node in nodes]
-        return cluster, Nodes(labels, [self.taints[node.name] for node in nodes]).allowed
+        places = Nodes(labels, [self.taints[node.name] for node in nodes])
+        cluster.why_nowhere = places.why_nowhere
+        return cluster, places.allowed
 
     def _leaf(self, pod: Pod) -> Leaf:
         """Return the leaf of a pod: in its queue, or in that of its namespace."""

@@ -251,6 +251,7 @@ class Kueue:
                 tasks=count,
                 gate=gate,
                 priority=value_at(manifest, "spec", "priority", kind=int),
+                message=_quota_message(conditions),
             )
             pods.append(pod)
 
@@ -486,6 +487,12 @@ def _workload_gate(manifest: Record, conditions: dict[str, Record]) -> str:
     if text_at(reserved, "reason") == "Inadmissible":
         return text_at(reserved, "message")
     return ""
+
+
+def _quota_message(conditions: dict[str, Record]) -> str:
+    """Return what Kueue says of a Workload that has no quota yet."""
+    reserved = conditions.get("QuotaReserved", {})
+    return "" if text_at(reserved, "status") == "True" else text_at(reserved, "message")
 
 
 def _admitted_usage(admission: Record) -> list[_Usage]:

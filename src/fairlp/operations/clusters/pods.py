@@ -60,6 +60,10 @@ class Toleration(NamedTuple):
     effect: str
 
 
+#: Bears every taint.
+_BEARS_ALL = Toleration("", "Exists", "", "")
+
+
 class Place(NamedTuple):
     """The nodes that a pod may be on: those with all lines of ``selector`` and one of ``terms``.
 
@@ -229,12 +233,51 @@ class Nodes:
             mask &= in_some_term
         return mask
 
+    def why_nowhere(self, place: Hashable) -> str:
+        """Return why no node may take the pods of a place: the first rule that no node fulfils."""
+        if isinstance(place, AnyOf):
+            return self.why_nowhere(place.places[0]) if place.places else ""
+        assert isinstance(place, Place)
+        for line in place.selector:
+            if not self._line_mask(line).any():
+                return f"no node has {in_words(line)}, as its node selector asks"
+        anywhere = Place((), place.terms, (_BEARS_ALL,))
+        if not np.any(self.allowed(anywhere)):
+            lines = [line for term in place.terms or () for line in term]
+            missing = [in_words(line) for line in lines if not self._line_mask(line).any()]
+            asked = missing[0] if missing else "what it asks for"
+            return f"no node has {asked}, as its node affinity asks"
+        if np.any(self.allowed(place._replace(tolerations=(_BEARS_ALL,)))):
+            return "nodes that it may be on have taints that it does not tolerate"
+        return "no node fulfils its node selector and its node affinity together"
+
     def _line_mask(self, line: Requirement) -> np.ndarray:
         """Return the mask of the nodes that fulfil a line."""
         if line not in self._line_masks:
             mask = [_fulfils(labels.get(line.key), line) for labels in self._labels]
             self._line_masks[line] = np.array(mask, dtype=bool)
         return self._line_masks[line]
+
+
+def in_words(line: Requirement) -> str:
+    """Return a line of a selector as Kubernetes prints it.
+
+    >>> in_words(Requirement("disk", "In", ("ssd",))), in_words(Requirement("gpu", "Exists", ()))
+    ('disk=ssd', 'gpu')
+    >>> in_words(Requirement("zone", "NotIn", ("a", "b"))), in_words(Requirement("cores", "Gt", ("8",)))
+    ('zone not in (a, b)', 'cores > 8')
+    """
+    key = "metadata.name" if line.key == NAME else line.key.removeprefix("\0")
+    values = ", ".join(line.values)
+    if line.operator == "In":
+        return f"{key}={values}" if len(line.values) == 1 else f"{key} in ({values})"
+    if line.operator == "NotIn":
+        return f"{key} not in ({values})"
+    if line.operator == "Exists":
+        return key
+    if line.operator == "DoesNotExist":
+        return f"no {key}"
+    return f"{key} {'>' if line.operator == 'Gt' else '<'} {values}"
 
 
 def _fulfils(value: Any, line: Requirement) -> bool:
@@ -374,7 +417,8 @@ _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 class Pod(NamedTuple):
     """A pod, or ``tasks`` pods to be created; ``node`` is empty while it waits.
 
-    ``gate`` is why it may not run yet even with room for it; empty where it may.
+    ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
+    what the scheduler says of it while it waits.
     """
 
     file: str
@@ -391,6 +435,7 @@ class Pod(NamedTuple):
     tasks: int = 1
     gate: str = ""
     priority: float | None = None
+    message: str = ""
 
     @property
     def where(self) -> Where:
@@ -427,7 +472,16 @@ def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
         scheduler=text_at(manifest, "spec", "schedulerName"),
         gate=", ".join(f"gate {text_at(gate, 'name')}" for gate in gates),
         priority=value_at(manifest, "spec", "priority", kind=int),
+        message=_scheduling_message(manifest),
     )
+
+
+def _scheduling_message(manifest: Record) -> str:
+    """Return what the scheduler says of a pod that it has not placed."""
+    for condition in list_at(manifest, "status", "conditions"):
+        if text_at(condition, "type") == "PodScheduled" and text_at(condition, "status") != "True":
+            return text_at(condition, "message")
+    return ""
 
 
 def _created_by(manifest: Record) -> tuple[str, str]:

@@ -539,6 +539,20 @@ def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndar
     return np.array(mask, dtype=bool)
 
 
+def why_nowhere(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> str:
+    """Return why no node may take the jobs of a place: partition, features or excluded nodes."""
+    assert isinstance(place, NodeRequest)
+    partitions = set(place.partitions)
+    in_partition = [node for node in nodes.values() if _in_partitions(node, partitions)]
+    of_partition = f" of partition {', '.join(place.partitions)}" if place.partitions else ""
+    if not in_partition:
+        return f"no node is in partition {', '.join(place.partitions)}"
+    if not any(_has_features(node, place.features) for node in in_partition):
+        terms = ["&".join(sorted(term)) for term in place.features or ()]
+        return f"no node{of_partition} has the features {'|'.join(sorted(terms))}"
+    return f"the nodes{of_partition} that it could run on are excluded"
+
+
 def _in_partitions(node: NodeFeatures, partitions: set[str]) -> bool:
     """Whether a node is in one of the partitions; a node or job that names none is in all."""
     return not partitions or not node.partitions or not partitions.isdisjoint(node.partitions)
@@ -640,6 +654,7 @@ class _Job(NamedTuple):
     ``portions`` are amounts by node of a job that runs; of one that waits, they are the amounts of
     one task, for no node. ``waiting`` and ``held_tasks`` count tasks, the latter those that may not
     run yet, by reason; ``throttle`` counts tasks of the array, each on ``node_count`` nodes.
+    ``message`` is Slurm's reason and description of one that waits.
     """
 
     account: str
@@ -654,6 +669,7 @@ class _Job(NamedTuple):
     throttle: int | None
     priority: float | None
     node_count: int
+    message: str
 
 
 class SlurmReader:
@@ -756,6 +772,7 @@ class SlurmReader:
             throttle=None if runs else array_throttle(entry),
             node_count=node_count,
             priority=number(entry.get("priority")),
+            message=_message(entry),
         )
 
     def _array_tasks(self, entry: Record, where: Where) -> int:
@@ -843,11 +860,12 @@ class SlurmReader:
                     cluster.run(leaf, node, job.where)
                     continue
                 if job.waiting:
-                    cluster.wait(leaf, job.waiting, job.since, job.priority)
+                    cluster.wait(leaf, job.waiting, job.since, job.priority, job.message)
                 for reason, tasks in job.held_tasks.items():
                     cluster.hold(leaf, tasks, reason)
         self.accounts.fill(cluster)
         node_features = {name: self.node_features[name] for name in cluster.nodes}
+        cluster.why_nowhere = lambda place: why_nowhere(place, node_features)
         return cluster, lambda place: allowed_nodes(place, node_features)
 
 
@@ -901,6 +919,13 @@ def _hold_reason(entry: Record) -> str | None:
         return "it wants whole nodes (--exclusive)"
     reason = str(entry.get("state_reason") or "")
     return None if reason in _ROOM else reason
+
+
+def _message(entry: Record) -> str:
+    """Return Slurm's description of why a job waits, or its reason; empty for none."""
+    description = str(entry.get("state_description") or "")
+    reason = str(entry.get("state_reason") or "")
+    return description or (reason if reason != "None" else "")
 
 
 def _words(entry: Record, key: str) -> list[str]:

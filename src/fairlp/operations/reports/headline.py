@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from .subject import mechanism_or_default
 #: others are counted together.
 _NAMED = 3
 _REASONS = 3
+#: Letters of one reason, at most.
+_LETTERS = 240
 #: The promise of each scheduler, which the rule follows, and what its dump does not show.
 _PROMISES = {
     "slurm": "Slurm shares among accounts by their shares first, and then among their users. Slurm's decayed usage is "
@@ -37,9 +40,9 @@ def headline(comparison: ShareComparison) -> list[str]:
     if len(subject.held):
         paragraphs.append(_not_runnable_yet(comparison))
     if len(subject.homeless):
-        names = ", ".join(map(str, subject.homeless["user"].iloc[:_REASONS]))
+        reasons = zip(subject.homeless["user"], subject.homeless["why"], strict=True)
         tasks = _tasks(subject.homeless["tasks"].sum())
-        paragraphs.append(f"Waiting, but no node may take them: {tasks} ({names}).")
+        paragraphs.append(f"Waiting, but no node may take them: {tasks} ({_named(list(reasons))}).")
     return [*paragraphs, _rule(comparison)]
 
 
@@ -48,9 +51,36 @@ def _fit_nowhere(comparison: ShareComparison) -> list[str]:
     users = [n for n, obstacle in comparison.obstacles.items() if obstacle.kind == "nowhere"]
     if not users:
         return []
-    names = ", ".join(str(comparison.instance.users[n]) for n in users[:_REASONS])
+    labels = comparison.instance.users
+    reasons = [(str(labels[n]), _too_large(comparison, n)) for n in users]
     tasks = _tasks(comparison.waiting[users].sum())
-    return [f"Waiting, but they fit on no server as it is now: {tasks} ({names})."]
+    return [f"Waiting, but they fit on no server as it is now: {tasks} ({_named(reasons)})."]
+
+
+def _too_large(comparison: ShareComparison, n: int) -> str:
+    """Return the amount that a task needs most beyond what a server has where it may run."""
+    instance = comparison.instance
+    demand = instance.demands[n]
+    largest = instance.capacities[instance.eligible[n]].max(axis=0, initial=0.0)
+    if (demand <= largest).all():
+        return "no server has all that it needs together"
+    with np.errstate(divide="ignore"):
+        r = int(np.where(demand > 0, demand / largest, 0.0).argmax())
+    needed = _quantity(comparison, instance.resources[r], demand[r])
+    offered = _quantity(comparison, instance.resources[r], largest[r])
+    return f"it needs {needed}, and no server where it may run has more than {offered}"
+
+
+def _named(reasons: list[tuple[str, str]]) -> str:
+    """Return the first users with reasons, and the number of the others."""
+    named = [
+        f"{user}: {shorten(why, _LETTERS, placeholder='…')}" if why else user
+        for user, why in reasons[:_REASONS]
+    ]
+    others = len(reasons) - _REASONS
+    if others > 0:
+        named.append(f"and {others:,} {'other' if others == 1 else 'others'}")
+    return "; ".join(named)
 
 
 def _not_runnable_yet(comparison: ShareComparison) -> str:

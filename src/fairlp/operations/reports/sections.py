@@ -725,7 +725,10 @@ def _reading(facts: Facts) -> Section:
     if len(subject.homeless):
         rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
         caption = "They wait, and no server may take them"
-        tables.append(Table("homeless-table", caption, columns, rows))
+        reasons = TableColumn(
+            "why", "words", "as the dump has it; quoted: the scheduler's own words"
+        )
+        tables.append(Table("homeless-table", caption, [*columns, reasons], rows))
     if len(subject.held):
         held_columns = [*columns, TableColumn("reason", "text")]
         caption = "They may not run yet, by the scheduler's own reason"

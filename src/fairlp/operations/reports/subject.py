@@ -146,7 +146,7 @@ class Subject:
         Tasks that wait; infinite where their number is not known.
     homeless : DataFrame
         ``user``, ``queue``, ``tasks`` that wait of users who may run on no server, and are no users
-        of the instance.
+        of the instance, and ``why`` no server may take them.
     not_understood : DataFrame
         The parts of the dump that its reader leaves out.
     scheduler, name : str
@@ -167,7 +167,7 @@ class Subject:
     tasks: np.ndarray | None
     waiting: np.ndarray
     homeless: pd.DataFrame = field(
-        default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks"])
+        default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "why"])
     )
     not_understood: pd.DataFrame = field(
         default_factory=lambda: pd.DataFrame(columns=["file", "where", "what", "done"])
@@ -335,7 +335,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         )
     instance = dump.observed.instance
     users = list(instance.users)
-    requests = dump.waiting[["user", "queue", "tasks"]]
+    requests = dump.waiting[["user", "queue", "tasks"]].assign(why=_reasons(dump.waiting))
     is_user = requests["user"].isin(users)
     waiting = requests[is_user].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
     return Subject(
@@ -351,6 +351,15 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         shares=dump.shares,
         tenants=Tenants.named(dump.tenants.reindex(users)),
     )
+
+
+def _reasons(waiting: pd.DataFrame) -> list[str]:
+    """Return why tasks run nowhere, and the scheduler's own words for it."""
+    reasons = []
+    for nowhere, message in waiting[["nowhere", "message"]].itertuples(index=False):
+        quoted = f"“{message}”" if message else ""
+        reasons.append("; ".join(filter(None, (nowhere, quoted))))
+    return reasons
 
 
 def require_user_or_queue(by: str) -> None:
