@@ -15,6 +15,7 @@ from cli_cases import printed, satisfied
 from cli_runner import error_line, run
 from fairlp import examples
 from fairlp.cli import ExitCode, clusters
+from fairlp.errors import InstanceError
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
@@ -150,8 +151,7 @@ def test_an_instance_is_audited_as_before(cluster):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("audit cluster.json", "give either --allocation FILE or --mechanism NAME"),
-        ("audit cluster.json -m tsf --allocation x.csv", "give either"),
+        ("audit cluster.json", "give --allocation FILE or --mechanism NAME"),
         ("audit cluster.json -m tsf --table users", "--table users is of a dump"),
         ("what-if cluster.json", "there is no edit"),
         ("what-if cluster.json --weight org", "'org' is not of the form NAME=VALUE"),
@@ -288,3 +288,46 @@ def test_a_report_is_not_called_what_it_is_not(here_newcomers):
         == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
     )
     assert not (here_newcomers / "report.pdf").exists()
+
+
+def test_what_runs_may_come_from_a_table_where_no_reader_knows_the_scheduler(cluster):
+    """Long or wide: who has what, beside what each should have; the page; what an edit would take."""
+    instance, now = queued()
+    long = [
+        {"user": user, "server": server, "tasks": now[n][i]}
+        for n, user in enumerate(instance.users)
+        for i, server in enumerate(instance.servers)
+    ]
+    pd.DataFrame(long).to_csv("running.csv", index=False)
+    wide = pd.DataFrame(now, index=list(instance.users), columns=list(instance.servers))
+    wide.rename_axis("user").to_csv("wide.csv")
+    expected = fairlp.fair_shares(instance, observed=np.array(now, dtype=float))
+    for file in ("running.csv", "wide.csv"):
+        text = run("audit", cluster, "--allocation", file).stdout
+        assert "By user" in text and "what runs now, beside what is fair by h-drf-counted" in text
+        table = run("audit", cluster, "--allocation", file, "--table", "users", "--csv").stdout
+        rows = pd.read_csv(StringIO(table), index_col=0)
+        assert rows["tasks"].to_dict() == expected["tasks"].to_dict()
+        np.testing.assert_allclose(rows["owed"].loc[expected.index], expected["owed"], rtol=1e-9)
+        pd.testing.assert_frame_equal(fairlp.fair_shares(instance, observed=file), expected)
+    assert fairlp.fair_shares(instance, observed=pd.DataFrame(long)).equals(expected)
+
+    run("report", cluster, "--allocation", "running.csv", "--exit-code", code=1)
+    assert "Not fair" in Path("report.html").read_text("utf-8")
+    text = run("what-if", cluster, "--weight", "queue:lab=3", "--allocation", "running.csv").stdout
+    assert "running tasks that would go: " in text
+    error = run("report", cluster, "--allocation", "cluster.json", code=3).stderr
+    assert "'cluster.json'" in error
+
+
+def test_a_dump_has_its_own_running_tasks(dump):
+    for name in ("audit", "report", "what-if --weight org/red=2"):
+        error = run(f"{name} {dump} --allocation running.csv", code=2).stderr
+        assert "a dump has its own running tasks" in " ".join(error.replace("│", " ").split())
+
+
+def test_a_long_table_of_unknown_users_is_refused():
+    instance, _ = queued()
+    table = pd.DataFrame({"user": ["nobody"], "server": [instance.servers[0]], "tasks": [1]})
+    with pytest.raises(InstanceError, match="the allocation has tasks of user 'nobody'"):
+        fairlp.fair_shares(instance, observed=table)

@@ -10,7 +10,15 @@ import typer
 from typer import Argument, Option
 
 from .app import ExitCode, command
-from .clusters import PathArgument, SchedulerOption, for_csv, for_people, owed_first, shares_text
+from .clusters import (
+    AllocationOption,
+    PathArgument,
+    SchedulerOption,
+    for_csv,
+    for_people,
+    owed_first,
+    shares_text,
+)
 from .output import ReportOptions, Text, TitledTable, print_text, records, wrote
 from .parameters import (
     ExtraOption,
@@ -55,13 +63,7 @@ class QuestionOptions:
 def audit(
     *,
     path: PathArgument,
-    allocation: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="CSV of what a scheduler did: user and a column for each server, or user, server, tasks.",
-        ),
-    ] = None,
+    allocation: AllocationOption = None,
     mechanism: Annotated[
         str | None,
         mechanism_option(
@@ -72,25 +74,29 @@ def audit(
     question: QuestionOptions,
     table: Annotated[
         Literal["properties", "users", "queues"] | None,
-        Option(help="Only this table, whole; users and queues are of a dump. --csv: properties."),
+        Option(
+            help="Only this table, whole; users and queues are of a dump or --allocation. --csv: properties."
+        ),
     ] = None,
     method: MethodOptions,
     report: ReportOptions,
 ) -> None:
     """Show the properties that an allocation has, the users who show a violation, and by how much.
 
-    For a scheduler's dump, also show shares beside fair shares, the resource that each user waits
-    for and its holders. The exit code is 1 when a property of --property is broken, and 0
+    For a scheduler's dump or an --allocation, also show shares beside fair shares, the resource
+    that each user waits for and its holders. The exit code is 1 when a property of --property is broken, and 0
     otherwise.
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
-    subject = load_subject(path, scheduler)
+    subject = load_subject(path, scheduler, allocation)
     name, tasks = _audited(subject, path, allocation, mechanism)
     arguments = method.arguments()
     is_of_shares = table in ("users", "queues")
-    if is_of_shares and not subject.scheduler:
-        raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
+    if is_of_shares and subject.tasks is None:
+        raise typer.BadParameter(
+            f"--table {table} is of a dump or an --allocation", param_hint="'--table'"
+        )
     if allocation is not None and method != MethodOptions():
         raise typer.BadParameter(
             "--allocation FILE has an allocation; --method, --solver and such compute one"
@@ -98,7 +104,9 @@ def audit(
     from ..operations.reports.facts import costly_properties
     from ..operations.reports.share_comparison import ShareComparison
 
-    comparison = ShareComparison.of(subject, mechanism, **arguments) if subject.scheduler else None
+    comparison = None
+    if subject.tasks is not None:
+        comparison = ShareComparison.of(subject, mechanism, **arguments)
     findings = rows = _findings(subject, name, tasks, question, arguments)
     broken = [
         str(name) for name in findings.index[findings["holds"].map(lambda held: held is False)]
@@ -109,10 +117,14 @@ def audit(
         text = [TitledTable(f"{name}: {table}", for_people(rows, subject.instance.units))]
     elif comparison is not None:
         text = [*(shares_text(comparison) if table is None else ()), *text]
-        if question.properties is None and (names := costly_properties(subject.instance)):
+        if (
+            subject.scheduler
+            and question.properties is None
+            and (names := costly_properties(subject.instance))
+        ):
             text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
 
-    whole_dump = comparison if table is None else None
+    whole_dump = comparison if table is None and subject.scheduler else None
     report.deliver(text, lambda: for_csv(rows), lambda: _audit_data(whole_dump, rows))
     if broken and question.properties:
         raise typer.Exit(ExitCode.NO)
@@ -136,20 +148,14 @@ def _audited(
 ) -> tuple[str, Any]:
     """Return the name of the allocation, and its tasks (None: those of that mechanism)."""
     if subject.scheduler:
-        if allocation is not None:
-            raise typer.BadParameter(
-                "a dump has its own running tasks; --allocation is for instances"
-            )
         return Path(path).name, subject.tasks
     if allocation is None and mechanism is not None:
         return mechanism, None
-    if allocation is None or mechanism is not None:
+    if allocation is None:
         raise typer.BadParameter(
-            f"{path} is an instance: give either --allocation FILE or --mechanism NAME"
+            f"{path} is an instance: give --allocation FILE or --mechanism NAME"
         )
-    from ..models.files.tables import read_tasks
-
-    return allocation.name, read_tasks(allocation, subject.instance)
+    return allocation.name, subject.tasks
 
 
 def _findings(

@@ -71,6 +71,14 @@ SchedulerOption = Annotated[
         metavar="NAME", help="The scheduler that wrote the dump, where its files do not show it."
     ),
 ]
+AllocationOption = Annotated[
+    Path | None,
+    Option(
+        "--allocation",
+        metavar="FILE",
+        help="Of an instance: CSV of what runs now, user and a column for each server, or user, server, tasks.",
+    ),
+]
 FairOption = Annotated[
     str | None,
     mechanism_option(
@@ -105,13 +113,15 @@ class AboutOptions:
         ),
     ] = None
 
-    def subjects(self, path: str, scheduler: str | None) -> tuple[Subject, Subject | None]:
+    def subjects(
+        self, path: str, scheduler: str | None, allocation: Path | None
+    ) -> tuple[Subject, Subject | None]:
         """Return the subject of a report, and the same cluster before."""
         from ..operations.reports.page import adjusted
 
         exclude = self.exclude or ()
         weights = read_pairs(self.weight, "--weight")
-        subject = adjusted(load_subject(path, scheduler), weights, exclude)
+        subject = adjusted(load_subject(path, scheduler, allocation), weights, exclude)
         if self.since is None:
             return subject, None
         earlier = load_subject(self.since, scheduler)
@@ -148,6 +158,7 @@ def report(
             "its fair share.",
         ),
     ] = False,
+    allocation: AllocationOption = None,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
 ) -> None:
@@ -161,7 +172,7 @@ def report(
     from ..operations.reports.page import facts, require_html, write
 
     require_html(output)
-    subject, earlier = about.subjects(path, scheduler)
+    subject, earlier = about.subjects(path, scheduler, allocation)
     page_facts = facts(subject, mechanism, split_names(compare), earlier, **arguments)
     wrote(write(page_facts, output))
     if exit_code and not is_fair(page_facts.share_comparison):
@@ -220,6 +231,7 @@ def what_if(
         Literal["user", "queue"] | None,
         Option(help="By default queues, where the instance has any."),
     ] = None,
+    allocation: AllocationOption = None,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
     report: ReportOptions,
@@ -231,7 +243,8 @@ def what_if(
     arguments = {**edits.arguments(), **method.arguments()}
     from ..operations.reports.what_if import what_if as run
 
-    table = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
+    subject = load_subject(path, scheduler, allocation)
+    table = run(subject, mechanism=mechanism, by=by, **arguments)
 
     largest_first = table.sort_values("change", key=abs, ascending=False, kind="stable").rename(
         index={"": "(root)"}
@@ -292,6 +305,13 @@ def shares_text(comparison: ShareComparison) -> Text:
     if comparison.instance.has_queues:
         queues = comparison.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
         yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
+    if not comparison.subject.tenants.are_users:
+        tenants = comparison.tenants
+        missing = comparison.subject.tenants.sums(comparison.owed * comparison.share_of_a_task)
+        tenants = for_people(tenants.iloc[(-missing).argsort(kind="stable")], units)
+        noun = comparison.subject.tenants.noun
+        if noun != "queue":
+            yield TitledTable(f"By {noun}, all its tasks together", tenants, SHOWN, hint)
     users = for_people(owed_first(comparison), units)
     yield TitledTable("By user, those first who are owed most", users, SHOWN, hint)
 

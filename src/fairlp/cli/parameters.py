@@ -73,13 +73,22 @@ def _alibaba(folder: Path) -> Instance:
     return read_alibaba_gpu(folder / _NODES, folder / tasks)
 
 
-def load_subject(text: str, scheduler: str | None = None) -> Subject:
-    """Return the subject of a report: a scheduler's dump, or an instance as for `load_instance`."""
+def load_subject(
+    text: str, scheduler: str | None = None, allocation: Path | None = None
+) -> Subject:
+    """Return the subject of a report: a scheduler's dump, or an instance as for `load_instance`.
+
+    ``allocation`` is a CSV of the tasks that run now, of an instance.
+    """
     from ..operations.reports.subject import is_dump, subject_of
 
     if scheduler is not None or (text and is_dump(text)):
+        if allocation is not None:
+            raise typer.BadParameter(
+                "a dump has its own running tasks; --allocation is for instances"
+            )
         return subject_of(text, scheduler=scheduler)
-    return subject_of(load_instance(text))
+    return subject_of(load_instance(text), allocation)
 
 
 def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, nearest
+from ...errors import FairlpError, FileFormatError, nearest
 from .whole_files import home, read_text
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
 
-__all__ = ["as_numbers", "csv_text", "read_table"]
+__all__ = ["as_numbers", "csv_text", "read_table", "read_tasks", "tasks_table"]
 
 #: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers
 #: are only numbers.
@@ -83,44 +83,65 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
         When the file cannot be read, names a user or server that the instance does not have, or
         holds no numbers.
     """
-    where = str(path)
-    table = read_table(home(path), {"user": str, "server": str})
+    return tasks_table(
+        read_table(home(path), {"user": str, "server": str}), instance, repr(str(path))
+    )
+
+
+def tasks_table(
+    table: pd.DataFrame,
+    instance: Instance,
+    where: str,
+    error: type[FairlpError] = FileFormatError,
+) -> pd.DataFrame:
+    """Return tasks, users × servers, from a table as :func:`read_tasks` reads it.
+
+    Parameters
+    ----------
+    table : DataFrame
+    instance : Instance
+    where : str
+        What the table is, in messages.
+    error : type
+        Raised as `read_tasks` says.
+    """
     if "user" not in table.columns:
-        raise FileFormatError(
-            f"{where!r} has no column 'user'; expected it first, then a column for each server"
+        raise error(
+            f"{where} has no column 'user'; expected it first, then a column for each server"
         )
     users = {str(user): user for user in instance.users}
     servers = {str(server): server for server in instance.servers}
-    _known(table["user"], users, "user", where)
+    _known(table["user"], users, "user", where, error)
     if {"server", "tasks"} <= set(table.columns):
-        _known(table["server"], servers, "server", where)
+        _known(table["server"], servers, "server", where, error)
         tasks = as_numbers(table["tasks"])
         for k in np.flatnonzero(~np.isfinite(tasks))[:1]:
-            raise _no_number(where, table["user"][k], table["server"][k], table["tasks"][k])
+            raise error(_no_number(where, *table[["user", "server", "tasks"]].iloc[k]))
         wide = table.assign(tasks=tasks).pivot_table(
             index="user", columns="server", values="tasks", aggfunc="sum"
         )
     else:
         for twice in table["user"][table["user"].duplicated()]:
-            raise FileFormatError(f"{where!r} has user {twice!r} twice")
+            raise error(f"{where} has user {twice!r} twice")
         wide = table.set_index("user")
-        _known(pd.Series(wide.columns.astype(str)), servers, "server", where)
+        _known(pd.Series(wide.columns.astype(str)), servers, "server", where, error)
     numbers = wide.apply(as_numbers)
     bad = np.argwhere(
         ~np.isfinite(numbers.to_numpy(dtype=float)) & wide.notna().to_numpy(dtype=bool)
     )
     if len(bad):
         row, column = bad[0]
-        raise _no_number(where, wide.index[row], wide.columns[column], wide.iloc[row, column])
+        user, server = wide.index[row], wide.columns[column]
+        raise error(_no_number(where, user, server, wide.iloc[row, column]))
     numbers.index = [users[str(user)] for user in numbers.index]
     numbers.columns = [servers[str(server)] for server in numbers.columns]
     whole = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
     return whole
 
 
-def _no_number(where: str, user: object, server: object, value: object) -> FileFormatError:
-    problem = f"{where!r}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}"
-    return FileFormatError(f"{problem}; expected a finite number")
+def _no_number(where: str, user: object, server: object, value: object) -> str:
+    problem = f"{where}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}"
+    return f"{problem}; expected a finite number"
 
 
 def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
@@ -154,10 +175,16 @@ def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
         return pd.to_numeric(values.astype(str), errors="coerce").astype(float)
 
 
-def _known(labels: pd.Series, labels_of_instance: dict[str, object], noun: str, where: str) -> None:
+def _known(
+    labels: pd.Series,
+    labels_of_instance: dict[str, object],
+    noun: str,
+    where: str,
+    error: type[FairlpError],
+) -> None:
     names = labels.astype(str)
     for name in names[~names.isin(list(labels_of_instance))]:
-        raise FileFormatError(
-            f"{where!r} has tasks of {noun} {name!r}, who is not in the instance; "
+        raise error(
+            f"{where} has tasks of {noun} {name!r}, who is not in the instance; "
             f"{nearest(name, labels_of_instance)}"
         )

@@ -409,8 +409,10 @@ def fair_shares(
     mechanism : str or Mechanism, optional
         The rule of fair shares; by default hierarchical DRF where users stand in queues, else DRF
         of the pool.
-    observed : Allocation, DataFrame of users × servers, or array of that shape, optional
-        The tasks that run now, for an instance; without it, users have the mechanism's tasks.
+    observed : Allocation, DataFrame, array or path, optional
+        The tasks that run now, for an instance: users × servers, a long table (``user``,
+        ``server``, ``tasks``), or the path of a CSV of either form. Without it, users have the
+        mechanism's tasks.
     by : {"user", "queue", "tenant"}
         A user of a dump is a class of equal tasks; a tenant is the one whom the scheduler promises
         a share: a Slurm or YARN user, a ClusterQueue, a Volcano queue or a namespace. Users of an

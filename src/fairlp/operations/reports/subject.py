@@ -16,6 +16,7 @@ from ...formulations.normalisers import dominant
 from ...mechanisms.allocation import tasks_of
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
+from ...models.files.tables import read_tasks, tasks_table
 from ...models.files.whole_files import home
 from ...models.instances.arithmetic import largest_first, quantity
 from ...models.instances.merging import equal_servers
@@ -302,8 +303,9 @@ def subject_of(
     ----------
     source : Snapshot, Instance, str or Path
         A path is of a scheduler's dump, or of an instance as :func:`fairlp.read` takes it.
-    observed : Allocation, DataFrame of users × servers, or array of that shape, optional
-        The tasks that run now; a snapshot has its own.
+    observed : Allocation, DataFrame, array or path, optional
+        The tasks that run now, users × servers; a frame may be long, with columns ``user``,
+        ``server`` and ``tasks``, and a path is of a CSV of either form. A snapshot has its own.
     scheduler : str, optional
         Of a path: the scheduler that wrote the files, where their content does not show it.
     """
@@ -323,8 +325,17 @@ def subject_of(
     limits = source.task_limits
     if observed is None:
         return Subject(source, None, limits.copy(), name=source.name)
-    tasks = tasks_of(source, observed)
+    tasks = tasks_of(source, _running_tasks(source, observed))
     return Subject(source, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=source.name)
+
+
+def _running_tasks(instance: Instance, observed: Any) -> Any:
+    """Return the tasks of a CSV or of a long table as one of users × servers; others as they are."""
+    if isinstance(observed, str | Path):
+        return read_tasks(observed, instance)
+    if isinstance(observed, pd.DataFrame) and {"user", "server", "tasks"} <= set(observed.columns):
+        return tasks_table(observed, instance, "the allocation", InstanceError)
+    return observed
 
 
 def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:

@@ -13,8 +13,8 @@ from ...errors import InstanceError, UnknownNameError, nearest, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
-from ...tolerances import AUDIT
 from .subject import Classes, ClusterSource, mechanism_or_default, require_user_or_queue, subject_of
+from .tenants import to_whole
 
 # Edits of an instance: more servers of a class, other weights, new queues.
 
@@ -250,6 +250,7 @@ def _new_labels(taken: set[str], path: str, count: int) -> list[str]:
 def what_if(
     given: ClusterSource,
     *,
+    observed: Any = None,
     add_servers: Mapping[str, int] | None = None,
     weights: Mapping[Any, float] | None = None,
     queues: Mapping[str, Any] | None = None,
@@ -263,6 +264,8 @@ def what_if(
     ----------
     given : Snapshot, Instance, str or Path
         As for :func:`fairlp.fair_shares`.
+    observed : Allocation, DataFrame, array or path, optional
+        The tasks that run now, as for :func:`fairlp.fair_shares`.
     add_servers : mapping, optional
         Counts of new servers, by class (the name that a report gives servers of equal capacity) or
         by the name of a server like them.
@@ -285,7 +288,7 @@ def what_if(
     DataFrame
         Indexed by queue or user: ``before`` and ``after``, dominant shares of the cluster as it is
         (so that more servers show as more), their ``change``, ``tasks_before`` and ``tasks_after``.
-        New users have 0 before. Of a dump also ``would_go``: running tasks beyond what is fair
+        New users have 0 before. Where running tasks are known, also ``would_go``: running tasks beyond what is fair
         after the edit, whole ones.
 
     Raises
@@ -302,7 +305,7 @@ def what_if(
     >>> fairlp.what_if(two, weights={"A": 2})[["tasks_before", "tasks_after"]].loc["A"].tolist()
     [3.0, 4.0]
     """
-    subject = subject_of(given)
+    subject = subject_of(given, observed)
     before = subject.instance
     after = edited(before, add_servers, weights, queues)
     if by is None:
@@ -332,8 +335,7 @@ def what_if(
     if subject.tasks is not None:
         running = subject.tasks.sum(axis=1)
         fair = totals_after[: len(running)]
-        rounding = AUDIT * np.maximum(running, 1.0)
-        beyond = np.maximum(np.ceil(running - fair - rounding), 0.0)
+        beyond = np.maximum(np.ceil(to_whole(running - fair, running)), 0.0)
         would_go = _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0)
         columns["would_go"] = would_go.to_numpy()
     return pd.DataFrame(columns, index=pd.Index(labels, name=by, dtype=object))
