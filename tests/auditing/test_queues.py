@@ -365,3 +365,17 @@ def test_trees_that_leave_nothing_to_compare():
     nobody = pool(queue=["a", "b"], task_limits=[0, 0])
     found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
     assert found.holds.iloc[0] is None and "no user can run anything" in found.witness.iloc[0]
+
+
+def test_no_queue_is_promised_more_than_partitions_let_its_users_have():
+    """An only user may run on one of two servers: it has all that it could ever have, half the pool."""
+    only = fairlp.Instance.from_arrays(
+        [[1.0]], [[4.0], [4.0]], queue=["a/c"], eligible=[[False, True]]
+    )
+    both = only.replace(
+        demands=[[1.0]] * 2, users=["x", "y"], queue=["a", "b"], eligible=[[False, True]] * 2
+    )
+    for name in ("hierarchical share guarantee", "queue share guarantee"):
+        assert fairlp.audit(only, [[0, 4]], name).holds.tolist() == [True]
+        assert fairlp.audit(only, [[0, 3]], name).holds.tolist() == [False]
+        assert fairlp.audit(both, [[0, 2], [0, 2]], name).holds.tolist() == [False]

@@ -51,6 +51,11 @@ def _lacking(case: AuditCase, can_run: np.ndarray) -> np.ndarray:
     return can_run & (case.totals < case.instance.task_limits * (1 - AUDIT))
 
 
+def _shares_alone(case: AuditCase) -> np.ndarray:
+    """Return the dominant share that each user could have alone, shape (N,)."""
+    return np.asarray(case.alone / dominant(case.instance))
+
+
 @_on_tree
 def caps_kept(case: AuditCase, queues: Queues) -> Finding:
     """No queue has more of a resource than its cap. Margin: −(largest excess / cap)."""
@@ -102,13 +107,14 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
 
     Margin: min of share − promise.
 
-    A part is the weight over the weights of all siblings who can run anything. Users with all their
-    tasks lack nothing.
+    A part is the weight over the weights of all siblings who can run anything; no user is promised
+    more than it could have alone on the servers where it may run. Users with all their tasks lack
+    nothing.
     """
     can_run = runnable_users(case.instance)
     if not can_run.any():
         return Finding.vacuous("no user can run anything")
-    promised = collapsed(case.instance)
+    promised = np.minimum(collapsed(case.instance), _shares_alone(case))
     share = case.totals / dominant(case.instance)
     is_short = _lacking(case, can_run)
     if not is_short.any():
@@ -129,10 +135,12 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
 def queue_shares(case: AuditCase, queues: Queues) -> Finding:
     """Each queue has its part of the pool in dominant share, together.
 
-    Margin: min of share − part; see `leaf_shares`.
+    Margin: min of share − part; see `leaf_shares`. No queue is promised more than its users could
+    have, each alone, added up.
     """
     can_run = runnable_users(case.instance)
-    promised, _ = parts_of_queues(queues, case.instance.user_weights, can_run)
+    parts, _ = parts_of_queues(queues, case.instance.user_weights, can_run)
+    promised = np.minimum(parts, queues.below @ _shares_alone(case))
     waits = (queues.below @ _lacking(case, can_run).astype(float) > 0) & (
         np.arange(len(queues)) > 0
     )
