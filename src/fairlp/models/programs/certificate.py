@@ -101,14 +101,15 @@ class Certificate:
         return f"{'not proved optimal' if self.is_feasible else 'not feasible'}: {self}"
 
     def __str__(self) -> str:
-        residuals = (
-            f"primal residual {figure(self.primal_residual)}, dual residual "
-            f"{figure(self.dual_residual)}"
-        )
+        figures = [f"primal residual {figure(self.primal_residual)}"]
+        if self.integrality_residual > VERIFIED:
+            figures.append(f"an integer {figure(self.integrality_residual)} off a whole number")
+        figures.append(f"dual residual {figure(self.dual_residual)}")
         if self.bound is not None:
-            residuals += f", bound {self.bound:.10g} by the solver's word"
-        loose = "" if self.tolerance == VERIFIED else f" (within {self.tolerance:g})"
-        return f"{residuals}, gap {figure(self.gap)}{loose}"
+            figures.append(f"bound {self.bound:.10g} by the solver's word")
+        figures.append(f"gap {figure(self.gap)}")
+        asked = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
+        return ", ".join(figures) + asked
 
 
 def certify(

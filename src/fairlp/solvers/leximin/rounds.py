@@ -226,7 +226,8 @@ class Rounds:
         proved = self.proves(certificate, solution) if self.has_duals else certificate.is_feasible
         if not proved:
             return SolverError(
-                f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}"
+                f"{solution.solver} called {self.name!r} optimal; the answer is "
+                f"{certificate.verdict}"
             )
         self.certificate = certificate
         self.gap = max(self.gap, self.gap_of_levels(certificate, solution))
