@@ -65,11 +65,14 @@ _HIGH = 10.0
 #: The error at which a point on the way to an optimum is kept, from which that of other terms may
 #: be begun.
 _EARLY = 0.01
-#: The method ends after so many iterations that did not bring the products (once the error is
-#: accepted: the error) down by this factor, or after more that did not bring the error down.
+#: The method ends after more than so many iterations without a gain: until the error is accepted,
+#: and from then on.
 _PATIENCE = 8
+_PATIENCE_ACCEPTED = 2
+#: A gain brings the products (once the error is accepted: the error) down by this factor.
 _PROGRESS = 0.9
-_LONGEST = 24
+#: Iterations without a gain of the error, at most.
+_MOST_WITHOUT_GAIN = 24
 #: This near to its end, as a multiple of ``SETTLED``, the method goes on only while every other
 #: iteration helps.
 NEARLY = 100.0
@@ -174,35 +177,38 @@ class _Progress:
     def __init__(self, point: Variables) -> None:
         self.best = FinalPoint(point, np.inf, 0)
         self.on_the_way: Variables | None = None
-        #: the measure that must fall, and for how many iterations it has not
-        self.reference = np.inf
-        self.waiting = 0
+        self.lowest_product = np.inf
         #: the lowest error, and the iteration that brought it
         self.lowest_error = np.inf
         self.lowest_at = 0
+        #: iterations since the last gain
+        self.waiting = 0
 
     def record(self, iterate: Iterate, iteration: int) -> None:
         """Take note of the errors of an iterate."""
         error = iterate.error
-        measure = iterate.mean_product if self.best.error > ACCEPTED else error
-        if measure < _PROGRESS * self.reference:
-            self.reference = measure
-            self.waiting = 0
-        else:
-            self.waiting += 1
+        lowers_product = iterate.mean_product < _PROGRESS * self.lowest_product
+        lowers_error = error < _PROGRESS * self.lowest_error
+        is_gain = lowers_error if self.best.error <= ACCEPTED else lowers_product
+        self.waiting = 0 if is_gain else self.waiting + 1
+
+        if lowers_product:
+            self.lowest_product = iterate.mean_product
+        if lowers_error:
+            self.lowest_error = error
+            self.lowest_at = iteration
         if self.on_the_way is None and error <= _EARLY and not iterate.problem.has_level:
             self.on_the_way = iterate.point
         if error < self.best.error:
             self.best = FinalPoint(iterate.point, error, iteration, on_the_way=self.on_the_way)
-        if error < _PROGRESS * self.lowest_error:
-            self.lowest_error = error
-            self.lowest_at = iteration
 
     def ends(self, error: float, iteration: int) -> bool:
         """Whether the optimum is found, or no further iteration will bring it nearer."""
-        patience = _PATIENCE if self.best.error > NEARLY * SETTLED else 1
-        is_stuck = self.waiting > patience or iteration - self.lowest_at > _LONGEST
-        return self.best.error <= SETTLED or is_stuck or not np.isfinite(error)
+        patience = _PATIENCE if self.best.error > ACCEPTED else _PATIENCE_ACCEPTED
+        if self.best.error <= NEARLY * SETTLED:
+            patience = 1
+        has_stalled = self.waiting > patience or iteration - self.lowest_at > _MOST_WITHOUT_GAIN
+        return self.best.error <= SETTLED or has_stalled or not np.isfinite(error)
 
 
 def restore_rows(iterate: Iterate) -> None:
