@@ -73,9 +73,7 @@ def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     ):
         assert part in text
     (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
-    assert (
-        "cap of cpu" in row and "ml/train (16 core)" in row
-    )  # the cohort has all that it may have
+    assert "quota of cpu" in row and "org/red (16 core)" in row  # all quota of the cohort is in use
     assert (
         "not checked" in text and "not about such an instance: " in text and "vacuous" not in text
     )
@@ -99,7 +97,7 @@ def test_a_dump_for_programs(dump):
     assert found["fair"] == "kueue"
     users = {row["user"]: row for row in found["users"]}
     assert (
-        users["ml/serve"]["held_by"] == {"ml/train": 16000.0} and users["ml/serve"]["waiting"] == 5
+        users["ml/serve"]["held_by"] == {"org/red": 16000.0} and users["ml/serve"]["waiting"] == 5
     )
     assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}
     assert (
@@ -234,7 +232,7 @@ def test_what_if_of_a_dump(dump):
 
 def test_a_report_for_cron(dump):
     told = run("report", dump, "--exit-code", "--since", dump, code=1)
-    assert "unfair: Not fair: ml/serve is" in told.stderr
+    assert "unfair: Not fair: org/blue is" in told.stderr
     assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
     assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))

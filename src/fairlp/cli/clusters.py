@@ -144,7 +144,8 @@ def report(
         bool,
         Option(
             "--exit-code",
-            help="Exit with 1 where a user is short of a whole task of its fair share.",
+            help="Exit with 1 where a tenant (a Slurm or YARN user, a queue, a namespace) is short of a whole task of "
+            "its fair share.",
         ),
     ] = False,
     scheduler: SchedulerOption = None,
@@ -316,8 +317,9 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
     copy = table.copy()
     if "blocked_by" in copy:
         from ..operations.reports.sections import amounts
+        from ..operations.reports.share_comparison import resource_of
 
-        resources = [str(text).removeprefix("cap of ") for text in copy["blocked_by"]]
+        resources = [resource_of(str(text)) for text in copy["blocked_by"]]
         units_of_rows = [(units or {}).get(resource, "") for resource in resources]
         for name in ("held_by", "beyond_fair"):
             entries = zip(copy[name], units_of_rows, strict=True)

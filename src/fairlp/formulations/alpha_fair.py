@@ -1,4 +1,4 @@
-"""α-fairness: from the largest total share (α = 0) by proportional fairness (α = 1) to max-min fairness (α = ∞)."""
+"""α-fairness: largest total share (α = 0), proportional (α = 1) and max-min fairness (α = ∞)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
 
 
 def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
-    """α-fairness (Mo and Walrand, 2000), of weighted dominant shares s[n] = x[n]/(φ[n]Γ[n]), on any servers.
+    """α-fairness (Mo and Walrand, 2000) of weighted dominant shares s[n] = x[n]/(φ[n]Γ[n]).
+
+    It applies to any servers.
 
     Maximise Σ φ[n]·s[n]^(1−α)/(1−α), at α = 1 Σ φ[n]·log s[n]; at α = ∞ the smallest s[n] (DRFH,
-    the first round of a leximin). A user who can run nothing has no term. Shares are counted in units
-    of a level that all can have, which changes no optimum and keeps powers within floats.
+    the first round of a leximin). A user who can run nothing has no term. Shares are counted in
+    units of a level that all can have, which changes no optimum and keeps powers within floats.
     Guarantees and caps of queues are rows.
 
     Parameters
@@ -79,7 +81,10 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
 def _limits_of_queues(
     model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0
 ) -> None:
-    """Add the rows ``guarantee`` and ``cap``, where queues have them; ``total`` is what n has, in units of tasks."""
+    """Add the rows ``guarantee`` and ``cap``, where queues have them.
+
+    ``total`` is the amount of each user, in units of tasks.
+    """
     kept = floors(instance)
     if kept.any():
         guarantees(model, instance, total, kept, where_runnable(model, instance), unit=unit)
@@ -102,7 +107,9 @@ def utility(share: Expression, alpha: float) -> Expression:
 
 
 def reference(instance: Instance) -> float:
-    """Return the lowest s[n] where every server is divided by weights: a level that all can have at once.
+    """Return the lowest s[n] where every server is divided by weights.
+
+    All users can have that level at once.
 
     No higher than where a cap of a queue is used up.
     """

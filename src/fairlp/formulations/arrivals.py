@@ -1,4 +1,6 @@
-"""Dynamic fair division: the linear program of one step, for users who arrive one by one and never leave.
+"""Dynamic fair division: the linear program of one step.
+
+Users arrive one by one and never leave.
 
 Each function takes the users who are present, in order of arrival (the newest last), and what they
 have so far. The optimal M is unique, the optimal x is not: the mechanisms' shares are max(φ[n]·M,
@@ -16,7 +18,10 @@ from . import normalisers
 
 
 def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Model:
-    """Dynamic DRF (Kash, Procaccia and Shah, JAIR 2014; as LP (1) of Li et al., 2019): the program of one step.
+    """Dynamic DRF: the linear program of one step.
+
+    The mechanism is that of Kash, Procaccia and Shah (JAIR 2014), written as LP (1) of Li et al.
+    (2019).
 
     Maximise the smallest weighted dominant share; no user loses, and only a fraction of every
     resource is given out.
@@ -39,7 +44,9 @@ def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Mode
 
 
 def cautious_lp(present: Instance, before: np.ndarray, available: float, expected: float) -> Model:
-    """Cautious LP (named by Li et al., 2019, §5, after Kash, Procaccia and Shah, JAIR 2014): the program of one step.
+    """Cautious LP: the linear program of one step.
+
+    Li et al. (2019, §5) name it, after Kash, Procaccia and Shah (JAIR 2014).
 
     This is our reading; the original text was not at hand. No user may get so much that users still
     to come, who may need every resource as much as their dominant one, could not be brought to the

@@ -1,4 +1,4 @@
-"""Audits as linear programs: can someone gain while no user loses, and max-min fairness of one resource."""
+"""Audits as linear programs: gains without a loss to others, and max-min of one resource."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pareto(
     whole: bool = False,
     allocation: np.ndarray | None = None,
 ) -> Model:
-    """Pareto optimality of an allocation: the largest gain of all users together when no user loses.
+    """Pareto optimality of an allocation: all users' largest gain together without a loss.
 
     Maximise Σ_n (y[n] − x[n])/Γ[n] subject to feasibility and y[n] ≥ x[n], with Γ[n] = Σ_i γ[n,i].
     The allocation is Pareto-optimal if and only if the optimum is 0 (up to the rounding by which x
@@ -110,7 +110,7 @@ def feasible_region(
 def one_resource(
     resource: Any,
 ) -> tuple[Callable[[Instance], Model], Callable[[Instance], np.ndarray]]:
-    """Return formulation and Γ of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n].
+    """Return formulation and Γ of one resource's max-min, whose levels are x[n]·d[n,r]/φ[n].
 
     The resource is named by its label: a part of an instance may have fewer of them, at other
     positions.

@@ -1,4 +1,4 @@
-"""No justified complaints (Dolev et al., 2012): the Eisenberg–Gale program, candidate bottlenecks, the best fair one.
+"""No justified complaints (Dolev et al., 2012): Eisenberg–Gale, and programs of bottlenecks.
 
 x[n] is the granted fraction of a request, r[n,j] the request as a fraction of the capacity of j,
 e[n] the entitlement. The fair allocations are a union of polytopes, one for each set of
@@ -31,7 +31,7 @@ def njc(
     bottlenecks: Iterable[Any] | str | None = None,
     criterion: Criterion | None = None,
 ) -> Model:
-    """NJC: the Eisenberg–Gale program; or, given bottlenecks, their linear program; or the best of all by a criterion.
+    """NJC: the Eisenberg–Gale program, that of chosen bottlenecks, or the best by a criterion.
 
     Parameters
     ----------
@@ -55,7 +55,9 @@ def njc(
 
 
 def eisenberg_gale(requests: Requests, remaining: np.ndarray | None = None) -> Model:
-    """Return the program whose optimum is fair: maximise Σ e[n]·log x[n]; its capacity duals name the bottlenecks.
+    """Return the program whose optimum is fair: maximise Σ e[n]·log x[n].
+
+    The duals of its rows ``capacity`` name the bottlenecks.
 
     Stationarity, Σ_j λ[j]·x[n]·r[n,j] = e[n] for users with x[n] < 1, and Σ_j λ[j] ≤ 1 make some
     saturated j have x[n]·r[n,j] ≥ e[n]. ``remaining`` is the fraction of each resource to give out
@@ -82,7 +84,9 @@ def eisenberg_gale(requests: Requests, remaining: np.ndarray | None = None) -> M
 def candidate(
     requests: Requests, bottlenecks: np.ndarray, criterion: Criterion = UTILIZATION
 ) -> Model:
-    """Return the linear program of a set of bottlenecks (bool, shape (R,)): saturated, and every user's share is just.
+    """Return the linear program of a set of bottlenecks (bool, shape (R,)).
+
+    They are saturated, and every user's share is just.
 
     Σ_n x[n]·r[n,j] = 1 for the bottlenecks, ≤ 1 for the others; x[n] ≥ min(1, e[n]/max r[n,j] over
     the bottlenecks).
@@ -109,7 +113,9 @@ def candidate(
 
 
 def selection(requests: Requests, criterion: Criterion) -> Model:
-    """Return the integer program of the best fair allocation: one binary for each resource, 1 if it justifies shares.
+    """Return the integer program of the best fair allocation.
+
+    It has one binary for each resource, 1 if it justifies shares.
 
     With a[n,k] = min(1, e[n]/r[n,k]), and 1 for k = none: if no bottleneck has a smaller a[n,j]
     than k, n needs a[n,k]. This one row for each k says all (it is the projection of one binary for
@@ -148,7 +154,7 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
 
 
 def better(requests: Requests, x: np.ndarray) -> Model:
-    """Return the linear program that bounds how far x (shape (N,)) is from the Eisenberg–Gale optimum.
+    """Return the linear program that bounds how far x, shape (N,), is from Eisenberg–Gale's.
 
     Maximise Σ e[n]·y[n]/x[n] over what is feasible: x is optimal if that is no more than Σ e[n].
     What it exceeds it by bounds the gap, since the logarithm is concave.
@@ -188,7 +194,10 @@ def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
 
 
 def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
-    """Return what a criterion is worth for each x[n], shape (N,); None for ``least-served``, which has a variable."""
+    """Return the criterion's coefficient of each x[n], (N,); None for ``least-served``.
+
+    That criterion has a variable instead.
+    """
     users = list(requests.users)
     if isinstance(criterion, str) and criterion in CRITERIA:
         return None if criterion == LEAST_SERVED else np.asarray(requests.fractions.mean(axis=1))

@@ -1,4 +1,4 @@
-"""Gavel's max-min policy: jobs share the time of kinds of accelerators, and a job runs on one kind at a time.
+"""Gavel's max-min policy: jobs share the time of kinds of accelerators, one kind at a time.
 
 A user is a job m, a row of servers a kind of accelerator j. A job takes its demands at once while
 it runs, such as s[m] GPUs, and its rate is γ[m,j]: its throughput per server of the row, T[m,j]
@@ -21,7 +21,7 @@ SOURCE = "Narayanan et al., OSDI 2020"
 
 
 def throughputs(instance: Instance) -> np.ndarray:
-    """Return T[m,j], the tasks of job m in a unit of time while it runs on j; 0 where it cannot run. Shape (N, K).
+    """Return T[m,j], the tasks of job m per unit of time on j, or 0 if it cannot run: (N, K).
 
     γ[m,j] over the number of copies of the job that fit on all servers of row j at once.
     """
@@ -29,7 +29,7 @@ def throughputs(instance: Instance) -> np.ndarray:
 
 
 def gavel(instance: Instance) -> Model:
-    """Gavel's max-min fairness (Narayanan et al., OSDI 2020, §4.1): maximise the lowest normalised throughput.
+    """Gavel (Narayanan et al., OSDI 2020, §4.1): maximise the lowest normalised throughput.
 
     The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of
     all kinds, Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j
@@ -64,7 +64,10 @@ def gavel(instance: Instance) -> Model:
 
 
 def one_kind_at_a_time(model: Model, instance: Instance, tasks: Expression) -> None:
-    """Add the rows ``time`` to a model with tasks over users and servers: a job has no more than all its time."""
+    """Add the rows ``time``, by which a job has no more than all its time.
+
+    The model has tasks over users and servers.
+    """
     m = instance.users
     j = instance.servers
     time = model.parameter(

@@ -1,4 +1,7 @@
-"""Hierarchical DRF: max-min along a tree of queues (Bhattacharya et al., SoCC 2013), in rounds of one program."""
+"""Hierarchical DRF (Bhattacharya et al., SoCC 2013): max-min along a tree of queues, in rounds.
+
+Every round is one program.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def _first_round(name: str, instance: Instance, count: str) -> Model:
 
 
 def at_level_1(instance: Instance) -> np.ndarray:
-    """Return the tasks of each user for one unit of the root, every user active who can run; φΓ for the others."""
+    """Return each user's tasks for one unit of the root, all runnable users active; else φΓ."""
     rates = rates_on_tree(instance)(runnable_users(instance))
     alone = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     return np.asarray(np.where(rates > 0, rates, alone))
@@ -78,7 +81,7 @@ def collapsed_at_level_1(instance: Instance) -> np.ndarray:
 
 
 def collapsed(instance: Instance) -> np.ndarray:
-    """Return the weight of each user on a flat tree: the product of its part of each queue on its way up.
+    """Return the weight of each user on a flat tree: the product of its parts on its way up.
 
     The part of a queue, or user, is its weight divided by those of its siblings together, itself
     included; queues without a user who can run are no siblings.
@@ -95,7 +98,7 @@ def collapsed(instance: Instance) -> np.ndarray:
 def parts_of_queues(
     queues: Queues, weights: np.ndarray, runnable: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the part of the root that each queue's weights promise, and the weights of its children together.
+    """Return each queue's part of the root by weights, and its children's total weight.
 
     Queues without a user who can run, and users who cannot, are no queue's siblings.
     """

@@ -1,4 +1,4 @@
-"""What Kueue promises (KEP-1714), divisible: nominal quotas first, then equal dominant resource shares of what is lent.
+"""Kueue's promise (KEP-1714), divisible: nominal quotas, then equal dominant shares of the lent.
 
 :func:`nominal_first` is a leximin over queues of what their nominal quotas come to; :func:`kueue`
 shares what is left above those floors. The arithmetic of shares along the tree is in
@@ -25,7 +25,9 @@ SOURCE = "Kueue, KEP-1714"
 
 
 def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
-    """Kueue's fair sharing: quotas with borrowing and lending along cohorts, above nominal floors; the first round.
+    """Kueue's fair sharing above nominal floors: the first round.
+
+    Quotas allow borrowing and lending along cohorts.
 
     After it lanes rise at the rates of the tree of quotas: dominant resource shares, from the root
     down.
@@ -63,7 +65,10 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
 
 
 def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
-    """Return the program of the most that each queue's nominal quota and demand allow, whatever servers there are."""
+    """Return the program of the most that each queue's nominal quota and demand allow.
+
+    Servers do not limit it.
+    """
     books = KueueAccounts.opened(instance, lanes, "what nominal quotas allow")
     small = lanes.instance
     alone = small.gamma().sum(axis=1) / normalisers.dominant(small)
@@ -75,7 +80,10 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
 
 
 def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Model:
-    """Return the leximin over queues of (granted) / (``entitled``: what nominal quota and demand allow)."""
+    """Return the leximin over queues of granted shares over ``entitled`` ones.
+
+    A queue is entitled to the shares that its nominal quota and demand allow.
+    """
     books = KueueAccounts.opened(instance, lanes, "nominal quotas first")
     model = books.model
     granted = books.on_servers().sum(lanes.instance.servers)
@@ -171,7 +179,10 @@ class KueueAccounts:
         return g
 
     def nominal(self, share: Expression) -> None:
-        """Add the rows ``nominal``: what owners use of each column is within their nominal quota; and task limits."""
+        """Add the rows ``nominal`` and task limits.
+
+        Every owner's use of each column stays within its nominal quota.
+        """
         quotas = self.instance.quotas
         small = self.lanes.instance
         _, q = self.use.indices
@@ -255,7 +266,7 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
 
 
 def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
-    """Add the rows of quotas to a model with tasks over the instance's own users and servers, as audits have."""
+    """Add the rows of quotas to an audit's model, with tasks over users and servers."""
     lanes = Lanes.of(instance)
     n = instance.users
     i = instance.servers

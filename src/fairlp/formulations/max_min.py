@@ -24,7 +24,10 @@ LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
 
 def drf(instance: Instance, count: str = "total") -> Model:
-    """DRF on one server (Ghodsi et al., NSDI 2011): maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n])."""
+    """DRF on one server: maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n]).
+
+    The source is Ghodsi et al., NSDI 2011.
+    """
     n = instance.users
     r = instance.resources
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
@@ -46,7 +49,10 @@ def drf(instance: Instance, count: str = "total") -> Model:
 
 
 def edrf(instance: Instance, count: str = "total") -> Model:
-    """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares; per-resource weights, zero demands."""
+    """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares.
+
+    It takes weights per resource and demands of zero.
+    """
     n = instance.users
     r = instance.resources
     model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
@@ -70,7 +76,10 @@ def edrf(instance: Instance, count: str = "total") -> Model:
 
 
 def drfh(instance: Instance, count: str = "total") -> Model:
-    """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share; C-DRFH with constraints."""
+    """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share.
+
+    With constraints it is C-DRFH.
+    """
     name = "C-DRFH" if instance.has_constraints else "DRFH"
     model = Model(
         name,
@@ -127,14 +136,17 @@ def in_global_shares(
 
 
 def asset(instance: Instance, count: str = "total") -> Model:
-    """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares of all resources."""
+    """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares."""
     source = "Ghodsi et al., NSDI 2011, §4.1"
     tasks = normalisers.asset(instance)
     return max_min(instance, "asset fairness", source, tasks, "tasks whose shares sum to 1", count)
 
 
 def cdrf(instance: Instance, count: str = "total") -> Model:
-    """CDRF (Friedman, Ghodsi and Psomas, EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]); no constraints."""
+    """CDRF (Friedman et al., EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]).
+
+    There are no constraints.
+    """
     source = "Friedman, Ghodsi and Psomas, EC 2014"
     return max_min(
         instance,
@@ -147,7 +159,10 @@ def cdrf(instance: Instance, count: str = "total") -> Model:
 
 
 def tsf(instance: Instance, count: str = "total") -> Model:
-    """TSF (Wang et al., SC 2016): CDRF's normaliser as if no user were constrained, allocation under constraints."""
+    """TSF (Wang et al., SC 2016): max-min with the normaliser of CDRF.
+
+    The normaliser ignores placement constraints; the allocation obeys them.
+    """
     note = "tasks n could run alone, were there no constraints"
     return max_min(
         instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count
@@ -155,7 +170,10 @@ def tsf(instance: Instance, count: str = "total") -> Model:
 
 
 def naive_drf(instance: Instance) -> Model:
-    """DRF on each server separately: what DRFH improves on (Wang et al., §III-D); one level t[i] for each server."""
+    """DRF on each server separately, with a level t[i] for each (Wang et al., §III-D).
+
+    DRFH improves on it.
+    """
     n = instance.users
     i = instance.servers
     r = instance.resources
@@ -192,7 +210,7 @@ def naive_drf(instance: Instance) -> Model:
 
 
 def separate_limits(instance: Instance) -> np.ndarray:
-    """Return T[n]·γ[n,i]/Σ_i γ[n,i]: a limit divided over servers that do not know of each other. Shape (N, K)."""
+    """Return T[n]·γ[n,i]/Σ_i γ[n,i], a limit divided over independent servers: (N, K)."""
     gamma = instance.gamma()
     whole = gamma.sum(axis=1, keepdims=True)
     fractions = quotients(gamma, whole)
@@ -233,7 +251,9 @@ def max_min(
 def in_tasks(
     normaliser: normalisers.Normaliser, count: str = "total"
 ) -> Callable[[Instance], Model]:
-    """Return Instance → the max-min program over tasks, for exact proofs, whatever unit a mechanism's own program has.
+    """Return a function from an instance to its max-min program over tasks, for exact proofs.
+
+    A mechanism's own program may have another unit.
 
     Its coefficients are the demands and capacities as they are given. Those of a program in shares
     are quotients, rounded, and another program in rationals: users whose demands are proportional
@@ -252,7 +272,7 @@ def in_tasks(
 def _tasks_per_level(
     model: Model, instance: Instance, alone: np.ndarray, meaning: str
 ) -> Expression:
-    """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] with the weights inside where they are given per resource."""
+    """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] that includes weights per resource."""
     n = instance.users
     if instance.weights.ndim == 2:
         weighted = normalisers.tasks_at_level_1(instance, alone)

@@ -36,17 +36,17 @@ def task_share(instance: Instance) -> np.ndarray:
 
 
 def separate(instance: Instance) -> np.ndarray:
-    """Return the dominant share's Γ, or Σ_i γ[n,i] where given rates say what n could run (DRF on each server)."""
+    """Return the dominant share's Γ, or, with rates, Σ_i γ[n,i] (DRF on each server)."""
     return dominant(instance) if instance.rates is None else containerized(instance)
 
 
 def asset(instance: Instance) -> np.ndarray:
-    """Return 1 / Σ_r d[n,r]/C[r]: tasks/Γ is the sum of a user's shares of all resources (asset fairness)."""
+    """Return 1 / Σ_r d[n,r]/C[r], so that tasks/Γ is a user's sum of shares (asset fairness)."""
     return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))
 
 
 def tasks_at_level_1(instance: Instance, gamma: np.ndarray) -> np.ndarray:
-    """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] with weights per resource."""
+    """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] for weights w."""
     if instance.weights.ndim == 1:
         return weighted(instance, instance.weights, gamma)
     tasks_per_level = np.full(len(instance.demands), np.inf)
@@ -78,7 +78,7 @@ def level_1_by(gamma: Normaliser) -> Normaliser:
 
 
 def normalised_demands(instance: Instance) -> np.ndarray:
-    """Return d̂[n,r], what a user at dominant share 1 takes of each resource, as a fraction of the pool; shape (N, R).
+    """Return d̂[n,r], the fractions of the pool that a user takes at dominant share 1: (N, R).
 
     The entry of the dominant resource is exactly 1.
     """

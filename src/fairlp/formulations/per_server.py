@@ -1,4 +1,4 @@
-"""PS-DSF (Khamse-Ashari et al., ICC 2017) as programs: the market of time shares, and its conditions as feasibility."""
+"""PS-DSF (Khamse-Ashari et al., ICC 2017): a market of time shares, and feasibility programs."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
 
 
 def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) -> Model:
-    """PS-DSF under resource division: Theorem 1 as feasibility, with binaries for what is not given.
+    """PS-DSF under resource division: Theorem 1 as feasibility, binaries for open guesses.
 
     Every user has, on every server where it can run, a bottleneck resource: demanded, saturated,
     and no user who uses it there has a higher level. Given the bottlenecks and the support this is
@@ -193,7 +193,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
 
 
 def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: str = "rdm") -> Model:
-    """Definition 5 for one user: the most tasks it could have if only users of higher level gave way.
+    """Definition 5 for one user: its most tasks if only users of higher level gave way.
 
     Maximise the tasks of the user subject to feasibility and y[m,i] ≥ x[m,i] for every pair whose
     level on i is at most the user's. The allocation x is PS-DSF if and only if no user's optimum

@@ -1,4 +1,7 @@
-"""Proportional fairness (competitive equilibrium from given incomes): maximise Σ e[n]·log(tasks of n)."""
+"""Proportional fairness: maximise Σ e[n]·log(tasks of n).
+
+The optimum is the competitive equilibrium from the incomes e[n].
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from .region import runnable_users, task_limits
 
 
 def ceei(instance: Instance) -> Model:
-    """CEEI: maximise the product of all users' tasks, each to the power of its entitlement; any servers.
+    """CEEI: maximise the product of all users' tasks, each to the power of its entitlement.
+
+    It applies to any servers.
 
     The entitlements e[n] sum to 1: those of the instance, by default its weights divided by their
     sum. A user who can run nothing has no term.
@@ -31,7 +36,7 @@ def ceei(instance: Instance) -> Model:
 
 
 def better(instance: Instance, tasks: np.ndarray) -> Model:
-    """Return the linear program that bounds how far tasks by user (shape (N,)) are from the optimum.
+    """Return the linear program that bounds how far tasks, shape (N,), are from the optimum.
 
     Maximise Σ e[n]·(y[n]/tasks[n]) over all feasible y; tasks are optimal if that is no more than Σ
     e[n].

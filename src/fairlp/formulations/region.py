@@ -1,4 +1,4 @@
-"""What formulations of the feasible region share: who can run, what tasks need, what there is, and task limits.
+"""Shared parts of formulations: runnable users, needs of tasks, capacities and task limits.
 
 The rows ``capacity`` and ``time`` themselves stand in each formulation, where one reads them as in
 the papers.
@@ -23,7 +23,9 @@ __all__ = ["capacities", "demands", "have_limits", "runnable_users"]
 
 
 def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
-    """Return who can run anything at all; the others would hold the smallest level at 0 for ever. Bool, shape (N,).
+    """Return the users who can run anything, bool, shape (N,).
+
+    Others would hold the smallest level at 0 for ever.
 
     ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
     """
@@ -33,7 +35,7 @@ def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.nda
 
 
 def where_runnable(model: Model, instance: Instance) -> Subset:
-    """Return the subset A of users who can run anything, for whom alone there is a smallest level."""
+    """Return the subset A of users who can run anything, whose smallest level counts."""
     return model.subset(
         "A", instance.users, runnable_users(instance), "n has tasks, and a server where it can run"
     )
@@ -57,7 +59,7 @@ def demands(model: Model, instance: Instance) -> Parameter:
 
 
 def server_needs(instance: Instance, gamma: np.ndarray) -> np.ndarray:
-    """Return what one task of n needs on i, (N, K, R); given rates scale it, so that alone n runs γ[n,i] tasks."""
+    """Return the needs of one task of n on i, (N, K, R), scaled by rates so that n runs γ[n,i]."""
     multiple = effort(instance)
     scale = np.where(gamma > 0, 1.0 if multiple is None else multiple, 0.0)
     return np.asarray(instance.demands[:, None, :] * scale[:, :, None])
@@ -102,7 +104,7 @@ def task_limits(
     unit: np.ndarray | float = 1.0,
     users: np.ndarray | bool = True,
 ) -> None:
-    """Add the rows ``limit`` of the users who have a task limit: ``total`` ≤ T[n], in units of so many tasks."""
+    """Add the rows ``limit`` of users with task limits: ``total`` ≤ T[n], in units of ``unit``."""
     finite = np.isfinite(instance.task_limits) & users
     if finite.any():
         limits = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
@@ -139,7 +141,7 @@ def limited(
     unit: np.ndarray | float = 1.0,
     count: str = "total",
 ) -> Expression:
-    """Add the rows ``guarantee`` and ``cap``, where queues have them; return the right-hand side of ``fairness``.
+    """Add the queues' rows ``guarantee`` and ``cap``; return the right side of ``fairness``.
 
     Parameters
     ----------
@@ -169,7 +171,7 @@ def guarantees(
     *,
     unit: np.ndarray | float = 1.0,
 ) -> Expression:
-    """Add the rows ``guarantee``: every user who can run has at least so many tasks. Return the parameter."""
+    """Add the rows ``guarantee``, each runnable user's least tasks; return the parameter."""
     guarantee = model.parameter(
         "F", instance.users, tasks / unit, "tasks that queues guarantee to n (as the variable)"
     )
@@ -208,7 +210,10 @@ def caps(
 
 
 def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
-    """Return the program that asks how far guarantees miss: tasks that have no place, in dominant shares, at least."""
+    """Return the program of the least shortfall of guarantees, tasks without a place.
+
+    It counts them in dominant shares.
+    """
     n = instance.users
     i = instance.servers
     r = instance.resources

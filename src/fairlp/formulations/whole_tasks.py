@@ -1,4 +1,4 @@
-"""Whole tasks on one server: max-min as an integer program, its leximin rounds, and the cycles of precomputed DRF."""
+"""Whole tasks on one server: max-min as an integer program, its leximin, precomputed DRF cycles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def whole_tasks(
     goal: str = "level",
     room: np.ndarray | None = None,
 ) -> Model:
-    """DRF with whole tasks (Ghodsi et al., discrete): maximise the smallest weighted dominant share, x integer.
+    """DRF with whole tasks (Ghodsi et al.): maximise the smallest weighted dominant share.
+
+    The variable x is integer.
 
     Later rounds of the leximin: given the levels settled so far, maximise the smallest share above
     them (``goal="level"``), or the number of users above the last one (``goal="count"``). ``room``,
@@ -107,7 +109,10 @@ def whole_able(instance: Instance) -> np.ndarray:
 
 
 def precomputed_drf(instance: Instance) -> Model:
-    """Precomputed DRF (Metin, §3.4): maximise the number k of cycles that fit; n runs floor(k·ds*/ds[n]) tasks."""
+    """Precomputed DRF (Metin, §3.4): maximise the number k of cycles that fit.
+
+    In k cycles n runs floor(k·ds*/ds[n]) tasks.
+    """
     n = instance.users
     r = instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))

@@ -1,1 +1,1 @@
-"""The nouns: Instance, Model, Program, Solution, Allocation; readers and writers; worked examples."""
+"""The nouns: Instance, Model, Program, Solution, Allocation; their readers, writers, examples."""

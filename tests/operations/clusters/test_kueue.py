@@ -152,7 +152,7 @@ def test_lending_limits_and_lone_queues(tmp_path):
     found = fairlp.snapshot(written(tmp_path, *items, *running("B", 10, ["n0", "n1"])))
     assert fair(found)["all/B"] == pytest.approx(10, rel=1e-9)
     stopped = fairlp.fair_shares(found).loc["ml/B"]
-    assert stopped["blocked_by"] == "cap of cpu" and stopped["where"] == "all"
+    assert stopped["blocked_by"] == "quota of cpu" and stopped["where"] == "all"
 
 
 def test_of_more_cohorts_than_one_none_borrows_from_another(tmp_path):

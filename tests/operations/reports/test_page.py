@@ -99,15 +99,15 @@ def test_the_numbers_are_those_of_the_tables(page):
     values = [float(value or "nan") for value in re.findall(r'data-value="([^"]*)"', rows)]
     found = np.array(values).reshape(len(table), -1)
     names = [
-        "users",
-        "weight",
-        "tasks",
-        "fair_tasks",
         "share",
         "fair_share",
+        "waiting",
+        "tasks",
+        "fair_tasks",
+        "users",
+        "weight",
         "guarantee",
         "borrowed",
-        "waiting",
     ]
     assert np.array_equal(found, table[names].to_numpy(dtype=float), equal_nan=True)
     text = " ".join(Parsed(page).words)

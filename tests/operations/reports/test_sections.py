@@ -127,3 +127,22 @@ def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
     monkeypatch.setattr(sections, "MOST_QUEUES", 1)
     found = sections.tree_of(queues, False)
     assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]
+
+
+def test_queues_without_tasks_are_folded():
+    """Of four queues two have nothing that runs or waits: their parents count them."""
+    table = pd.DataFrame(
+        {
+            "share": [0.5, 0.5, 0.0, 0.0, 0.0],
+            "fair_share": [0.5, 0.5, 0.0, 0.0, 0.0],
+            "guarantee": [0.0, 0.0, 0.0, 0.2, 0.0],
+            "users": [2, 1, 0, 0, 1],
+            "waiting": [1, 0, 0, 0, 1],
+            "blocked_by": "",
+            "owed": 0.0,
+        },
+        ["", "a", "a/idle", "idle", "waits"],
+    )
+    root = sections.tree_of(table, waits=True)
+    assert [child["name"] for child in root["children"]] == ["a", "waits"]
+    assert (root["idle"], root["children"][0]["idle"], root["more"]) == (1, 1, 0)

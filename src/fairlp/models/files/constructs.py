@@ -1,4 +1,4 @@
-"""Semi-continuous columns, special ordered sets and indicators of model files, as rows that integers switch.
+"""Semi-continuous columns, ordered sets and indicators of model files as rows with binaries.
 
 What a file says so becomes what `Model.semicontinuous`, `sos1`, `sos2` and `indicator` compile to:
 binaries, and rows with the least M that the bounds of the columns allow. A row that has this M is
@@ -167,7 +167,10 @@ class _SwitchedRows:
             self.switches.append(_Switch(row, [column], active, line))
 
     def add_semicontinuous(self, lines: dict[int, int]) -> None:
-        """Add a binary ``x_on`` and rows ``x_least`` and ``x_off`` for columns that are 0 or within their bounds.
+        """Add a binary ``x_on`` and two rows for each column that is 0 or within its bounds.
+
+        The rows are ``x_least`` (at least its lower bound where ``x_on`` is 1) and ``x_off`` (0
+        where it is 0).
 
         A column that may be as small as it likes needs neither.
         """
@@ -189,7 +192,11 @@ class _SwitchedRows:
                 self.switches.append(_Switch(row, [binary], active, lines[column]))
 
     def add_set(self, ordered_set: OrderedSet) -> None:
-        """Add binaries ``set_x_on`` of which one is 1, and rows ``set_x_off`` that hold ``x`` at 0 where none is."""
+        """Add the binaries and rows of a special ordered set.
+
+        At most one of the binaries ``set_x_on`` is 1; the rows ``set_x_off`` hold ``x`` at 0 where
+        no binary near it is 1.
+        """
         columns = ordered_set.ordered()
         name = ordered_set.name
         line = ordered_set.line
@@ -286,13 +293,16 @@ def _reach(
 
 
 def _least_m(reach: np.ndarray, side: float) -> float:
-    """Return by how much a row ``… <= side`` can be missed at most: one sum, so that reader and writer agree."""
+    """Return the largest possible violation of a row ``… <= side``.
+
+    Reader and writer share this sum, so that their results agree to the last bit.
+    """
     total = np.bincount(np.zeros(len(reach), dtype=np.int64), reach, minlength=1)
     return max(float(total[0]) - side, 0.0)
 
 
 def with_indicators(program: Program) -> tuple[Program, dict[int, Indicator]]:
-    """Return a program without M in the rows that integers switch, and which column switches each of these rows.
+    """Return a program without M in its switched rows, and the indicator of each such row.
 
     A row is such an indicator only where reading that back gives the very same row: M is the least
     that the bounds of the columns allow, as the compiler and the readers have it. Others, of a

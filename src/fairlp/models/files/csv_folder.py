@@ -1,4 +1,6 @@
-"""An instance as a folder of CSV files: ``users.csv`` and ``servers.csv``, each as :mod:`.frames` takes it.
+"""An instance as a folder of CSV files, each a table as :mod:`.frames` takes it.
+
+The folder has ``users.csv`` and ``servers.csv``.
 
 Beside them may lie ``eligible.csv`` (lists of servers), ``rates.csv``, ``queues.csv``, and
 ``fairlp.json`` (schema version, name, and numbers of rows, which show when a file was cut off).
@@ -98,7 +100,10 @@ def read_folder(folder: Path) -> Instance:
 def write_folder(
     instance: Instance, folder: Path, check: Callable[[Instance, Path, Path], None]
 ) -> list[Path]:
-    """Write an instance as a folder of CSV files; ``check`` compares the draft before it takes its place."""
+    """Write an instance as a folder of CSV files.
+
+    ``check`` compares the draft with the instance before the draft takes its place.
+    """
     if folder.exists() and not folder.is_dir():
         raise FileFormatError(
             f"cannot write {str(folder)!r}: a file of that name is there, and CSVs need a folder"
@@ -176,7 +181,10 @@ def _label_header(noun: str, labels: Iterable[Any]) -> str:
 
 
 def _columns(frame: pd.DataFrame, label: str, attributes: int) -> _Table:
-    """Return headers and rows; the last columns are attributes, marked as text where they look otherwise."""
+    """Return the headers and rows of a table.
+
+    The last columns are attributes; those whose text looks like another type are marked as text.
+    """
     headers = [label]
     columns = [frame.index.tolist()]
     for position, name in enumerate(frame.columns):
@@ -221,7 +229,7 @@ def _quoted(cell: str) -> str:
 
 
 def inferred(cells: Sequence[str]) -> list[Any]:
-    """Return what cells hold: whole numbers, numbers, True/False, or else text; blank ones are missing.
+    """Return cells as whole numbers, numbers or True/False, or else as text; blank ones as None.
 
     >>> inferred(["1", "", "3"]), inferred(["1", "2.5"]), inferred(["true", "False"]), inferred(["007", "x"])
     ([1, None, 3], [1.0, 2.5], [True, False], ['007', 'x'])
@@ -325,7 +333,7 @@ class _Csv:
         return self.cells[header]
 
     def labels(self, noun: str) -> list[Any]:
-        """Return the labels in the column ``user`` or ``server``, which ``:int`` marks as whole numbers."""
+        """Return the labels of users or servers; a header ``user:int`` makes them integers."""
         marked = f"{noun}:int"
         return (
             self.numbers(marked, whole=True, blank=False)
@@ -362,7 +370,10 @@ class _Csv:
         return pd.DataFrame(columns)
 
     def rename_queue(self, others: Iterable[str]) -> None:
-        """Call the column ``queue`` what it was before there were queues: a resource if servers have it, or free."""
+        """Rename the column ``queue`` of files from before queues.
+
+        It is a resource if servers have a resource of that name, else an attribute.
+        """
         resource = any(split_unit(header.removeprefix(RESOURCE))[0] == "queue" for header in others)
         prefix = RESOURCE if resource else ATTRIBUTE
         self.cells = {

@@ -80,7 +80,7 @@ def from_document(document: Any, file: str) -> Instance:
 
 
 def _with_weights(users: list[Record], resources: Iterable[str]) -> list[Record]:
-    """Return users that all have a weight, or all one for each resource where any user has several."""
+    """Return users with one weight each, or one for each resource where any user has several."""
     weights = [user.get("weight", 1) for user in users]
     if any(isinstance(weight, dict) for weight in weights):
         weights = [
@@ -93,7 +93,7 @@ def _with_weights(users: list[Record], resources: Iterable[str]) -> list[Record]
 def _table(
     document: Record, key: str, headers: Mapping[str, Any], defaults: Mapping[Any, Any], file: str
 ) -> pd.DataFrame:
-    """Return the records of a list as a table: one column for each field, or for each key of a mapping."""
+    """Return a list of records as a table, one column for each field or key of a mapping."""
     rows = []
     for position, record in enumerate(document[key]):
         row = {LABELS[key]: record[LABELS[key]]}
@@ -123,14 +123,14 @@ def _table(
 
 
 def _header(field: str, name: Any, headers: Mapping[str, Any]) -> Any:
-    """Return the column of a key of a field: ``attribute:zone``, ``weight:cpu``, or that of a resource."""
+    """Return the column header of a key: ``attribute:zone``, ``weight:cpu``, or the resource's."""
     if field in ("demand", "capacity"):
         return headers[str(name)]
     return f"{ATTRIBUTE}{name}" if field == "attributes" else f"{field}:{name}"
 
 
 def to_document(instance: Instance) -> Record:
-    """Return an instance as plain lists and mappings, which JSON and YAML files hold; defaults are left out."""
+    """Return an instance as the plain lists and mappings of JSON and YAML, without defaults."""
     _distinct(instance.resources, "resources")
     names = list(map(str, instance.resources))
 
@@ -226,7 +226,7 @@ def _unless(number: float, default: float) -> int | float | None:
 
 
 def plain(value: Any, where: str) -> str | int | float | bool | None:
-    """Return an attribute's value as files hold it: text, a number, True/False, or None where it is missing."""
+    """Return an attribute's value as files hold it: text, number, True/False, or None (missing)."""
     value = value.item() if isinstance(value, np.generic) else value
     if is_missing(value):
         return None
@@ -248,7 +248,7 @@ def short(number: float) -> int | float:
 def _attribute_records(
     frame: pd.DataFrame, labels: Iterable[Any], noun: str
 ) -> list[Record | None]:
-    """Return the attributes in each row, missing values as None so that the order of columns is kept."""
+    """Return the attributes of each row; missing values are None, which keeps the column order."""
     for name in frame.columns:
         if not isinstance(name, str):
             raise FileFormatError(
@@ -275,7 +275,7 @@ def _distinct(labels: Iterable[Any], name: str) -> None:
 
 
 def column_of(values: list[Any]) -> pd.Series[Any]:
-    """Return a column that holds exactly these values (with gaps, whole numbers are not turned into floats)."""
+    """Return a column with exactly these values; whole numbers beside gaps do not become floats."""
     kinds = {type(value) for value in values}
     return pd.Series(
         values, dtype=None if len(kinds) == 1 and kinds <= {int, float, bool, str} else object

@@ -125,7 +125,7 @@ def from_frames(
 
 
 def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
-    """Return the tables of users and servers, and of queues where there are some; :func:`from_frames` takes them back.
+    """Return the tables of users, servers and any queues; :func:`from_frames` reads them back.
 
     Columns that hold nothing but defaults are left out. The name of the instance is in no table.
 
@@ -165,7 +165,7 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
 
 
 def eligible_entries(instance: Instance) -> list[str | list[Any] | None]:
-    """Return for each user its condition, its list of servers, or None where it may run everywhere."""
+    """Return each user's condition or list of servers, or None where it may run everywhere."""
     entries: list[str | list[Any] | None] = list(instance.conditions) or [None] * len(
         instance.users
     )
@@ -254,7 +254,7 @@ def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:
 
 
 def _misspelt(name: Any, names: Iterable[Any]) -> str:
-    """Return the names that are meant, perhaps, as a question in a message; nothing where none is near.
+    """Return a question that suggests the nearest name, for a message; empty where none is near.
 
     >>> _misspelt("weights", ["weight", "cpu"]), _misspelt("gpu model", ["weight"])
     ("did you mean 'weight'? Else ", '')
@@ -415,7 +415,7 @@ def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
 
 
 def _weights(n: _Table, resources: list[Any], demands: np.ndarray) -> Any:
-    """Return one weight for each user, or one for each resource; blank is 0 where there is no demand."""
+    """Return one weight for each user, or one for each resource, 0 where blank and not demanded."""
     weights = n.family("weight:", resources, "resource")
     if weights is None:
         return n.entries("weight")
@@ -447,7 +447,7 @@ def _entitlements(n: _Table) -> list[Any] | None:
 
 
 def _filled(n: _Table, header: str, default: Any) -> list[Any] | None:
-    """Return the entries of a reserved column, the default where they are blank; None when it is not there."""
+    """Return a reserved column with the default for blanks; None where the column is missing."""
     entries = n.entries(header)
     if entries is None:
         return None

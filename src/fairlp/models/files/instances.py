@@ -1,4 +1,4 @@
-"""Read and write instances: ``.json``, ``.yaml``, or a folder with ``users.csv`` and ``servers.csv``.
+"""Read and write instances: ``.json``, ``.yaml``, or a folder of CSV files.
 
 What is written is read back before it takes the place of an older file, so nothing is lost
 unnoticed. The formats are described in ``docs/file-formats.md``, and that of ``.json`` and
@@ -82,7 +82,7 @@ def read(path: str | Path) -> Instance:
 
 
 def read_document(source: Path, expected: str = "expected .json, .yaml or .yml") -> Any:
-    """Return the plain data of a ``.json``, ``.yaml`` or ``.yml`` file; an error says where it cannot be read."""
+    """Return the plain data of a JSON or YAML file; an error names the place that is unreadable."""
     suffix = source.suffix.lower()
     if not source.exists():
         raise FileFormatError(not_found(source))
@@ -103,13 +103,13 @@ def read_document(source: Path, expected: str = "expected .json, .yaml or .yml")
 
 
 def yaml_text(document: Any) -> str:
-    """Return plain data as YAML that is read alike by readers of YAML 1.1 and 1.2; short lists stay in one line."""
+    """Return plain data as YAML of one meaning in YAML 1.1 and 1.2, short lists on one line."""
     text: str = yaml.dump(document, Dumper=_Dumper, default_flow_style=None, **_YAML_STYLE)
     return text
 
 
 def write(instance: Instance, path: str | Path) -> list[Path]:
-    """Write an instance as ``.json``, ``.yaml``, or a folder of CSVs (a name without suffix), and return the files.
+    """Write an instance as JSON, YAML or a folder of CSVs (no suffix), and return the files.
 
     The file is written beside its place, read back and compared; only then does it take that place,
     so that an older file stays as it was when anything fails.
@@ -250,7 +250,10 @@ def _dump_json(document: dict[str, Any]) -> str:
 
 
 class _Loader(_BaseLoader):
-    """YAML with the plain types of YAML 1.2: ``no``, ``010``, ``1:30`` and dates are text; keys occur once."""
+    """A YAML loader with the plain types of YAML 1.2, which refuses repeated keys.
+
+    ``no``, ``010``, ``1:30`` and dates are text.
+    """
 
     yaml_implicit_resolvers = {}  # noqa: RUF012
 
@@ -293,7 +296,9 @@ def _parse_yaml(text: str) -> Any:
 
 
 def _measure_yaml(text: str) -> None:
-    """Raise where YAML is nested too deeply or its aliases stand for too much; what constructs it recurses.
+    """Raise where YAML is nested too deeply or its aliases stand for too many values.
+
+    The check comes first because the construction of values is recursive.
 
     A list of two aliases of a list of two aliases of … doubles with every line; what aliases stand
     for is counted.
@@ -330,7 +335,7 @@ def _measure_yaml(text: str) -> None:
 
 
 def _dump_yaml(document: dict[str, Any]) -> str:
-    """Return YAML whose last key is required, so that a file that was cut off cannot pass for a whole one."""
+    """Return YAML whose last key is required, so that readers notice a truncated file."""
     body = dict(document)
     body["resources"] = body.pop("resources")
     return yaml_text(body)

@@ -1,4 +1,4 @@
-"""Read and write the CPLEX LP format: files of CPLEX, HiGHS, SCIP, GLPK, COIN and the modelling tools."""
+"""Read and write the CPLEX LP format of solvers (CPLEX, HiGHS, SCIP, GLPK, COIN) and modellers."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Tokens:
         return value
 
     def terms(self, columns: list[int], values: list[float]) -> tuple[float, int]:
-        """Take all terms up to a relation or the end, add their columns and coefficients to the lists.
+        """Read all terms up to a relation or the end into the lists of columns and coefficients.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class _Tokens:
         return self.column_of.setdefault(name, len(self.column_of))
 
     def unexpected(self, start: int) -> LineError:
-        """Return the error that the next token cannot stand in the expression that begins at a token."""
+        """Return the error for a next token that does not fit the expression begun at ``start``."""
         text = self.texts[self.position]
         if text in ("[", "]", "^", "*"):
             return self.fault(f"{text!r} makes it quadratic; expected a linear expression")
@@ -554,7 +554,8 @@ class _LpReader:
                 "ignore"
             )
         entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
-        entries.eliminate_zeros()  # of a variable that occurs twice, SciPy has added the coefficients
+        # SciPy has added the coefficients of a variable that occurs twice
+        entries.eliminate_zeros()
         if not np.isfinite(entries.data).all():
             line = int(row_lines[entries.indices[~np.isfinite(entries.data)][0]])
             raise self.source.fault(
@@ -636,7 +637,7 @@ def write_lp(
 
 
 def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], NameMap]:
-    """Return the names under which each row's lower and upper bound are written, and the map for the side file."""
+    """Return the file names of each row's lower and upper bound, and the map for the side file."""
     lower = program.row_lower
     upper = program.row_upper
     ranged = np.isfinite(lower) & np.isfinite(upper) & (lower != upper)
@@ -694,7 +695,10 @@ def _parts(
 
 
 def _objective(program: Program, names: Naming, is_bounded: np.ndarray, extra: str | None) -> str:
-    """Return the objective; a column that occurs nowhere else has a zero cost there, so that it exists."""
+    """Return the objective, with a cost of 0 for each column that occurs nowhere else.
+
+    Readers would not know such a column otherwise.
+    """
     is_used = np.zeros(program.n_columns, dtype=bool)
     entries = program.A.tocoo(copy=False)
     is_used[entries.col[is_bounded[entries.row]]] = True
@@ -742,7 +746,7 @@ def _constraints(
 
 
 def _bounds(program: Program, names: list[str], columns: np.ndarray) -> Iterator[str]:
-    """Yield the bounds of all wanted columns but continuous ones on [0, inf), which is what readers assume."""
+    """Yield the bounds of the wanted columns, save continuous ones on [0, inf), the default."""
     lower = program.col_lower
     upper = program.col_upper
     which = np.flatnonzero(
@@ -769,7 +773,10 @@ def _terms(values: np.ndarray, names: Sequence[str]) -> list[str]:
 
 
 def _wrap(head: str, terms: Sequence[str], tail: str, longest: int = 0) -> str:
-    """Return head, terms and tail on lines that every reader takes; the first term without a plus."""
+    """Return head, terms and tail on lines short enough for every reader.
+
+    The first term has no plus.
+    """
     longest = longest or max(map(len, terms), default=0)
     terms_per_line = max(1, _WIDTH // (longest + 1))
     lines = [" ".join(terms[i : i + terms_per_line]) for i in range(0, len(terms), terms_per_line)]

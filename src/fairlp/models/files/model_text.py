@@ -1,4 +1,4 @@
-"""What readers and writers of model files share: lines that are wrong, names that every reader takes, exact numbers."""
+"""Shared by readers and writers of model files: faults in lines, portable names, exact numbers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _RESERVED: Final = frozenset((_LP_WORDS + _MPS_WORDS).split())
 
 @dataclass(frozen=True)
 class NamedBlock(Block):
-    """Rows or columns over one index whose labels are their whole names, as they come out of a file.
+    """Rows or columns over one index whose labels are their whole names, as read from a file.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class NamedBlock(Block):
 
 
 def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
-    """Return a name for every element that MPS and LP readers all take, and what stands behind changed ones.
+    """Return a name for each element that MPS and LP readers take, and the map of changed names.
 
     A name is the block's name and the labels, joined by dots: ``capacity.server3.cpu``. Within each
     of them, characters other than ASCII letters, digits and ``_`` become ``_``. A name that would
@@ -128,7 +128,7 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
 def numbered_names(
     blocks: Sequence[Block], letter: str, digits: int = 0
 ) -> tuple[list[str], NameMap]:
-    """Return ``letter`` and the position in the Program as the name of every element, and what they stand for.
+    """Return ``letter`` and position as the name of each element, and the map to its own name.
 
     With ``digits``, positions count from one and are filled with zeros: ``R0000001``.
     """
@@ -153,7 +153,7 @@ def clean(text: str) -> str:
 
 
 def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
-    """Return the file names of a block's elements, and which differ from the labels joined by dots."""
+    """Return the file names of a block's elements, and a mask of those that had to change."""
     if isinstance(block, NamedBlock):
         element_names = block.names()
         names = [_ILLEGAL_IN_WHOLE.sub("_", name) or "_" for name in element_names]
@@ -186,7 +186,10 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
 
 
 def _separate(names: list[str], changed: np.ndarray) -> None:
-    """Make names unique in place: of equal ones the first keeps it, an unchanged one before changed ones."""
+    """Make names unique in place.
+
+    Of equal names the first stays as it is, an unchanged one before changed ones.
+    """
     used_names = set(names)
     unique_names = set[str]()
     suffixes = dict[str, int]()
@@ -250,7 +253,7 @@ class Naming:
 
 
 def naming(program: Program, names: Names) -> Naming:
-    """Return the names for a file: from labels, or positions (``r0``, ``c0``) where labels would be too long."""
+    """Return the names for a file: from labels, or shorter ones from positions (``r0``, ``c0``)."""
     require_known(names, _NAMES, f"no way to name rows and columns is called {names!r}")
     if names == "labels":
         rows, row_map = file_names(program.rows)
@@ -302,12 +305,12 @@ def check_writable(program: Program, form: str) -> None:
 
 
 def decimal(value: float) -> str:
-    """Return the shortest decimal that reads back as exactly ``value``; whole numbers without ``.0``."""
+    """Return the shortest decimal that reads back as exactly ``value``, ``1`` for 1.0."""
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0 turns -0.0 into 0.0
 
 
 def decimals(values: np.ndarray, format_number: Callable[[float], str] = repr) -> list[str]:
-    """Return the decimal of every value; equal values, of which models have many, are formatted once."""
+    """Return the decimal of every value; equal values are formatted only once."""
     inverse, distinct = pd.factorize(np.asarray(values, dtype=float) + 0.0, use_na_sentinel=False)
     texts = np.array(
         [text.removesuffix(".0") for text in map(format_number, distinct.tolist())], dtype=object
@@ -478,7 +481,7 @@ class Parsed:
 
 
 def two_vectors(name: str, first: str) -> str:
-    """Return what is wrong when a section has more than one vector: readers take only one of them."""
+    """Return the message for a section of more than one vector, of which readers take only one."""
     return f"a second vector, {shown(name)} after {shown(first)}; expected one"
 
 
@@ -509,7 +512,7 @@ def settle(
     lines: np.ndarray,
     exact: bool,
 ) -> None:
-    """Turn bounds that mean none into infinity, in place; raise when no value is between two bounds."""
+    """Turn huge bounds into infinity, in place; raise where no value is between two bounds."""
     if not exact:
         lower[lower <= -LARGEST_BOUND] = -np.inf
         upper[upper >= LARGEST_BOUND] = np.inf

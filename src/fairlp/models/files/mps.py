@@ -1,4 +1,4 @@
-"""Read and write MPS, the file that every LP and MILP solver reads; free or fixed, entry by entry in bulk."""
+"""Read and write MPS, the format of all LP and MILP solvers, free or fixed, in bulk."""
 
 from __future__ import annotations
 
@@ -254,7 +254,10 @@ class _Reader:
         )
 
     def _markers(self, entries: _Entries) -> None:
-        """Raise unless every second marker ends what the one before it began; the end of COLUMNS ends the last."""
+        """Raise unless markers of integer columns begin and end in turn.
+
+        The end of COLUMNS ends the last one.
+        """
         parity = np.arange(len(entries.marks)) % 2
         expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[parity]
         ends = ("'INTORG'", "'INTEND', which ends what 'INTORG' began")
@@ -396,7 +399,10 @@ class _Reader:
         return j
 
     def _sets(self) -> None:
-        """Read SOS, SOS1 and SOS2: a line ``S1 name`` or ``S2 name`` for each set, and its columns with weights."""
+        """Read the sections SOS, SOS1 and SOS2.
+
+        Each set is a line ``S1 name`` or ``S2 name``, then lines of its columns with weights.
+        """
         for title in ("SOS", "SOS1", "SOS2"):
             ordered_set: OrderedSet | None = None
             for number, tokens in self.sections.tokens(title):
@@ -421,7 +427,7 @@ class _Reader:
                     )
 
     def _set(self, title: str, number: int, tokens: list[bytes]) -> OrderedSet:
-        """Return the set that a line begins: its type, perhaps a vector, its name, perhaps a priority."""
+        """Return the set of a line: its type, optional vector, name and optional priority."""
         kind = tokens[0].decode().upper()
         arguments = tokens[1:]
         if len(arguments) > 3 or title[3:] not in ("", kind[1]):
@@ -521,7 +527,10 @@ class _Reader:
         )
 
     def _checked(self, entries: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
-        """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
+        """Return the order of entries by column and row.
+
+        Raises for an unknown row, an entry that is no number, and a row that occurs twice.
+        """
         rows = entries.rows
         numbers = entries.numbers
 
@@ -765,7 +774,10 @@ def _ranges(
     which: list[int],
     layout: _Layout,
 ) -> Iterator[str]:
-    """Yield the lines of the RANGES section, and in comments the bounds that they give only nearly."""
+    """Yield the lines of the RANGES section.
+
+    A comment gives the exact bound where the range only comes near it.
+    """
     texts = layout.numbers(widths)
     for i in which:
         low = program.row_lower[i]
@@ -779,7 +791,7 @@ def _ranges(
 def _columns(
     program: Program, names: Naming, is_bounded: np.ndarray, sign: float, layout: _Layout
 ) -> Iterator[str]:
-    """Yield the COLUMNS section: cost, then rows in order; markers around runs of integer columns."""
+    """Yield the COLUMNS section: cost, then rows in order, with markers around integer columns."""
     n = program.n_columns
     entries = program.A.tocoo(copy=False)
     rows = entries.row

@@ -35,7 +35,7 @@ _DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
 
 
 class LayoutError(LineError):
-    """A line does not have the columns of fixed format; the message goes behind what is wrong with its words."""
+    """A line has text outside the columns of fixed format."""
 
 
 @dataclass
@@ -117,7 +117,7 @@ class MpsSections:
         ]
 
     def _find(self, titles: list[int]) -> None:
-        """Check the titles, note the lines of each section, and read what stands before the rows."""
+        """Check the titles, note each section's lines, and read the sections before the rows."""
         title = ""
         beyond = 0
         number = 1
@@ -197,7 +197,7 @@ class MpsSections:
         return next(self.pieces(title, len(self.text)))
 
     def pieces(self, title: str, size: int = PIECE) -> Iterator[MpsLines]:
-        """Yield the words of a section, without comments, piece by piece; all at once in fixed format."""
+        """Yield the words of a section in pieces, without comments; fixed format in one piece."""
         number, start, end = self.lines.get(title, (0, 0, 0))
         by_columns = self.fixed and _ORDER[title] > 1
         while True:

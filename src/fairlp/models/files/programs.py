@@ -1,4 +1,4 @@
-"""Read MPS and LP files from anywhere into a Program, and write one as MPS, LP or NL; the suffix tells which.
+"""Read an MPS or LP file into a Program, and write one as MPS, LP or NL, by the suffix.
 
 What our own writers did to a Program is undone: names, blocks, sense, constant, and rows written as
 two.
@@ -101,7 +101,10 @@ def read_program(path: str | Path) -> Program:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Do not look for garbage: millions of words and no cycles, and looking would take a quarter of the time."""
+    """Pause the garbage collector, which takes a quarter of the time and collects nothing.
+
+    Millions of words make no cycles.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -241,7 +244,7 @@ def _kind(path: Path) -> str:
 
 
 def _restored(path: Path, parsed: Parsed) -> Program:
-    """Return the Program that a file holds, with the constant, the sense and the blocks that our writers took apart."""
+    """Return the Program of a file, with the constant, sense and blocks that fairlp wrote."""
     side_file = _side_file(path)
     title = is_ours(parsed.comments)
     text = "\n".join(parsed.comments)
@@ -344,7 +347,7 @@ def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
 
 
 def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
-    """Make one row of two that the LP writer made of it: equal names and coefficients, a bound each."""
+    """Join the two rows, one for each bound, that the LP writer made of one row."""
     lower = parsed.row_lower
     upper = parsed.row_upper
     rows = parsed.A.tocsr()
@@ -371,7 +374,7 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
 
 
 def _gather_columns(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
-    """Bring the columns of a block together: LP files have them in the order in which they occur."""
+    """Bring the columns of a block together, which LP files list in order of occurrence."""
     first: dict[Any, int] = {}
     places = [first.setdefault(family, len(first)) for family in _families(keys)]
     order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
@@ -386,7 +389,7 @@ def _families(keys: list[_Key]) -> Iterator[tuple[str | None, int]]:
 
 
 def _blocks(noun: str, keys: list[_Key]) -> tuple[Block, ...]:
-    """Return the blocks of rows or columns; one with whole names where labels would not be unique."""
+    """Return the blocks of rows or columns, or one of whole names where labels are not unique."""
     blocks = []
     start = 0
     for (name, _), group in groupby(_families(keys)):
@@ -415,7 +418,7 @@ def _one_block(noun: str, keys: Sequence[_Key], start: int) -> Block:
 
 
 def _block(name: str, keys: list[_Key], start: int) -> Block | None:
-    """Return a block over as many indices as there are labels, None where two elements have the same."""
+    """Return a block with one index for each label, or None where two elements coincide."""
     count = len(keys[0]) - 1
     if count == 0:
         return Block(name, (), start, start + 1) if len(keys) == 1 else None

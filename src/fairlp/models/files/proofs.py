@@ -1,4 +1,4 @@
-"""Proofs on disk: JSON for ``fairlp_check``, which shares no code with fairlp (docs/proofs.md), and VIPR."""
+"""Proofs on disk: JSON for the independent checker ``fairlp_check`` (docs/proofs.md), and VIPR."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _constraints(program: Program, proof_round: ProofRound) -> list[ViprLine]:
 def _sides(
     name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str
 ) -> list[ViprLine]:
-    """Return the sides of a row or column that are there; the dual goes to the one that its sign is of."""
+    """Return the finite sides of a row or column; the dual goes to the side of its sign."""
     if low == high:
         return [ViprLine(name, "E", Fraction(low), entries, dual)]
     used = "G" if (dual > 0) == (sense == "min") else "L"

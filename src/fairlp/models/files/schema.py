@@ -1,8 +1,9 @@
-"""The form of ``.json`` and ``.yaml`` files: a JSON Schema, and errors that name the place in a document.
+"""The JSON Schema of ``.json`` and ``.yaml`` files, with errors that name the faulty place.
 
-jsonschema takes 0.1 ms for a record, so only the first record of each kind is checked: records of one
-kind have the same keys, with values of the same types. Amounts below 0, counts that are not whole and
-the like are left to :class:`~fairlp.Instance`, whose errors name the user, server or resource.
+jsonschema takes 0.1 ms for a record, so only the first record of each kind is checked: records of
+one kind have the same keys, with values of the same types. Amounts below 0, counts that are not
+whole and the like are left to :class:`~fairlp.Instance`, whose errors name the user, server or
+resource.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def require_version(document: Any, source: str) -> None:
 
 
 def require_schema(document: Any, source: str) -> None:
-    """Raise unless a document has the form of the schema; the message names the place and the remedy."""
+    """Raise, with place and remedy, unless a document has the form of the schema."""
     require_version(document, source)
     samples = dict(document)
     positions = {}
@@ -142,7 +143,7 @@ def _problem(error: Any) -> str:
 
 
 def _kind(value: Any, *, by_name: bool = False) -> Hashable:
-    """Return what the schema sees of a value: of two values of one kind, both have the form or neither."""
+    """Return the kind of a value; values of one kind all satisfy the schema, or all do not."""
     if isinstance(value, dict):
         return dict, frozenset(
             (name if by_name else type(name), _kind(entry)) for name, entry in value.items()

@@ -1,4 +1,4 @@
-"""Tables as CSV: cells that no spreadsheet takes for formulas, numbers, and an allocation that someone else made."""
+"""Tables as CSV: cells that are safe in spreadsheets, numbers, and allocations from elsewhere."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORMULA = re.compile(
 
 
 def guarded(cell: str) -> str:
-    """Return a cell for CSV: text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """Return a CSV cell; text that a spreadsheet takes for a formula gets a leading apostrophe.
 
     >>> guarded("=1+1"), guarded("-5"), guarded("'=1"), guarded("'s")
     ("'=1+1", '-5', "''=1", "'s")
@@ -46,7 +46,7 @@ def unguarded(cell: str) -> str:
 
 
 def csv_text(frame: pd.DataFrame, **how: Any) -> str:
-    """Return a table as CSV, whose cells no spreadsheet takes for formulas; options are those of pandas."""
+    """Return a table as CSV that is safe in spreadsheets; the options are those of pandas."""
     return each_cell(str(frame.to_csv(lineterminator="\n", **how)), guarded)
 
 
@@ -143,7 +143,7 @@ def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
 
 
 def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
-    """Return a column as floats: what is not a number as NaN, a whole one beyond floats as infinity.
+    """Return a column as floats: NaN for other entries, infinity for integers beyond floats.
 
     >>> as_numbers(pd.Series(["1", "two", 10**400], dtype=object)).tolist()
     [1.0, nan, inf]

@@ -1,4 +1,4 @@
-"""Public cluster traces as instances: Alibaba's GPU trace of 2023 ("openb") and the servers of PAI 2020.
+"""Public cluster traces as instances: Alibaba's GPU trace "openb" (2023), servers of PAI 2020.
 
 Neither trace says which user a task belongs to. Users are therefore constructed: one for each class
 of tasks that ask for the same.
@@ -114,7 +114,7 @@ def read_alibaba_gpu(
 
 
 def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> pd.DataFrame:
-    """Return the servers of Alibaba's PAI trace of 2020 as a table for :meth:`Instance.from_frames`.
+    """Return the servers of Alibaba's PAI trace of 2020, for :meth:`Instance.from_frames`.
 
     Parameters
     ----------
@@ -167,7 +167,10 @@ def _read(
     optional: Sequence[str] = (),
     file_headers: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return the columns of a CSV file as text; ``file_headers`` are those of a file without a header."""
+    """Return the columns of a CSV file as text.
+
+    ``file_headers`` are the headers of a file without a header row.
+    """
     text = read_text(home(path))
     if not text.endswith("\n"):
         last = text.count("\n") + 1

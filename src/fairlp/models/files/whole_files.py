@@ -1,4 +1,4 @@
-"""Files read and written whole: text in UTF-8, errors that say what to do, and nothing half-written in a place.
+"""Files read and written as a whole, in UTF-8, with errors that give a remedy.
 
 Every file that fairlp writes goes through `drafts` (or, a folder of them, `draft_folder`): it is
 written beside its place, seen on the disk, and only then moved there. A failure leaves what was
@@ -98,7 +98,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what is in a file; an error says that it is not there, why it cannot be read, or that it is too large."""
+    """Return a file's bytes; an error says if it is missing, unreadable (and why) or too large."""
     with opened(path) as file:
         try:
             content = file.read(MOST_BYTES + 1)
@@ -112,7 +112,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unpacked(content: bytes, path: Path) -> bytes:
-    """Return what a gzip file holds, as long as it is not too much; an error says that the file is not whole."""
+    """Return the content of a gzip file; an error says if the file is incomplete or too large."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
             unpacked_content = packed.read(MOST_BYTES + 1)
@@ -134,7 +134,10 @@ def unpacked(content: bytes, path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file (a byte order mark is skipped); an error says where it is not UTF-8."""
+    """Return the text of a UTF-8 file without its byte order mark.
+
+    The error for a file that is not UTF-8 names the line.
+    """
     content = read_bytes(path)
     if path.name.lower().endswith(".gz"):
         content = unpacked(content, path)
@@ -169,7 +172,9 @@ def not_found(path: Path) -> str:
 
 @contextmanager
 def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
-    """Give a draft beside the place of each file; when the block ends without an error, all drafts take their places.
+    """Yield a draft beside each file; drafts replace the files once the block ends well.
+
+    After an error in the block, the files stay as they were.
 
     A draft keeps the last suffixes of its file. Links stay links, and a file that is replaced
     leaves its permissions to the new one. What is no file, such as a device, cannot be replaced and
@@ -210,7 +215,7 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
 
 @contextmanager
 def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
-    """Give a new folder; when the block ends without an error, its files take the places of ``names`` in ``folder``.
+    """Yield a new folder whose files replace ``names`` in ``folder`` when the block succeeds.
 
     Of those names, a file that the draft does not have is removed; other files stay. All of it
     happens, or nothing.
@@ -228,7 +233,10 @@ def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
 
 
 def write_text(path: AnyPath, text: str) -> Path:
-    """Write text as UTF-8, whole or not at all, and return its path; a lone surrogate is an error."""
+    """Write text as UTF-8, completely or not at all, and return its path.
+
+    A lone surrogate is an error.
+    """
     return write_bytes(path, utf8(text))
 
 
@@ -273,7 +281,11 @@ def _passed_on(draft: Path, path: AnyPath) -> None:
 
 
 def _beside(path: Path, locks: ExitStack) -> Path:
-    """Return a draft in the folder where a file really is, or the place itself where it is no file to replace."""
+    """Return a draft in the folder where a file really is.
+
+    A device or the like cannot be replaced: its own place is returned. A stream has its draft in a
+    temporary folder.
+    """
     if _is_stream(path):
         return (
             Path(locks.enter_context(tempfile.TemporaryDirectory()))
@@ -288,7 +300,10 @@ def _beside(path: Path, locks: ExitStack) -> Path:
 
 
 def _claimed(place: Path, suffix: str, make: Callable[[Path], None], locks: ExitStack) -> Path:
-    """Make a hidden draft beside a place, locked until ``locks`` are closed, when what is left of it is removed."""
+    """Make a hidden draft beside a place, locked until ``locks`` are closed.
+
+    Closing the locks removes a draft that has not been moved away.
+    """
     start = f".{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
     for abandoned in place.parent.glob(f"{start}*") if fcntl else ():
         with suppress(OSError), _locked(abandoned):  # its writer was killed
@@ -328,13 +343,13 @@ def _removed(draft: Path) -> None:
 
 
 def _see_on_disk(path: Path) -> None:
-    """Wait until a file's content is on the disk: a file in its place is whole even when the power fails."""
+    """Wait until a file's content is on the disk, so that it survives a power failure."""
     with open(path, "r+b") as file:
         os.fsync(file.fileno())
 
 
 def _exchange(draft: Path, place: Path, names: Iterable[str]) -> None:
-    """Move the files of a draft into a folder, and the older ones of the same names out; all of them or none."""
+    """Swap the files of a draft with those of the same names in a folder, all or none."""
     old = draft / "old"
     old.mkdir()
     moved = []

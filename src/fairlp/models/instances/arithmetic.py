@@ -34,7 +34,7 @@ __all__ = [
 
 
 def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | None:
-    """Return what a task of n needs on i as a multiple of its demands, so that alone it runs the given rate γ[n,i].
+    """Return the multiple of its demands that a task of n needs on i to run at the rate γ[n,i].
 
     None where no rates are given: then a task needs its demands everywhere. ``servers`` are the
     rows asked for.
@@ -47,7 +47,7 @@ def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | Non
 
 
 def largest_first(values: np.ndarray) -> np.ndarray:
-    """Return the positions of numbers from the largest to the smallest; equal ones stay in their order."""
+    """Return the positions of numbers from largest to smallest; equal ones stay in their order."""
     return np.argsort(-values, kind="stable")
 
 
@@ -63,7 +63,10 @@ def relative(amount: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
-    """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K), one resource at a time to save memory."""
+    """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K).
+
+    It takes one resource at a time, which saves memory.
+    """
     alone = np.full((len(demands), len(capacities)), np.inf)
     for r in range(demands.shape[1]):
         users = np.flatnonzero(demands[:, r] > 0)
@@ -93,7 +96,9 @@ _LARGEST_INT64: Final = 2.0**62
 
 
 def whole(values: np.ndarray) -> np.ndarray:
-    """Return the values times a common power of ten, as whole numbers: float64 where exact, else Python integers.
+    """Return the values as whole numbers, all scaled by one power of ten.
+
+    They are float64 where that is exact, else Python integers.
 
     Parameters
     ----------
@@ -146,7 +151,7 @@ def whole(values: np.ndarray) -> np.ndarray:
 
 
 def _times(decimal: Decimal, places: int, scale: int) -> int:
-    """Return decimal · 10^places exactly; ``places`` is at least the number of its decimal places."""
+    """Return decimal · 10^places exactly; ``places`` covers all its decimal places."""
     top, bottom = decimal.as_integer_ratio()
     return top * scale // bottom if places >= 0 else top // (bottom * scale)
 
@@ -159,7 +164,7 @@ def integers(values: np.ndarray) -> np.ndarray:
 
 
 def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
-    """Return how many whole tasks of each user fit alone, min over r of floor(c[r]/d[n,r]), of the decimals as written.
+    """Return each user's whole tasks alone, min over r of floor(c[r]/d[n,r]), in exact decimals.
 
     Shape (N,); infinite for a user who demands nothing. 10.6 holds 106 times 0.1, not 105 as floats
     say.
@@ -177,7 +182,7 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
 
 
 def is_extreme(instance: Instance) -> bool:
-    """Whether some number is so large or small that the product or quotient of two may be no float."""
+    """Whether some numbers are so extreme that a product or quotient of two may be no float."""
     numbers = np.concatenate(
         [array[array > 0] for array in (instance.demands, instance.capacities, instance.weights)]
     )
@@ -185,7 +190,10 @@ def is_extreme(instance: Instance) -> bool:
 
 
 def require_countable(instance: Instance) -> None:
-    """Raise where a user has so many whole tasks, alone in the pool, that one more changes no float."""
+    """Raise where a user alone in the pool has too many whole tasks for a float to count.
+
+    There one more task changes no float.
+    """
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         alone = np.where(instance.demands > 0, instance.pool / instance.demands, np.inf).min(axis=1)
     alone = np.fmin(alone, instance.task_limits)
@@ -200,7 +208,10 @@ def require_countable(instance: Instance) -> None:
 
 
 def whole_table(demands: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return demands and capacities as whole numbers, each resource scaled by one power of ten; float64 where exact."""
+    """Return demands and capacities as whole numbers, each resource scaled by one power of ten.
+
+    They are float64 where that is exact, else Python integers.
+    """
     columns = [
         whole(np.concatenate([demands[:, r], capacities[:, r]])) for r in range(demands.shape[1])
     ]
@@ -218,7 +229,10 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def quotient(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """Return top / bottom of whole numbers as float64, correctly rounded, hence monotone; bottom > 0."""
+    """Return top / bottom of whole numbers as correctly rounded float64, for bottom > 0.
+
+    Correct rounding makes the quotient monotone.
+    """
     if (
         top.dtype == object or bottom.dtype == object
     ):  # int / int rounds once, float / int would round twice
@@ -259,7 +273,7 @@ def usable(demands: np.ndarray, amounts: np.ndarray) -> np.ndarray:
 def beyond(
     demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray
 ) -> np.ndarray:
-    """Return of which resources whole tasks (N, K) use more than there is, exactly; bool, shape (K, R).
+    """Return the resources that whole tasks (N, K) exceed, exactly: bool, shape (K, R).
 
     >>> beyond(np.array([[0.1]]), np.array([[0.3], [0.2]]), np.array([1, 1]), np.array([[3.0, 3.0]])).tolist()
     [[False], [True]]
@@ -270,7 +284,9 @@ def beyond(
 def exact_room(
     demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return demands (N, R) and what whole tasks (N, K) leave of capacities (K, R), exactly, in one unit a resource.
+    """Return demands (N, R), and the room (K, R) beside whole tasks (N, K), as exact integers.
+
+    Each resource has one unit.
 
     >>> need, left = exact_room(np.array([[0.1]]), np.array([[0.3]]), np.array([1]), np.array([[2.0]]))
     >>> need.tolist(), left.tolist()
@@ -282,7 +298,7 @@ def exact_room(
 
 
 def scaled(unit: str) -> tuple[float, str]:
-    """Return the factor to a unit that people read, and that unit: cores for thousandths of one, GiB for MiB.
+    """Return the factor to a readable unit, and that unit: cores for thousandths, GiB for MiB.
 
     >>> scaled("1/1000 core"), scaled("MiB"), scaled("GB")
     ((0.001, 'core'), (0.0009765625, 'GiB'), (1.0, 'GB'))

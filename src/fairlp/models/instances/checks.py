@@ -1,4 +1,4 @@
-"""Checks of what users hand in: each failure names the user, server or resource, and says what to do."""
+"""Checks of user input: each error names the user, server or resource, and gives a remedy."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
 
 
 def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return demands N×R and capacities K×R of the same resources; there is at least one of each."""
+    """Return demands N×R and capacities K×R of the same resources, with at least one of each."""
     d = matrix(demands, "demands")
     c = matrix(np.atleast_2d(np.asarray(capacities)), "capacities")
     n_users, n_resources = d.shape
@@ -91,7 +91,10 @@ def matrix(values: Any, name: str, columns: int | None = None) -> np.ndarray:
 
 
 def _no_number(values: Any, names: Index | None = None) -> str:
-    """Return which entry of a list or table is no number, or which row is of another length; nothing if none is."""
+    """Return the fault of a table: an entry that is no number, or a row of another length.
+
+    The text is empty where there is none.
+    """
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     rows = list(values) if _several(values) else [values]
@@ -147,7 +150,7 @@ def amounts(
 
 
 def whole_digits(array: np.ndarray, name: Callable[[tuple[int, ...]], str]) -> None:
-    """Refuse numbers above 0 that are too small to have all their digits (denormal ones); ``name`` says of what.
+    """Raise for positive numbers so small that they lack digits (denormal); ``name`` names them.
 
     Their quotients are no floats, or wrong ones, so that nothing could be said of an answer.
     """
@@ -196,7 +199,7 @@ def _in_order(values: Any, name: str, *axes: Index) -> Any:
 
 
 def weights(values: Any, demands: np.ndarray, users: Index, resources: Index) -> np.ndarray:
-    """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
+    """Return weights N or N×R: finite, and > 0, or 0 for a resource that a user does not demand."""
     if values is None:
         return np.ones(len(users))
     array = _numbers("weights", values, users, resources)
@@ -252,7 +255,7 @@ def rates(values: Any, users: Index, servers: Index) -> np.ndarray | None:
 
 
 def counts(values: Any, servers: Index, capacities: np.ndarray, resources: Index) -> np.ndarray:
-    """Return the numbers of identical servers, whole and >= 1; all that they have together is finite."""
+    """Return the counts of identical servers: whole, >= 1, and with a finite total capacity."""
     numbers = np.ones(len(servers), dtype=np.int64) if values is None else _counts(values, servers)
     with np.errstate(over="ignore"):
         overflowing = np.isinf(numbers @ capacities)
@@ -327,7 +330,7 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
 def rates_fit(
     values: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: tuple[Index, Index, Index]
 ) -> None:
-    """Refuse a rate above 0 on a server without a resource that the user demands: no task of it fits there."""
+    """Raise for a rate above 0 on a server that lacks a demanded resource, where no task fits."""
     if values is None:
         return
     for r in range(d.shape[1]):
@@ -374,7 +377,7 @@ def eligible_somewhere(eligible: np.ndarray, users: Index) -> None:
 
 
 def _refuse(refused: Any, names: Index, problem: str, values: Any = None) -> None:
-    """Raise for the first that is wrong: the problem, with its name at ``{0}`` and its value at ``{1}``."""
+    """Raise for the first refused entry: its name goes to ``{0}``, its value to ``{1}``."""
     if refused.any():
         position = int(refused.argmax())
         raise InstanceError(

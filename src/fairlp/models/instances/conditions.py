@@ -1,4 +1,4 @@
-"""Conditions on servers, such as ``gpu_model in ['T4', 'P100'] and memory >= 64``: a small language, safely read.
+"""A small, safely read language of conditions on servers, such as ``memory >= 64``.
 
 Python's own parser reads the text and nothing of it is ever run: only names of server attributes
 and resources, values, comparisons, ``in``, ``and``, ``or`` and ``not`` are understood. See
@@ -63,7 +63,7 @@ def is_missing(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Column:
-    """One attribute of all servers: each server's value by position in ``values``, -1 where it is missing."""
+    """An attribute of all servers: each one's position in ``values``, or -1 where it is missing."""
 
     name: str
     codes: np.ndarray
@@ -91,12 +91,12 @@ class Column:
         )
 
     def where(self, holds: Callable[[Any], bool]) -> np.ndarray:
-        """Return for each server whether ``holds`` is true of its value; false where the value is missing."""
+        """Return for each server whether ``holds`` is true of its value; False if it is missing."""
         return np.asarray(np.array([*map(holds, self.values), False], dtype=bool)[self.codes])
 
 
 class Columns:
-    """What conditions may name: the attributes of servers and their capacities, each looked up once."""
+    """The names for conditions: attributes and capacities of servers, each looked up once."""
 
     def __init__(
         self, attributes: pd.DataFrame, capacities: np.ndarray, resources: Iterable[Any]
@@ -238,7 +238,7 @@ class _Condition:
             self._fail(f"it cannot be read ({error})")
 
     def _stand_in(self, match: re.Match[str]) -> str:
-        """Return what Python's parser is given instead of a name in backticks, of the same length."""
+        """Return the name, of equal length, that replaces one in backticks for Python's parser."""
         if match["text"]:
             return match["text"]
         if match["break"]:
@@ -433,7 +433,7 @@ def resolve(
 
 
 def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
-    """Return what is a table of users × servers as an array, or None when there is one entry for each user."""
+    """Return a table of users × servers as an array, or None where each user has one entry."""
     if is_table(eligible):
         return np.asarray(aligned(eligible, (n, i), "eligible", InstanceError))
     if isinstance(eligible, np.ndarray):

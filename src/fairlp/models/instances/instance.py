@@ -38,7 +38,7 @@ def named_axes(table: str) -> tuple[Index, Index]:
 def indices_and_tables(
     demands: Any, capacities: Any, users: Any, servers: Any, resources: Any
 ) -> tuple[Index, Index, Index, np.ndarray, np.ndarray]:
-    """Return users, servers and resources, and demands N×R and capacities K×R in their order, checked.
+    """Return the indices, and the checked tables of demands N×R and capacities K×R in order.
 
     Labels that are given are the ones; else those of demands and capacities, a default 0, 1, …
     last.
@@ -198,7 +198,7 @@ class Instance:
         user_attributes: pd.DataFrame | None = None,
         name: str = "",
     ) -> Instance:
-        """Return an instance from arrays, or from what has labels: frames, Series, xarray, mappings to numbers.
+        """Return an instance from arrays or labelled data (frames, Series, xarray, mappings).
 
         Labelled input is put in the order of the instance's labels, or refused where labels are
         missing, unknown or there twice. Dimensions and levels that are named (user, server,
@@ -216,9 +216,9 @@ class Instance:
             ``resource1``, …
         weights : array_like, shape (N,) or (N, R), optional
             Each > 0; default 1.
-        eligible : array_like of bool, shape (N, K); or a list with one entry for each user, optional
-            An entry is None (anywhere), a condition on server attributes (``"gpu_model in ['T4',
-            'P100']"``), or a list of servers.
+        eligible : array_like of bool, shape (N, K), or list, optional
+            A list has one entry for each user: None (anywhere), a condition on server attributes
+            (``"gpu_model in ['T4', 'P100']"``), or a list of servers.
         task_limits : array_like, shape (N,), optional
             Each >= 0, infinite for no limit (the default).
         counts : array_like of int, shape (K,), optional
@@ -290,7 +290,9 @@ class Instance:
     def from_frames(
         cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any
     ) -> Instance:
-        """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`.
+        """Return an instance from a table of users and a table of servers.
+
+        The module :mod:`fairlp.models.files.frames` lists their columns.
 
         Parameters
         ----------
@@ -317,7 +319,7 @@ class Instance:
         return from_frames(users, servers, queues, **options)
 
     def to_frames(self) -> tuple[pd.DataFrame, ...]:
-        """Return the tables of users, servers and, where there are some, queues, as :meth:`from_frames` takes them.
+        """Return the tables of users, servers and any queues, as :meth:`from_frames` takes them.
 
         Returns
         -------
@@ -339,7 +341,7 @@ class Instance:
         return to_frames(self)
 
     def write(self, path: str | Path) -> list[Path]:
-        """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back.
+        """Write as JSON, YAML or a folder of CSVs, from which :func:`fairlp.read` restores it.
 
         Parameters
         ----------
@@ -439,7 +441,7 @@ class Instance:
         return None if self.queues is None else self.queues.names()
 
     def gamma(self, *, ignore_placement: bool = False) -> np.ndarray:
-        """Return γ[n,i], the tasks that n could run alone on the servers of row i (all ``counts[i]`` of them).
+        """Return γ[n,i], the tasks that n could run alone on all ``counts[i]`` servers of row i.
 
         δ[n,i]·min over r with d[n,r] > 0 of c[i,r]/d[n,r], times the count; or the given rates.
         O(N·K·R).
@@ -491,7 +493,7 @@ class Instance:
         return available & self.eligible if self.has_constraints else available
 
     def oversized(self) -> pd.DataFrame:
-        """Return the users whose task fits no single eligible server, with the best server and what it lacks.
+        """Return the users whose task fits no single eligible server, and each one's best one.
 
         Returns
         -------
@@ -526,7 +528,7 @@ class Instance:
         )
 
     def pooled(self) -> Instance:
-        """Return the same users with all servers summed into one (placement constraints and rates are dropped).
+        """Return the same users on all servers summed into one, without constraints and rates.
 
         Returns
         -------
@@ -550,7 +552,9 @@ class Instance:
         )
 
     def expanded(self) -> Instance:
-        """Return the same with a row for every server: of a row "big" of 2, rows "big #1" and "big #2".
+        """Return the same with one row for every server.
+
+        A row "big" of 2 servers becomes the rows "big #1" and "big #2".
 
         Returns
         -------
@@ -601,7 +605,9 @@ class Instance:
         )
 
     def select_users(self, positions: np.ndarray) -> Instance:
-        """Return the instance with these users only, by position (entitlements no longer sum to 1 and are dropped).
+        """Return the instance with these users only, by position, and without entitlements.
+
+        Entitlements are dropped because they no longer sum to 1.
 
         Parameters
         ----------
@@ -633,7 +639,7 @@ class Instance:
         )
 
     def replace(self, **changes: Any) -> Instance:
-        """Return a copy with other data, checked as much as by :meth:`from_arrays`, whose arguments it takes.
+        """Return a copy with other data, under the checks of :meth:`from_arrays`.
 
         What is not named stays; ``eligible=None`` lifts all placement constraints. Your arrays are
         copied.
@@ -676,7 +682,9 @@ class Instance:
         return instance.derived(conditions=self.conditions) if keeps_placement else instance
 
     def derived(self, **changes: Any) -> Instance:
-        """Return a copy with other arrays that are known to be right and belong to no other object: nothing is checked.
+        """Return a copy with other arrays, unchecked.
+
+        They must be right and belong to no other object.
 
         Parameters
         ----------

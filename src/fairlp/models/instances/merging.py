@@ -51,7 +51,7 @@ def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def connected(
     user: np.ndarray, server: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the component of each user and of each server of the graph whose edges are pairs; O(pairs)."""
+    """Return the component of each user and server in the graph whose edges are pairs; O(pairs)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -117,7 +117,7 @@ class Groups:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of a result on merged servers should know; nothing where none are merged."""
+        """Notes for readers of a result on merged servers; empty where none are merged."""
         if not self.merges:
             return ()
         return (
@@ -133,7 +133,9 @@ def identity(size: int) -> Groups:
 
 
 def merge_servers(instance: Instance, merge: bool = True) -> tuple[Instance, Groups]:
-    """Return the instance with identical servers (capacity, eligible users, rates) as one row; O(K·(R + N/8)).
+    """Return the instance with one row for each kind of identical servers; O(K·(R + N/8)).
+
+    Identical servers have the same capacity, eligible users and rates.
 
     Without ``merge`` it stays as it is.
     """
@@ -183,7 +185,7 @@ _MANY_KINDS = 64
 
 
 def fewer_pairs(instance: Instance) -> np.ndarray | None:
-    """Return eligible pairs of which far more servers are identical, by leaving out some; None where there are none.
+    """Return a mask without some eligible pairs that makes far more servers identical, or None.
 
     In a cluster most servers are of a few kinds, but for a few users who may run on some of them
     only. Shape (N, K).
@@ -215,7 +217,10 @@ def pays_to_leave_out(instance: Instance, eligible: np.ndarray) -> bool:
 
 
 def _subsets(runnable: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return for each column a frequent one that is nearly all of it and nothing else; itself where there is none."""
+    """Return for each column a frequent column that is nearly all of it, else the column itself.
+
+    The frequent column has no entry that the column lacks.
+    """
     groups = _groups([np.packbits(runnable.T, axis=1)])
     group_sizes = np.bincount(groups.of, weights=counts)
     size = runnable.sum(axis=0)
@@ -230,14 +235,19 @@ def _subsets(runnable: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def equal_servers(instance: Instance, attributes: pd.DataFrame) -> np.ndarray:
-    """Return the class of each row of servers: those of equal capacity and attributes, by first appearance."""
+    """Return the class of each row of servers; equal capacity and attributes make one class.
+
+    Classes are numbered by first appearance.
+    """
     keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)
     keys.columns = pd.RangeIndex(keys.shape[1])
     return keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
 
 
 def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndarray]:
-    """Return values·unit^power by row as mantissas without their last bits and exponents: proportional rows are equal.
+    """Return values·unit^power by row in a form that is equal for proportional rows.
+
+    The form is the mantissas without their last bits, and the exponents.
 
     Mantissas and exponents apart, since a quotient of two numbers may be beyond floats.
     """

@@ -1,4 +1,4 @@
-"""A tree of queues that users stand in: weights among siblings, guarantees, caps and quotas by resource."""
+"""A tree of queues above users: weights among siblings; guarantees, caps, quotas by resource."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST_WEIGHT = 1 / 1000
 
 @dataclass(frozen=True, eq=False)
 class Queues:
-    """A tree of queues over the users of an instance; make one by ``Instance.from_arrays(…, queue=, queues=)``.
+    """A tree of queues over users, made by ``Instance.from_arrays(…, queue=, queues=)``.
 
     Users are the leaves: each is a child of the queue that it stands in, beside that queue's own
     queues, and competes with them by its weight.
@@ -119,14 +119,17 @@ class Queues:
         return np.asarray(np.isfinite(self.caps))
 
     def barred(self, demands: np.ndarray) -> np.ndarray:
-        """Return who can have nothing: a queue above has a cap of 0 on something that it demands. Bool, shape (N,)."""
+        """Return the users below a queue with a cap of 0 on a resource that they demand.
+
+        They can have nothing. Bool, shape (N,).
+        """
         if self.caps.all():
             return np.zeros(len(demands), dtype=bool)
         none = self.below.T @ (self.caps == 0).astype(float)
         return np.asarray(((none > 0) & (demands > 0)).any(axis=1))
 
     def over_caps(self, totals: np.ndarray, demands: np.ndarray) -> tuple[float, int, int]:
-        """Return the largest violation of a cap, relative to it (0 for none), and its queue and resource."""
+        """Return the largest relative violation of a cap (0 for none), its queue and resource."""
         if not self.capped.any():
             return 0.0, 0, 0
         amounts = self.below @ (totals[:, None] * demands)
@@ -150,7 +153,7 @@ class Queues:
         return not self.of.any()
 
     def users_below(self, v: int) -> np.ndarray:
-        """Return 1 for each user who stands in a queue or below it, and 0 for the others. Shape (N,)."""
+        """Return 1 for each user in a queue or below it, and 0 for the others. Shape (N,)."""
         indicator: np.ndarray = self.below[[v]].todense().ravel()
         return indicator
 
@@ -166,7 +169,10 @@ class Queues:
         return tuple(self.paths.labels[self.of])
 
     def at_depth(self, depth: int | None = None) -> np.ndarray:
-        """Return the position of each user's queue at a depth (1: children of the root), its own if it is higher."""
+        """Return the position of each user's queue at a depth (1: children of the root).
+
+        A user whose own queue is higher has that one.
+        """
         queue_of = self.of.copy()
         if depth is not None:
             for _ in range(int(self.depths.max())):
@@ -174,7 +180,7 @@ class Queues:
         return queue_of
 
     def table(self, resources: Index) -> pd.DataFrame:
-        """Return the queues as a table: weight, and columns such as ``guarantee:<resource>`` where there are any."""
+        """Return the queues as a table: weights, and columns such as ``guarantee:<resource>``."""
         columns = {"weight": self.weights}
         for word, amounts, is_set in (
             ("guarantee", self.guarantees, self.guarantees > 0),
@@ -196,7 +202,7 @@ class Queues:
         return replace(self, of=self.of[users])
 
     def of_resources(self, positions: np.ndarray) -> Queues:
-        """Return the same tree with guarantees, caps and quotas of these resources only, by position."""
+        """Return the same tree with guarantees, caps and quotas of these resources, by position."""
         quotas = None if self.quotas is None else self.quotas.of_resources(positions)
         return replace(
             self,
@@ -285,7 +291,7 @@ def cleaned(path: Any, owner: str = "") -> str:
 
 
 def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues | None:
-    """Return the tree of what was given: the path of each user's queue, and what is known of the queues.
+    """Return the tree of queues from each user's path and the entries of queues.
 
     Parameters
     ----------
@@ -326,7 +332,7 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
 
 
 def _preorder(paths: Iterable[str]) -> list[str]:
-    """Return the paths and all that lead to them, parents before their children, siblings in order of appearance."""
+    """Return the paths with all their ancestors, parents first, siblings in order of appearance."""
     children: dict[str, dict[str, None]] = {ROOT: {}}
     for path in paths:
         for prefix in lineage(path)[1:]:
@@ -371,7 +377,10 @@ def rows_of(queues: Any, resources: Index) -> dict[str, Row]:
 
 
 def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
-    """Return the path of each user's queue; one that is nearly that of a listed queue without users is refused."""
+    """Return the path of each user's queue.
+
+    A path that is nearly that of a listed queue without users is an error.
+    """
     if queue is None:
         return [ROOT] * len(users)
     if isinstance(queue, str):

@@ -1,4 +1,4 @@
-"""Quotas of queues as Kueue means them: bookkeeping by resource and flavor, apart from what servers have."""
+"""Quotas of queues in Kueue's sense: bookkeeping by resource and flavor, apart from servers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Quotas:
         )
 
     def servers(self, instance: Instance) -> np.ndarray:
-        """Return which servers each column counts on: bool, shape (M, K); unknown names are errors."""
+        """Return the servers that each column counts on: bool, (M, K); unknown names are errors."""
         columns = Columns(instance.server_attributes, instance.capacities, instance.resources)
         everywhere = np.ones(len(instance.servers), dtype=bool)
         return np.array(
@@ -102,7 +102,10 @@ class Quotas:
 
 
 def parted(key: Any, resources: Iterable[Any], name: str) -> tuple[int, str]:
-    """Return the position of the resource, and the condition, of ``resource`` or ``resource@condition``."""
+    """Return the position of the resource and the condition in ``resource@condition``.
+
+    ``resource`` alone has an empty condition.
+    """
     position = {str(resource): r for r, resource in enumerate(resources)}
     own, _, condition = (str(key), "", "") if str(key) in position else str(key).partition(AT)
     if own not in position:
@@ -211,7 +214,7 @@ class Lanes:
 
 
 def nearest_listing(queues: Queues) -> np.ndarray:
-    """Return the lowest queue from each one upward that lists any quota; where none does, the root. Shape (Q,)."""
+    """Return the nearest queue upward from each one that lists a quota, else the root: (Q,)."""
     assert queues.quotas is not None
     is_listing = np.asarray(queues.quotas.listed.any(axis=1))
     nearest = np.zeros(len(is_listing), dtype=np.intp)
@@ -223,7 +226,7 @@ def nearest_listing(queues: Queues) -> np.ndarray:
 def _ways(
     quotas: Quotas, servers: np.ndarray, listed: np.ndarray, demanded: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the columns that tasks of one kind can count in together, and the servers where they do."""
+    """Return each set of columns in which tasks of one kind count together, and its servers."""
     columns = [np.flatnonzero(listed & (quotas.resource == r)) for r in np.flatnonzero(demanded)]
     columns = [choices for choices in columns if choices.size]
     everywhere = np.ones(servers.shape[1], dtype=bool)

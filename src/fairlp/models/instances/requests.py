@@ -75,11 +75,11 @@ class Requests:
 
     @property
     def contended(self) -> np.ndarray:
-        """Resources that could be saturated: what is asked of them is at least all of them. Bool, shape (R,)."""
+        """Resources whose requests sum to at least the capacity. Bool, shape (R,)."""
         return np.asarray(self.fractions.sum(axis=0) >= 1 - AGREEMENT)
 
     def select(self, users: np.ndarray) -> Requests:
-        """Return the requests of some users (bool, shape (N,)), their entitlements divided by their sum."""
+        """Return some users' requests (mask of shape (N,)), with entitlements that sum to 1."""
         e = self.entitlements[users]
         return replace(
             self,
@@ -96,11 +96,13 @@ class Requests:
         return np.where(self.tasks > 0, tasks / np.where(self.tasks > 0, self.tasks, 1.0), 1.0)
 
     def to_tasks(self, x: np.ndarray) -> np.ndarray:
-        """Return tasks from x[n], to the last digit where a user has all it asked for. Shape (N,)."""
+        """Return tasks from x[n], exact to the last digit where a request is met. Shape (N,)."""
         return np.where(self.limited & (x >= 1), self.tasks, x * self.tasks)
 
     def thresholds(self, bottlenecks: np.ndarray) -> np.ndarray:
-        """Return the x[n] from which n may not complain: min(1, e[n]/max r[n,j] over bottlenecks that it uses).
+        """Return the least x[n] at which n has no justified complaint.
+
+        It is min(1, e[n]/max r[n,j]) over the bottlenecks j that n uses.
 
         1 for a user of no bottleneck. ``bottlenecks`` is bool, shape (R,) or (sets, R); the result
         (N,) or (sets, N).
@@ -120,6 +122,6 @@ class Requests:
 
 
 def entitlements(instance: Instance) -> np.ndarray:
-    """Return e[n], summing to 1: the instance's entitlements, or its weights divided by their sum."""
+    """Return e[n], summing to 1: the instance's entitlements, or else its weights, normalised."""
     unscaled = instance.user_weights if instance.entitlements is None else instance.entitlements
     return np.asarray(unscaled / unscaled.sum())

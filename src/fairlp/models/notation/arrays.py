@@ -1,4 +1,4 @@
-"""Numbers over indices: arrays with an axis for each index, and the triples of what no broadcast says."""
+"""Numbers over indices: arrays with one axis for each index, or triples where arrays do not do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Labelled:
     values: np.ndarray
 
     def over(self, indices: Indices) -> np.ndarray:
-        """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
+        """Return the values with axes in the order of ``indices``, of length 1 where constant."""
         symbols = symbols_of(self.indices)
         order = [symbols.index(index.symbol) for index in indices if index.symbol in symbols]
         shape = [len(index) if index.symbol in symbols else 1 for index in indices]
@@ -46,7 +46,7 @@ def times(a: Labelled, b: Labelled) -> Labelled:
 
 
 def mapped_numbers(body: Labelled, node: Along) -> Labelled:
-    """Return a linear map of numbers along one of their indices; without it they are the same at each label."""
+    """Return a linear map of numbers along an index; without the index, they are constant there."""
     symbols = symbols_of(body.indices)
     if node.index.symbol not in symbols:
         return times(body, Labelled((node.to,), node.matrix.sum(axis=1)))
@@ -62,7 +62,9 @@ def mapped_numbers(body: Labelled, node: Along) -> Labelled:
 
 @dataclass
 class Entries:
-    """A term as triples, where no broadcast says it: places over indices, numbers, and columns of one variable.
+    """A term as triples: places over indices, numbers, and columns of one variable.
+
+    Triples serve terms that no broadcast can express.
 
     Without columns these are the numbers of a sparse parameter.
     """
@@ -143,7 +145,10 @@ Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any:
-    """Return a canonical sparse array; the list is emptied on the way, to keep the peak of memory low."""
+    """Return a canonical sparse array of triples.
+
+    The list is emptied on the way, which keeps the peak of memory low.
+    """
     from scipy.sparse import coo_array
 
     if triples:

@@ -1,4 +1,4 @@
-"""From a model's expression trees to the arrays of a `~fairlp.models.programs.program.Program`, without row loops.
+"""From expression trees to a `~fairlp.models.programs.program.Program`, without row loops.
 
 Every term of a linear expression is ``coefficient × variable``, broadcast over the indices of the
 row and summed over the rest; it is emitted as one batch of (row, column, value) triples.
@@ -56,7 +56,10 @@ def naming(name: str) -> Iterator[None]:
 
 
 def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = None) -> Labelled:
-    """Return the values of an expression without variables, or, with a function that values linear ones, of any."""
+    """Return the values of an expression without variables.
+
+    With ``linear``, a function that values linear expressions, any expression has values.
+    """
     if linear is not None and node.degree == 1:
         return linear(node)
     parts = [numbers(child, linear) for child in children(node)]
@@ -103,7 +106,10 @@ def reciprocal(node: Quotient) -> Labelled:
 
 @dataclass
 class Term:
-    """``coefficient · variable`` (or a plain number where ``variable`` is None); ``summed``: symbols summed over."""
+    """``coefficient · variable`` (or a number if ``variable`` is None), summed over ``summed``.
+
+    ``summed`` holds the symbols of indices.
+    """
 
     coefficient: Labelled
     variable: Variable | Element | None
@@ -117,7 +123,10 @@ class Term:
 
 @dataclass
 class LogTerm:
-    """``coefficient · u(argument)``, where u has the slope argument^(−alpha); in the end every index is summed over."""
+    """``coefficient · u(argument)``, where u has the slope argument^(−alpha).
+
+    In the end every index is summed over.
+    """
 
     coefficient: Labelled
     argument: Expression
@@ -136,7 +145,7 @@ def _sums(term: Term | LogTerm, indices: Indices) -> bool:
 
 
 def sparse(node: Expression) -> Entries | None:
-    """Return the numbers of a sparse parameter, or of a number times one; None for what is neither."""
+    """Return the numbers of a sparse parameter, or of a number times one; None otherwise."""
     match node:
         case Parameter() if not isinstance(node.stored, np.ndarray):
             coordinates = [np.asarray(places) for places in node.stored.coords]
@@ -259,7 +268,10 @@ def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
 
 
 def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
-    """Return (row, column, value) of one term; rows run over ``over`` in C order, kept where in ``positions``."""
+    """Return the (row, column, value) triples of a term, with rows over ``over`` in C order.
+
+    Only rows in ``positions`` remain.
+    """
     variable = term.variable
     assert variable is not None
     strides = dict(zip(symbols_of(over), _steps(shape_of(over)), strict=True))
@@ -304,7 +316,7 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
 
 
 def emit_entries(term: Entries, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
-    """Return (row, column, value) of a term that is triples; as `emit`, but one place may occur several times."""
+    """Return the triples of a term of triples, as `emit` does; a place may occur several times."""
     everywhere = tuple(index for index in over if index.symbol not in symbols_of(term.indices))
     if everywhere:
         term = term.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
@@ -342,7 +354,10 @@ def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
 def _columns(
     node: Variable | Element, start: int
 ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
-    """Return the columns of a variable, or of some of its elements, and their coordinates (None: all of a grid)."""
+    """Return the columns of a variable or of some of its elements, and their coordinates.
+
+    The coordinates are None for all elements of a grid.
+    """
     variable: Variable = node.base  # type: ignore[assignment]
     coordinates = (
         None if variable.positions is None else np.unravel_index(variable.positions, variable.shape)
@@ -380,7 +395,7 @@ def compile_rows(
     over: Indices,
     positions: np.ndarray | None = None,
 ) -> tuple[list[Triples], np.ndarray]:
-    """Return the triples and the constants of an expression with one row for each element of ``over``."""
+    """Return the triples and constants of an expression, one row for each element of ``over``."""
     linear_terms = linear(expression)
     return _emitted(linear_terms, starts, over, positions), _constants(
         linear_terms, over, positions
@@ -390,7 +405,10 @@ def compile_rows(
 def _emitted(
     linear_terms: LinearTerms, starts: dict[str, int], over: Indices, positions: np.ndarray | None
 ) -> list[Triples]:
-    """Return the triples of the terms with variables; those of all single elements are one batch, and come last."""
+    """Return the triples of the terms with variables.
+
+    The terms of single elements make one batch, which comes last.
+    """
     singles: list[Term] = []
     batches: list[Triples] = []
     for term in linear_terms:
@@ -414,7 +432,7 @@ def _is_single(term: Term) -> bool:
 
 
 def _side_by_side(singles: list[Term], starts: dict[str, int]) -> Entries:
-    """Return numbers times single elements as triples over nothing, with the columns of the whole program.
+    """Return numbers times single elements as triples over nothing, in the program's columns.
 
     A sum of 100,000 elements that were added one after the other is so about as quick as a sum over
     an index.
@@ -495,7 +513,7 @@ def terms_of(row: Constraint) -> LinearTerms:
 
 
 def unconditional(row: Constraint) -> Relation:
-    """Return the relation of a block; a conditional one as ``body <= M·(1 − condition)``, with the least M.
+    """Return a block's relation, with ``body <= M·(1 − condition)`` for a conditional one.
 
     The least M is the most that the body can be by the bounds of its variables, or what the user
     says it is.
@@ -548,7 +566,10 @@ def _refuse_condition(
     endless: np.ndarray,
     named_m: np.ndarray | None,
 ) -> None:
-    """Raise where no M is known, or the condition is none; ``endless``: columns of variables that lack a bound."""
+    """Raise for an unknown M or for a condition that is no binary any more.
+
+    ``endless`` marks the columns of variables that lack a bound.
+    """
     subject = f"constraint {row.name!r}: {relation}"
     if named_m is not None and (named_m < 0).any():
         raise ModelError(
@@ -597,7 +618,7 @@ def bounds_of(variables: Iterable[Variable]) -> list[np.ndarray]:
 def entries(
     row: Constraint, linear_terms: LinearTerms, starts: dict[str, int], n_columns: int
 ) -> list[Triples]:
-    """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
+    """Return the triples of a block's rows, counted from 0; no place occurs twice.
 
     Entries of one place are added here, block by block: the sum of floats must not depend on what
     else the matrix has.
@@ -759,7 +780,7 @@ def objective(
 
 
 def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
-    """Return the program of a model in which the parameters and variables of these names have other numbers.
+    """Return the program with the new numbers of the parameters and variables in ``stale``.
 
     Parameters
     ----------
@@ -796,7 +817,7 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
 
 
 class _Matrix:
-    """A sparse array by columns in which the entries of some rows are replaced; its own arrays stay as they are."""
+    """A sparse array by columns in which rows can be replaced; the original stays as it is."""
 
     def __init__(self, array: Any) -> None:
         self.original = array
@@ -805,7 +826,10 @@ class _Matrix:
         self.batches: list[Triples] = []
 
     def replace(self, start: int, stop: int, rows: Any) -> None:
-        """Replace rows ``start:stop`` by those of another array: in place where the same entries are there."""
+        """Replace rows ``start:stop`` by those of another array.
+
+        It happens in place where the entries are the same.
+        """
         original = self.original
         inside = (original.indices >= start) & (original.indices < stop)
         positions = np.flatnonzero(inside)

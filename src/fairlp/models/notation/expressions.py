@@ -48,7 +48,7 @@ _WOULD_READ = ("dot", "as_compatible_data")
 
 
 class Expression(Immutable):
-    """A formula over indices: add, subtract, multiply, divide, ``.sum(n)``, and compare to make a constraint."""
+    """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints."""
 
     #: Indices that are not summed over.
     indices: Indices = ()
@@ -150,7 +150,7 @@ class Expression(Immutable):
         return SumOver(self, over or self.indices)
 
     def mean(self, *over: Index) -> Expression:
-        """Return the sum over the given indices (all free ones when none is given) over the number of labels.
+        """Return the mean over the indices, by default over all free ones.
 
         Elements that a mask leaves out count as 0.
 
@@ -182,7 +182,7 @@ class Expression(Immutable):
         return total / count
 
     def shift(self, index: Index, steps: int = 1) -> Expression:
-        """Return the expression ``steps`` labels before, along an index; 0 where that is outside the index.
+        """Return the expression ``steps`` labels before, along an index; 0 outside the index.
 
         So ``x - x.shift(t) <= 5`` also bounds the first element, by 5. For rows where both elements
         exist only, say with ``where=`` which; the model prints what is 0 outside.
@@ -359,7 +359,7 @@ class Constant(Expression):
 
 
 class Add(Expression):
-    """A sum of expressions, each with a sign: ``parts`` as they were added, :meth:`addends` without sums among them.
+    """A sum of signed expressions: ``parts`` as they were added, :meth:`addends` without sums.
 
     ``total = total + x[k]`` in a loop makes sums of sums of sums. Walks over a formula ask for the
     addends, and so does pickle: the depth of a formula does not grow with the number of its terms.
@@ -444,7 +444,7 @@ class SumOver(Expression):
 
 
 def _own(node: Expression, index: Index, operation: str) -> Index:
-    """Return the index of an expression with the symbol of the given one: itself, or the part that is taken of it."""
+    """Return the expression's index with the symbol of ``index``: itself, or a selected part."""
     axis = next(
         (
             candidate
@@ -483,7 +483,9 @@ def _matrix(
 
 
 class Along(Expression):
-    """A linear map along one index: element j is ``Σ_i matrix[j, i] · body[i]``; shifts, selections, sums of groups.
+    """A linear map along one index: element j is ``Σ_i matrix[j, i] · body[i]``.
+
+    Shifts, selections and sums of groups are such maps.
 
     Attributes
     ----------
@@ -615,7 +617,10 @@ class GroupedExpression(Immutable):
 
 
 class Abs(Expression):
-    """An absolute value: in objectives where it is convex, and ``abs(e) <= numbers``; see :meth:`Model.minimize`."""
+    """An absolute value, for ``abs(e) <= numbers`` and objectives in which it is convex.
+
+    See :meth:`Model.minimize`.
+    """
 
     def __init__(self, argument: Expression) -> None:
         if argument.degree > 1:
@@ -634,7 +639,7 @@ class Abs(Expression):
 
 
 class Log(Expression):
-    """Natural logarithm of a linear expression, allowed in objectives, times a weight; or of numbers."""
+    """Natural logarithm of a linear expression, for terms of objectives, or of numbers."""
 
     def __init__(self, argument: Expression) -> None:
         if argument.degree > 1:
@@ -645,7 +650,9 @@ class Log(Expression):
 
 
 def log(expression: Expression) -> Log:
-    """Return the natural logarithm of a linear expression, for objectives such as ``(w * log(x.sum(i))).sum(n)``.
+    """Return the natural logarithm of a linear expression, for objectives.
+
+    An example is ``(w * log(x.sum(i))).sum(n)``.
 
     Parameters
     ----------
@@ -665,7 +672,7 @@ def log(expression: Expression) -> Log:
 
 
 class Power(Expression):
-    """A linear expression to a power below 1, or its square, allowed in objectives, times a weight; or numbers."""
+    """A power below 1 or square of a linear expression, for terms of objectives; or of numbers."""
 
     _names = Expression._names | {"exponent"}
 
@@ -691,7 +698,9 @@ class Power(Expression):
 
 
 def power(expression: Expression, exponent: float) -> Power:
-    """Return a linear expression to a power, for objectives such as ``(2 * power(x.sum(i), 0.5)).sum(n)``.
+    """Return a linear expression to a power, for objectives.
+
+    An example is ``(2 * power(x.sum(i), 0.5)).sum(n)``.
 
     Below 1 it is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥
     0, to be maximised. A square (``e**2``, ``e * e``) is convex, to be minimised.
@@ -716,7 +725,7 @@ def power(expression: Expression, exponent: float) -> Power:
 
 
 class Relation(Immutable):
-    """``left <= right``, ``left >= right`` or ``left == right``: a constraint that has no name yet."""
+    """A constraint without a name: ``left <= right``, ``left >= right`` or ``left == right``."""
 
     _names = frozenset({"left", "comparison", "right", "indices"})
 
@@ -769,7 +778,7 @@ class Relation(Immutable):
 
 
 class Range(Relation):
-    """``low <= expression <= high``; made by :meth:`Expression.between`. An end that is None is not there."""
+    """``low <= expression <= high``, by :meth:`Expression.between`; a missing end is None."""
 
     _names = Relation._names | {"low", "high"}
 
@@ -799,7 +808,10 @@ class Range(Relation):
 
 
 class Data(Expression):
-    """Numbers that stand in a formula as they are; ends of a range may be infinite. Without a name they are counted."""
+    """Numbers that stand in a formula as they are.
+
+    Numbers without a name are printed by their count. Ends of a range may be infinite.
+    """
 
     _names = frozenset({"name", "indices", "values"})
 
@@ -830,7 +842,7 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
 
 
 def _numbers(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
-    """Return numbers beside an expression: those of its indices that they run over, and one array axis for each."""
+    """Return the expression's indices that the numbers run over, and the numbers as an array."""
     try:
         value = by_element(value, beside.indices)
         axes = placed(value, beside.indices, subject, ModelError)
@@ -844,7 +856,7 @@ def _numbers(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.
 
 
 def as_expression(value: Any, beside: Expression | None = None) -> Expression:
-    """Return a number as an expression, and arrays and labelled data as numbers over the indices of what is beside."""
+    """Return a number as an expression; arrays and labelled data take the indices of ``beside``."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
@@ -924,7 +936,7 @@ class Parameter(Expression):
         return dense
 
     def set(self, values: Any) -> None:
-        """Give the parameter other numbers; of its model only what they stand in is compiled anew, when it is solved.
+        """Set other numbers; at the next solve, only the dependent parts are compiled anew.
 
         Parameters
         ----------
@@ -947,14 +959,14 @@ class Parameter(Expression):
         _tell_the_model(base)
 
     def __getitem__(self, key: Any) -> Parameter | Element | Along:
-        """Return the same numbers over other symbols (``d[m, r]``), or some of them by label (``d["ann", :]``)."""
+        """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
         return _selected(
             self, key, lambda indices: Parameter(self.name, indices, None, self.doc, base=self.base)
         )
 
 
 class Variable(Expression):
-    """Unknown numbers over indices, by name; ``positions`` tells which elements exist (None: all)."""
+    """Unknown numbers over indices; only elements at ``positions`` exist (None: all of them)."""
 
     degree = 1
     _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
@@ -989,12 +1001,12 @@ class Variable(Expression):
 
     @property
     def lower(self) -> np.ndarray:
-        """Lower bounds of the elements that exist, read-only; where it is fixed, the numbers it is fixed at."""
+        """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
         return self._bounds_now()[0]
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper bounds of the elements that exist, read-only; where it is fixed, the numbers it is fixed at."""
+        """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
         return self._bounds_now()[1]
 
     def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
@@ -1063,7 +1075,7 @@ class Variable(Expression):
             _tell_the_model(self.base)
 
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
-        """Give the variable other bounds, as :meth:`Model.variable` takes them; what is not named stays.
+        """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
 
         Of its model only the bounds are compiled anew, when it is next solved. While it is fixed,
         these are the bounds that :meth:`unfix` will give back.
@@ -1108,7 +1120,7 @@ class Variable(Expression):
         return int(np.prod(self.shape)) if self.positions is None else len(self.positions)
 
     def __getitem__(self, key: Any) -> Variable | Element | Along:
-        """Return the same variable over other symbols (``x[m, i]``), or some of it by label (``x["ann", :]``)."""
+        """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""
         return _selected(
             self,
             key,
@@ -1124,7 +1136,7 @@ class Variable(Expression):
 
 
 class Element(Expression):
-    """Some elements of a parameter or variable, by label: ``g["ann", "s1"]`` is one, ``g["ann", :]`` a row.
+    """Elements of a parameter or variable, by label: ``g["ann", "s1"]``, or ``g["ann", :]``.
 
     Attributes
     ----------
@@ -1185,7 +1197,10 @@ _Node = TypeVar("_Node", bound=Expression)
 
 
 def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
-    """Return what stands in brackets: positions of labels (None where an index stays), the indices, and their parts."""
+    """Return the content of brackets: positions of labels, remaining indices, and their parts.
+
+    A position is None where an index stays.
+    """
     indices = node.indices
     if len(indices) == 1 and isinstance(key, tuple) and _is_label(key, indices[0]):
         key = (key,)  # a label may be a tuple itself
@@ -1239,7 +1254,10 @@ def _selected(
 
 
 def _several(name: str, key: Any, index: Index) -> np.ndarray:
-    """Return the positions of a slice (of whole numbers: by position; of labels: with both ends), mask or labels."""
+    """Return the positions of a slice, mask or labels.
+
+    A slice of whole numbers is by position; one of labels includes both ends.
+    """
     if isinstance(key, slice):
         ends = (key.start, key.stop)
         if all(end is None or isinstance(end, (int, np.integer)) for end in ends):

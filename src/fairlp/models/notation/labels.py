@@ -1,4 +1,6 @@
-"""Labels are data: what carries labels is put in the order of an index, or refused; it is never read by position.
+"""Labels are data: labelled input is put in the order of an index, or refused.
+
+It is never read by position.
 
 One function, :func:`aligned`, does it for everything that is handed in: an instance's numbers,
 parameters, bounds and masks of a model.
@@ -23,7 +25,7 @@ class ChangeListener(Protocol):
     """A model, which is told when what it is made of has changed."""
 
     def changed(self, name: str | None = None) -> None:
-        """Throw away what was compiled: all of it, or what the parameter or variable of that name stands in."""
+        """Discard the compiled program, or its parts that depend on the parameter or variable."""
 
 
 class _ReadOnlyError(ModelError, AttributeError):
@@ -31,7 +33,7 @@ class _ReadOnlyError(ModelError, AttributeError):
 
 
 class Immutable:
-    """What cannot be changed by assignment, which a compiled model would not notice: attributes are set once."""
+    """An object whose attributes are set once, since a compiled model would miss an assignment."""
 
     #: Attributes that an object has.
     _names: frozenset[str] = frozenset()
@@ -98,7 +100,7 @@ class Index(Immutable):
             )
 
     def rows(self, positions: np.ndarray) -> Index:
-        """Return the index of rows that are taken of a table; one that is taken twice has its label twice.
+        """Return the index of selected rows of a table; a row taken twice has its label twice.
 
         Parameters
         ----------
@@ -179,7 +181,10 @@ Indices = tuple[Index, ...]
 
 
 def union(*groups: Iterable[Index]) -> Indices:
-    """Return the indices of all groups, each once, in order of appearance; two indices of one symbol are an error."""
+    """Return the indices of all groups, each once; two indices of one symbol are an error.
+
+    They come in order of appearance.
+    """
     seen: dict[str, Index] = {}
     for group in groups:
         for index in group:
@@ -205,7 +210,7 @@ Axes = Sequence[Index | None]
 
 
 def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
-    """Return what is given in the order of the axes' labels; what carries no labels is returned as it is.
+    """Return data in the order of the axes' labels; data without labels are returned unchanged.
 
     Labels are those of a Series (with several levels: of several axes), of a DataFrame, of an
     xarray DataArray, and the keys of a mapping, also of one within another and of those in a list.
@@ -267,7 +272,10 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
 
 
 def by_element(data: Any, axes: Axes) -> Any:
-    """Return a mapping with tuples as keys as a Series of several levels, or of one where the tuples are labels."""
+    """Return a mapping with tuple keys as a Series.
+
+    It has several levels, or one where the tuples are labels.
+    """
     if isinstance(data, Mapping):
         key, value = next(iter(data.items()), (None, None))
         if not isinstance(key, tuple) or not np.isscalar(value):
@@ -284,7 +292,7 @@ def by_element(data: Any, axes: Axes) -> Any:
 
 
 def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
-    """Return what is given with its dimensions or levels in the order of the axes that their names name.
+    """Return data with the dimensions or levels in the order of the axes that they name.
 
     An axis is named by its symbol or name (``n``, ``user``, ``users``). Dimensions and levels that
     name no axis stand for the axes that are left, in order. They are refused where that would be a
@@ -332,7 +340,7 @@ def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
 
 
 def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpError]) -> Indices:
-    """Return the indices that the axes of what is given run over, in order, found among those of a formula.
+    """Return the indices, among those of a formula, that the axes of data run over, in order.
 
     An axis with the name of an index is of that index. One with labels is of the index with these
     labels, whatever their order. Axes with neither are told by their lengths, and keep the order of
@@ -405,12 +413,12 @@ model.parameter(name, indices, values)
 
 
 def axes_count(data: Any) -> int:
-    """Return over how many indices something runs: the levels or dimensions of a table, the depth of a list."""
+    """Return the number of axes: levels or dimensions of a table, or the depth of a list."""
     return len(_axes_of(by_element(data, ())))
 
 
 def _axes_of(data: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
-    """Return name, labels and length of each axis of what is given; None for no name, and for no labels."""
+    """Return the name, labels and length of each axis of data; None for no name or no labels."""
     names = _names_of(data)
     if names:
         labels = [labels_on(data, depth) for depth in range(len(names))]
@@ -443,7 +451,7 @@ def _fits(
     subject: str,
     error: type[FairlpError],
 ) -> list[bool]:
-    """Return which indices an axis may be of: by its name, else by its labels, else by its length."""
+    """Return for each index whether the axis may be it: by name, else by labels, else by length."""
     name, labels, size = axis
     named = [name is not None and _names(name, index) for index in beside]
     if any(named):
@@ -482,7 +490,10 @@ def _names_of(data: Any) -> list[Any]:
 
 
 def _names(name: Any, axis: Index | None) -> bool:
-    """Whether the name of a dimension means an axis (``to_xarray`` writes ``n_`` where a variable is called n)."""
+    """Whether the name of a dimension means an axis.
+
+    ``to_xarray`` writes ``n_`` where a variable is called n.
+    """
     plain = str(name).rstrip("_")
     return axis is not None and plain in (axis.symbol, axis.name, f"{axis.name}s")
 
@@ -494,7 +505,10 @@ def _is_data_array(data: Any) -> bool:
 def order(
     labels: Iterable[Any], axis: Index | None, subject: str, error: type[FairlpError]
 ) -> np.ndarray:
-    """Return the position of each label of the axis among ``labels``, all of them once; parameters as `aligned`."""
+    """Return the position of each of the axis's labels in ``labels``; parameters as `aligned`.
+
+    Each label must occur exactly once.
+    """
     ordered_labels = labels if isinstance(labels, pd.Index) else list(labels)
     if axis is None or is_default(ordered_labels, axis):
         return np.arange(len(ordered_labels))
@@ -544,7 +558,7 @@ def axes_text(indices: Sequence[Index]) -> str:
 
 
 def is_default(labels: object, axis: Index | None = None) -> bool:
-    """Whether labels are a default index, 0, 1, …, and not those of an axis that is labelled so itself."""
+    """Whether labels are a default index 0, 1, … that does not label the axis itself."""
     if not isinstance(labels, pd.RangeIndex) or labels.start != 0 or labels.step != 1:
         return False
     return axis is None or set(axis) != set(range(len(axis)))
@@ -575,7 +589,7 @@ def carries_labels(data: object) -> bool:
 
 
 def floats(data: Any) -> np.ndarray:
-    """Return an array of floats of its own; what would lose something as floats, complex numbers or times, is refused.
+    """Return a new array of floats; complex numbers, times and other lossy data are refused.
 
     Raises
     ------
@@ -643,7 +657,7 @@ def few(names: Index) -> str:
 
 
 def member(index: Index) -> str:
-    """Return that an index is one of its labels, the first few where there are many: ``n∈{ann,bob}``."""
+    """Return the membership of an index in its labels, or in the first few: ``n∈{ann,bob}``."""
     return (
         f"{index.symbol}∈{{{','.join(map(str, index.labels[:4]))}{',…' if len(index) > 4 else ''}}}"
     )

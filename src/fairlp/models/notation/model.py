@@ -47,7 +47,7 @@ class Declarations(Tables):
     """The methods of a model that change it."""
 
     def changed(self, name: str | None = None) -> None:
-        """Throw away what was compiled: all of it, or what the parameter or variable of that name stands in.
+        """Discard the compiled program, or its parts that depend on the parameter or variable.
 
         Parameters
         ----------
@@ -152,7 +152,9 @@ class Declarations(Tables):
         binary: bool = False,
         doc: str = "",
     ) -> Variable:
-        """Declare unknowns over indices; one exists only where ``where`` holds, and costs nothing elsewhere.
+        """Declare unknowns over indices, one for each element where ``where`` holds.
+
+        Other elements do not exist and cost nothing.
 
         Parameters
         ----------
@@ -206,7 +208,7 @@ class Declarations(Tables):
         where: Any = None,
         doc: str = "",
     ) -> Constraint:
-        """Declare a family of constraints: one row for each combination of the relation's free indices.
+        """Declare a family of constraints, a row for each combination of the relation's indices.
 
         Parameters
         ----------
@@ -258,7 +260,9 @@ class Declarations(Tables):
         big_m: Any = None,
         where: Any = None,
     ) -> Constraint:
-        """Declare a constraint that holds where a binary variable is 1 (or 0): ``condition = 1 ⇒ relation``.
+        """Declare a constraint that holds where a binary variable is 1, or 0.
+
+        The formula is ``condition = 1 ⇒ relation``.
 
         It is compiled as ``left − right <= M·(1 − condition)``, with the least M that the bounds of
         the variables allow at that time. A solution at which the relation itself does not hold is
@@ -337,7 +341,7 @@ class Declarations(Tables):
         return special_ordered(self, name, expression, over, 1)
 
     def sos2(self, name: str, expression: Expression, over: Index) -> Constraint:
-        """Declare that at most two elements along an index are not 0, and that they follow each other.
+        """Declare that at most two elements, neighbours along an index, are not 0.
 
         As :meth:`sos1`; the order is that of the labels.
 
@@ -398,7 +402,7 @@ class Declarations(Tables):
         return zero_or_at_least(self, name, expression, least)
 
     def piecewise(self, name: str, x: Expression, breakpoints: Any, values: Any) -> Variable:
-        """Declare a variable that is a piecewise linear function of an expression: y = f(x), convex or not.
+        """Declare y = f(x), a piecewise linear function of an expression, convex or not.
 
         x is between the first and the last breakpoint. Written with weights of the breakpoints
         (``name_weight``), of which at most two that follow each other are not 0 (:meth:`sos2`).
@@ -462,7 +466,7 @@ class Declarations(Tables):
     def replace(
         self, name: str | Constraint, relation: Relation, *, where: Any = ...
     ) -> Constraint:
-        """Put another relation in the place of a family of constraints, and return the handle of that.
+        """Replace a family of constraints by another relation, and return the new handle.
 
         Its name, its place among the rows and what it says of itself stay, and its ``where``,
         unless another is given (None: no mask). Where anything is wrong, the model stays as it was.
@@ -497,7 +501,7 @@ class Declarations(Tables):
         return row
 
     def define(self, name: str, expression: Expression) -> None:
-        """Give a name to a formula of the variables, to be evaluated at a solution (``tasks = Γ[n]·g[n,i]``).
+        """Name a formula to be evaluated at a solution, such as ``tasks = Γ[n]·g[n,i]``.
 
         Parameters
         ----------
@@ -574,7 +578,9 @@ class Declarations(Tables):
     def leximin(
         self, levels: Expression | Constraint, lowest: Variable | None = None, *, where: Any = None
     ) -> Constraint:
-        """Say what the levels are: the lowest is maximised, then the next, and so on (:func:`fairlp.leximin`).
+        """Set the levels of a leximin, which maximises the lowest, then the next, and so on.
+
+        :func:`fairlp.leximin` solves it.
 
         Solved or written to a file as it is, the model is the first round: it maximises the lowest
         level.
@@ -781,7 +787,7 @@ class Model(Declarations):
         return statistics(self.compile(), scaled)
 
     def diff(self, other: Model | Program) -> pd.DataFrame:
-        """Return what the programs of two models differ in, by the names of rows and columns, whatever their order.
+        """Return the differences between two models' programs, by names, in any order of rows.
 
         Parameters
         ----------
@@ -809,7 +815,7 @@ class Model(Declarations):
         return difference(self.compile(), other if isinstance(other, Program) else other.compile())
 
     def equals(self, other: Model | Program) -> bool:
-        """Whether another model has the same program, whatever the order of its rows and columns; see :meth:`diff`.
+        """Whether another model has the same program, in any order of rows; see :meth:`diff`.
 
         Parameters
         ----------
@@ -833,7 +839,7 @@ class Model(Declarations):
         return self.diff(other).empty
 
     def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
-        """Return the values of a definition at column values ``x``, one array axis for each of its indices.
+        """Return a definition's values at column values ``x``, an array axis for each index.
 
         Parameters
         ----------
@@ -889,7 +895,7 @@ class Model(Declarations):
         return self._program
 
     def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
-        """Solve with a back end: a name of :func:`fairlp.solvers`, or one's own (:class:`fairlp.Backend`).
+        """Solve with a back end: a name of :func:`fairlp.solvers`, or a :class:`fairlp.Backend`.
 
         Parameters
         ----------
@@ -971,7 +977,9 @@ class Model(Declarations):
         solver: AnySolver = "highs",
         **options: Any,
     ) -> Any:
-        """Solve for one value of a parameter after the other, each from the last basis; the model stays as it was.
+        """Solve for one value of a parameter after the other, each from the last basis.
+
+        The model stays as it was.
 
         See :func:`.sweeps.sweep`.
 
@@ -1008,7 +1016,9 @@ class Model(Declarations):
         return sweep(self, parameter, values, read=read, solver=solver, options=options)
 
     def read_back(self, solved: Any) -> Solution:
-        """Return the Solution of a solved object that ``to_highs``, ``to_pyomo`` or ``to_cvxpy`` made from this model.
+        """Return the Solution of this model's solved HiGHS, Pyomo or CVXPY object.
+
+        ``to_highs``, ``to_pyomo`` and ``to_cvxpy`` make these objects.
 
         Parameters
         ----------
@@ -1074,7 +1084,9 @@ class Model(Declarations):
         return explain(self.compile(), solver, weights)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
-        """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``; see ``docs/model-files.md``.
+        """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``.
+
+        The page ``docs/model-files.md`` describes the files.
 
         Options are those of :func:`fairlp.models.files.programs.write_program`; ``.nl`` is written
         by Pyomo.
@@ -1131,7 +1143,7 @@ class Model(Declarations):
         return lowering("highs")(self)
 
     def to_pyomo(self) -> Any:
-        """Return a Pyomo ``ConcreteModel`` with sets, variables and constraints under the model's own names.
+        """Return a Pyomo ``ConcreteModel`` of the sets, variables and constraints by name.
 
         Returns
         -------
@@ -1184,7 +1196,7 @@ class Model(Declarations):
         return lowering("cvxpy")(self, parameters)
 
     def to_latex(self, *, symbols: bool = False) -> str:
-        r"""Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.
+        r"""Return a LaTeX ``aligned`` block of the model, with the meaning of symbols if asked.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ def relation(rel: Relation, tex: bool) -> str:
 
 
 def symbol(name: str, tex: bool) -> str:
-    r"""Return a name as it is printed: ``phi`` as φ, ``d_hat`` as d̂ (``\hat{d}``), others as they are."""
+    r"""Return a name as printed: ``phi`` as φ, ``d_hat`` as d̂ (``\hat{d}``), others unchanged."""
     base, hat = (name[:-4], True) if name.endswith("_hat") else (name, False)
     if tex:
         variant = "var" if base in ("phi", "epsilon") else ""
@@ -90,7 +90,7 @@ def symbol(name: str, tex: bool) -> str:
 
 
 def indexed(node: Expression, tex: bool) -> str:
-    """Return a name with its indices: ``d[n,r]``; labels stand for themselves, and so do places (``d[ann,r−1]``)."""
+    """Return a name with its indices: ``d[n,r]``, with labels and shifts as ``d[ann,r−1]``."""
     shown = {}
     while isinstance(node, Along):
         shown[node.index.symbol] = _signs(node.shown, tex)
@@ -264,7 +264,7 @@ class _Subsets:
         return f"{every}{_tuple(over)} {member} {_subset_name(name, self.tex)}"
 
     def definition(self, name: str) -> str:
-        """Return which elements a subset has: in words, or enumerated, the first ones where there are many."""
+        """Return the elements of a subset: in words, or listed, only the first if many."""
         subset = self.shown[name]
         brace = ("\\{", "\\}") if self.tex else ("{", "}")
         if subset.doc:
@@ -308,11 +308,17 @@ def _plain_tex(plain: str) -> str:
 
 
 def _outside(model: Model, tex: bool) -> dict[str, Index]:
-    """Return what is 0 in a row because it lies outside its index, as it prints, and the index: ``x[t−1]``."""
+    """Return the index of each shifted term, as printed (``x[t−1]``), that is 0 in some row.
+
+    Such a term lies outside its index there.
+    """
     shifts: dict[str, Index] = {}
 
     def collect(node: Expression, rows: dict[str, np.ndarray]) -> None:
-        """Add the shifts in an expression; ``rows``: by symbol of an index, positions of the labels that have rows."""
+        """Add the shifts in an expression.
+
+        ``rows`` has, for the symbol of an index, the positions of the labels that have rows.
+        """
         stack = [node]
         while stack:
             inner_node = stack.pop()
@@ -433,7 +439,7 @@ _MOST_LABELS = 4
 
 
 def described(thing: Immutable) -> str:
-    """Return what something is, such as ``<Index n: 2 users ann, bob>``; empty for what has no such line.
+    """Return a line such as ``<Index n: 2 users ann, bob>``; empty for objects without one.
 
     >>> described(Index("n", ["ann", "bob"], "user"))
     '<Index n: 2 users ann, bob>'
@@ -448,7 +454,8 @@ def described(thing: Immutable) -> str:
         case Parameter():  # <Parameter d[n,r]: 2 users × 3 resources>; of one number, the number
             size = _sizes(thing.indices) or f"{thing.values.item():.12g}"
             return f"<Parameter {indexed(thing, False)}: {size}>"
-        case Variable():  # <Variable g[n,i] ≥ 0: 4 of 6 exist>; where all do, how many labels each index has
+        # <Variable g[n,i] ≥ 0: 4 of 6 exist>; where all do, how many labels each index has
+        case Variable():
             where = thing.where
             size = (
                 _sizes(thing.indices)
@@ -467,7 +474,8 @@ def described(thing: Immutable) -> str:
             return (
                 f"<{type(thing).__name__} {_short(relation(thing, False))}{_scope(thing.indices)}>"
             )
-        case Constraint():  # <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>, with a mask 1 of 2 rows
+        # <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>, with a mask 1 of 2 rows
+        case Constraint():
             some = "" if thing.where is None else f"{thing.size} of "
             rows = f"{some}{thing.full_size} row" + ("s" if thing.full_size != 1 else "")
             return (

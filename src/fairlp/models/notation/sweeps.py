@@ -1,4 +1,7 @@
-"""A model solved for one value of a parameter after the other: patched, not rebuilt, and each from the last basis."""
+"""A model solved for one value of a parameter after the other, patched, from the last basis.
+
+The program is patched instead of rebuilt.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,7 @@ def sweep(
 
 
 class ModelSession:
-    """A model that is solved again and again while it is edited, each time from the last basis; see `Model.session`.
+    """A model that is edited and solved repeatedly, from the last basis; see `Model.session`.
 
     Attributes
     ----------
@@ -204,7 +207,7 @@ class ModelSession:
         return checked(solution, self._options)
 
     def _loaded(self, program: Program) -> Session:
-        """Return a new session that starts from the last basis, by block and label, or with integers the last point."""
+        """Return a new session from the last basis, by label, or, with integers, the last point."""
         last = self.last
         options = self._options
         has_start = last is not None and (last.x if program.is_mip else last.basis) is not None
@@ -244,13 +247,13 @@ def move(session: Session, program: Program) -> bool:
 
 
 def _alike(old: Program, new: Program) -> bool:
-    """Whether two programs of one matrix have one sense and the same integers (and what a bound is counted from)."""
+    """Whether two programs have the same sense and integers (and, with integers, offset)."""
     whole = np.array_equal(old.integrality, new.integrality)
     return whole and old.sense == new.sense and not (new.is_mip and old.offset != new.offset)
 
 
 def _columns_to_change(old: Program, new: Program) -> list[int] | None:
-    """Return the columns with other coefficients; None where there are many, or entries appear or vanish."""
+    """Return the columns with other coefficients; None where many change or entries come and go."""
     if new.A is old.A:
         return []
     if new.A.shape != old.A.shape:

@@ -1,4 +1,4 @@
-"""Relations that hold where a binary variable says so, and SOS, semi-continuous and piecewise linear ones made of them.
+"""Relations that a binary variable switches, and the SOS and piecewise linear ones made of them.
 
 Every one is written with binaries and linear rows, which are the same on every back end and in
 every file. What a helper declares has names of its own, prints with the model, and goes with the
@@ -36,7 +36,7 @@ _DECLARED = ("variable", "constraint")
 
 
 class Conditional(Relation):
-    """``condition = active ⇒ relation``, one-sided; the compiler writes it with the least M that the bounds allow.
+    """``condition = active ⇒ relation``, one-sided, written with the least M of the bounds.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Conditional(Relation):
 
 @contextmanager
 def parts_of(model: Declarations, kind: str, name: str) -> Iterator[None]:
-    """Let what is declared inside belong to one variable or constraint; after an error nothing of it stays."""
+    """Let declarations inside belong to a variable or constraint; an error removes them all."""
     before = {(kind, declared_name) for kind in _DECLARED for declared_name in model._table(kind)}
     indices = model._indices
 
@@ -105,7 +105,7 @@ def binary(model: Declarations, name: str, node: Any) -> Expression:
 
 
 def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
-    """Return a linear expression, and the subset of its elements where it is a variable with one."""
+    """Return a linear expression; for a variable on a subset of elements, also that subset."""
     formula = as_expression(node)
     if formula.degree != 1:
         raise ModelError(
@@ -124,7 +124,10 @@ def implied(
     where: Any,
     big_m: Any = None,
 ) -> Constraint:
-    """Declare ``condition = active ⇒ relation``, and return the rows; those of a second side are ``name_below``."""
+    """Declare ``condition = active ⇒ relation``, and return the rows.
+
+    The rows of a second side are ``name_below``.
+    """
     if not isinstance(relation, Relation) or isinstance(relation, Conditional):
         raise ModelError(
             f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {relation!r}"
@@ -149,7 +152,7 @@ def implied(
 def special_ordered(
     model: Declarations, name: str, node: Any, over: Index, adjacent: int, off: str = "=="
 ) -> Constraint:
-    """Declare that along an index one element is not 0, or ``adjacent`` ones that follow each other (1 or 2)."""
+    """Declare that at most ``adjacent`` (1 or 2) neighbours along an index are not 0."""
     formula, where = linear_in(name, node)
     with parts_of(model, "constraint", name):
         on = model.variable(f"{name}_on", *formula.indices, where=where, binary=True)
@@ -179,7 +182,7 @@ def zero_or_at_least(model: Declarations, name: str, node: Any, least: Any) -> C
 def interpolated(
     model: Declarations, name: str, node: Any, breakpoints: Any, values: Any
 ) -> Variable:
-    """Declare y = f(x) by weights of the breakpoints, of which two that follow each other are not 0."""
+    """Declare y = f(x) by weights of breakpoints; at most two, neighbours, are not 0."""
     from .tables import Subset
 
     formula, where = linear_in(name, node)

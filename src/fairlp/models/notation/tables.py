@@ -53,7 +53,7 @@ class Editable(Protocol):
 
 
 class Subset(Immutable):
-    """Some of the combinations of labels: ``E = {(n,i): n may run on i}``. Make one with :meth:`Model.subset`.
+    """Some combinations of labels, ``E = {(n,i): n may run on i}``, by :meth:`Model.subset`.
 
     Attributes
     ----------
@@ -99,7 +99,9 @@ class Subset(Immutable):
 
 
 class Constraint(Immutable):
-    """A named family of constraints: a handle of :meth:`Model.constraint`, by which it is looked at and changed.
+    """A named family of constraints, a handle by which to inspect and change them.
+
+    :meth:`Model.constraint` returns it.
 
     Attributes
     ----------
@@ -169,7 +171,7 @@ class Constraint(Immutable):
         return Block(self.name, axes, start, start + self.size, self.positions)
 
     def check(self) -> None:
-        """Raise where an end of a range is above the other, with the labels, or where a big M is not known.
+        """Raise where the ends of a range cross (with the labels), or where a big M is unknown.
 
         Examples
         --------
@@ -206,7 +208,7 @@ class Constraint(Immutable):
         self._model().remove(self)
 
     def replace(self, relation: Relation, *, where: Any = ...) -> Constraint:
-        """Put another relation in its place, and return the handle of that; see :meth:`Model.replace`.
+        """Replace the relation, and return the new handle; see :meth:`Model.replace`.
 
         Examples
         --------
@@ -228,7 +230,7 @@ class Constraint(Immutable):
 
 
 def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
-    """Return the elements where a block exists, None for all of them; ``where`` is a mask, a Subset or None.
+    """Return the elements where a block exists (None: all) by a mask, a Subset or None.
 
     A mask may be over some of the indices: a Series over hours, for rows over users and hours.
     """
@@ -263,7 +265,10 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
 
 
 def parameter_values(values: Any, indices: Indices, name: str) -> Any:
-    """Return the numbers of a parameter, one for each combination of labels, finite and read-only; sparse as COO."""
+    """Return a parameter's numbers, one for each combination of labels, finite and read-only.
+
+    Sparse ones are in COO form.
+    """
     if hasattr(values, "tocoo") and not carries_labels(values):
         return _sparse_values(values, indices, name)
     try:
@@ -384,7 +389,7 @@ _KINDS = ("variable", "parameter", "subset", "constraint", "definition")
 
 
 class Tables:
-    """The state of a model: it is read here, and changed by those of :class:`.declarations.Declarations` alone."""
+    """The state of a model, read-only; :class:`.declarations.Declarations` alone changes it."""
 
     name: str
     source: str
@@ -429,7 +434,9 @@ class Tables:
         return self._table(kind)[full_name]
 
     def kind_of(self, name: str) -> tuple[str, str]:
-        """Return what has a name ("variable", "parameter", "subset", "constraint", "definition"), and the name.
+        """Return the kind and the name of a declaration.
+
+        The kind is "variable", "parameter", "subset", "constraint" or "definition".
 
         Parameters
         ----------
@@ -506,7 +513,10 @@ class Tables:
 
     @property
     def definitions(self) -> Mapping[str, Expression]:
-        """Named formulas of the variables that are no constraint, such as the tasks that a share means; a view."""
+        """Named formulas of the variables, such as the tasks of a share; a view.
+
+        They are no constraints.
+        """
         return MappingProxyType(self._definitions)
 
     @property
@@ -516,12 +526,12 @@ class Tables:
 
     @property
     def absolutes(self) -> Mapping[str, Abs]:
-        """Absolute values of the objective by the name of the variable that stands for each; a view."""
+        """Absolute values of the objective, by the name of the variable for each; a view."""
         return MappingProxyType(self._absolutes)
 
     @property
     def levels(self) -> str | None:
-        """Name of the constraints that say what the levels of a leximin are; None where the objective is all."""
+        """Name of the constraints that set the levels of a leximin, or None without them."""
         return self._levels if self._levels in self._constraints else None
 
     @property
@@ -535,7 +545,7 @@ class Tables:
 
 
 def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
-    """Raise where an expression has a variable or parameter of another model, or one that was removed."""
+    """Raise for an expression with a variable or parameter of another model, or a removed one."""
     for leaf in named(*expressions):
         kind, table = (
             ("variable", model._variables)
@@ -689,7 +699,7 @@ _BELOW = "_below"
 
 
 def with_absolutes(model: Declarations, objective: Expression) -> Expression:
-    """Return an objective with a variable in the place of each absolute value; those of the last objective go.
+    """Return an objective with a variable for each absolute value; the former variables go.
 
     The variable is at least the argument and its negative: two families of rows.
     """

@@ -1,4 +1,4 @@
-"""Walks over expression trees: which names occur, where, and the same tree over another model's names."""
+"""Walks over expression trees: which names occur, where, and copies over another model's names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def uses(names: Collection[str], *expressions: Expression) -> bool:
 
 
 def in_coefficients(names: Collection[str], node: Expression) -> bool:
-    """Whether a parameter of one of these names stands before or below a variable of a linear expression."""
+    """Whether a named parameter multiplies or divides a variable of a linear expression."""
     match node:
         case Product() | Quotient() if node.degree:
             linear_node, factor = (

@@ -90,7 +90,7 @@ _METHODS = ("available", "version", "solve", "session")
 
 
 class SolverName(str):
-    """The name of a back end that is not registered, which carries it: it goes wherever a name goes."""
+    """The name of an unregistered back end, which carries it wherever a name goes."""
 
     source: Any
 
@@ -120,7 +120,7 @@ OWN = SOLVERS.declared
 
 
 def register_solver(name: str, backend: Any) -> None:
-    """Register a back end of one's own: its name is then taken wherever a solver's name is, in this process.
+    """Register your own back end under a name for every ``solver=`` in this process.
 
     A package registers its own for every process, with an entry point in the group
     ``fairlp.solvers``.
@@ -154,7 +154,10 @@ def register_solver(name: str, backend: Any) -> None:
 
 
 def is_reference(name: str) -> bool:
-    """Whether a name is ``module:Class`` or ``file.py:Class``, and not one whose prefix is ours (``cvxpy:…``)."""
+    """Whether a name is ``module:Class`` or ``file.py:Class``, without a reserved prefix.
+
+    fairlp reserves the prefixes of its own solvers (``cvxpy:…``).
+    """
     path, colon, _ = name.rpartition(":")
     prefixes = {other.partition(":")[0].casefold() for other in (*BACKENDS, *FAMILIES)}
     return bool(colon) and path.casefold() not in prefixes and name not in SOLVERS.brought
@@ -180,7 +183,7 @@ def backend_names() -> list[str]:
 
 
 def find_backend(solver: AnySolver) -> Backend:
-    """Return the back end that is meant, by its name in any case or as it is, whether it is installed or not."""
+    """Return a back end, installed or not, by its name in any case, or as an object."""
     name = spelt(solver)
     if isinstance(name, SolverName):
         return _made(name.source, str(name))
@@ -209,7 +212,7 @@ def why_not(name: str) -> str:
 
 
 def spelt(solver: object) -> str:
-    """Return a name as the registry spells it; what stands behind a prefix, and what is not there, stays as it is.
+    """Return a name as the registry spells it, with any suffix and unknown names unchanged.
 
     An object or a class becomes its name, which carries it.
     """
@@ -225,7 +228,7 @@ def spelt(solver: object) -> str:
 
 
 def backend(solver: AnySolver) -> Backend:
-    """Return the back end that is meant, ready to use; raise with the remedy when it is not installed."""
+    """Return a back end that is ready to use; raise with the remedy where it is not installed."""
     chosen = find_backend(solver)
     is_available, reason = chosen.available()
     if not is_available:
@@ -234,7 +237,7 @@ def backend(solver: AnySolver) -> Backend:
 
 
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
-    """Solve a program by the back end that is meant; the answer says no more than its own arrays bear out.
+    """Solve a program on a back end; the answer claims no more than its own arrays prove.
 
     Where an integer has a large coefficient, and a first point shows how far the better ones can
     be, these are looked for once more within such bounds. A solver's word is not taken where the
@@ -262,7 +265,7 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
 
 
 def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
-    """Return an integer answer that is unknown where the solver's word for it is not to be trusted."""
+    """Return an integer answer, marked unknown where the solver's word for it is unreliable."""
     infeasible = solution.status.termination is Termination.INFEASIBLE and solution.row_ray is None
     if not infeasible and not solution.status.is_optimal:
         return solution
@@ -298,7 +301,7 @@ def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) ->
 
 
 def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) -> Solution:
-    """Return an integer answer that is called optimal as far as the solver's own bound and the gap asked for agree."""
+    """Return an integer answer, optimal only as far as the solver's bound and the gap agree."""
     gap = solution.verify().gap
     if mip_gap and (gap is None or gap > VERIFIED):
         stop = (
@@ -323,7 +326,7 @@ def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) 
 def build_and_solve(
     build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]
 ) -> Solution:
-    """Build a program and solve it by the back end that is meant; the answer has the time of both."""
+    """Build a program and solve it on a back end; the answer has the times of both."""
     name = spelt(solver)
     parsed = Options.from_keywords(name, options)
     start = perf_counter()
@@ -334,7 +337,9 @@ def build_and_solve(
 
 
 def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
-    """Return a back end's own answer, unchecked; logarithms and powers by tangents where it has none.
+    """Return a back end's own answer, unchecked.
+
+    Logarithms and powers become tangents on a back end without them.
 
     A time limit of 0 is reached before anything begins, whatever a solver takes 0 for.
     """
@@ -378,7 +383,7 @@ def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
 
 
 def at_point(program: Program, x: np.ndarray) -> Solution:
-    """Return what HiGHS's simplex says from an optimal point, with a basis of it if it is a vertex."""
+    """Return the answer of HiGHS's simplex from an optimal point, with a basis at a vertex."""
     backend("highs")  # raises where it is not there
     solution: Solution = _load(_AT_POINT)(program, x)
     return solution
@@ -387,7 +392,10 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
 def explain(
     program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None
 ) -> pd.DataFrame:
-    """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
+    """Return a table of the reasons why a program has no optimum.
+
+    :func:`fairlp.solvers.backends.explain.explain` has the details.
+    """
     frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
 
@@ -424,7 +432,7 @@ def _name_of(solver: Any) -> str:
 
 
 def _made(source: Any, name: str) -> Backend:
-    """Return the back end that is meant by an object, a class or a function, of that name where there is one."""
+    """Return a back end from an object, class or function, under its name where there is one."""
     is_object = hasattr(source, "solve") and not isinstance(source, type)
     solver_text = getattr(source, "__name__", type(source).__name__)
     try:

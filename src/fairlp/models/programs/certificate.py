@@ -1,4 +1,4 @@
-"""Residuals and duality gap of an answer, computed from the Program alone: correctness without a solver's word."""
+"""Residuals and duality gap of an answer, from the Program alone, without a solver's word."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def figure(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far a primal point (and duals) are from feasible and optimal, each relative to the numbers it is made of.
+    """The relative distances of a primal point (and duals) from feasibility and optimality.
+
+    Each is relative to the numbers of which it is made.
 
     What is not a number makes the residuals infinite.
 
@@ -95,7 +97,7 @@ class Certificate:
 
     @property
     def verdict(self) -> str:
-        """Whether the point is optimal, only feasible, or neither, with the residuals that show it."""
+        """Whether the point is optimal, only feasible, or neither, with its residuals."""
         if self.is_optimal:
             return f"optimal, proved ({self})"
         return f"{'not proved optimal' if self.is_feasible else 'not feasible'}: {self}"
@@ -200,7 +202,7 @@ def _primal_residual(sizes: Sizes) -> float:
 
 
 def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> float:
-    """Return the largest reduced cost (minimisation sense) that would need a bound that is not there, relative.
+    """Return the largest relative reduced cost (minimisation sense) that needs a missing bound.
 
     Where the rows bound the column, it is also worth no more than the column's reach, relative to
     the objective's terms.
@@ -220,7 +222,7 @@ def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> floa
 
 
 def dual_bound(program: Program, row_duals: np.ndarray) -> float:
-    """Return the bound on the objective, in the user's sense, that row duals prove, whatever point there is.
+    """Return the bound that row duals prove on the objective (user's sense), at any point.
 
     Weak duality: y·Ax is at least what the right-hand sides say, and each reduced cost is worth no
     more than the bounds of its column, or what the rows imply of them. Rounding is taken off. Duals
@@ -266,7 +268,7 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
 
 
 def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """Return the largest violation of ``lower <= value <= upper`` relative to the terms and the bound."""
+    """Return the largest violation of ``lower <= value <= upper``, relative to terms and bound."""
     largest = 0.0
     for bound, excess in ((lower, lower - value), (upper, value - upper)):
         is_violated = excess > 0
@@ -279,6 +281,6 @@ def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np
 
 
 def _bound_for(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the bound that a price (minimisation sense) belongs to; 0 where that bound is infinite."""
+    """Return the bound that a price (minimisation sense) belongs to, or 0 if it is infinite."""
     bound = np.where(price >= 0, lower, upper)
     return np.where(np.isfinite(bound), bound, 0.0)

@@ -32,7 +32,7 @@ MOST_PIVOTS = 200
 
 
 def prove(solution: Solution) -> BasisProof:
-    """Return whether a solution is optimal for its program: its basis proved, or one a few pivots away.
+    """Return whether a solution is optimal, by its basis or by one a few pivots away.
 
     Floats that are within rounding of an optimum often come with a basis that is not quite one. The
     optimum that the pivots reach is exact; the solution's own point must then be optimal by its
@@ -72,7 +72,7 @@ def prove(solution: Solution) -> BasisProof:
 
 
 def _problem(solution: Solution, proof: BasisProof) -> str:
-    """Return why a solution's own point is not the optimum that is proved, to within rounding; empty where it is."""
+    """Return why a solution's point misses the proved optimum; empty if it agrees to rounding."""
     program = solution.program
     x = solution.require_point()
     optimum = float(proof.objective or 0)
@@ -100,7 +100,7 @@ def optimal_from(
     lower: Sequence[Fraction | None] | None = None,
     entries: Entries | None = None,
 ) -> tuple[BasisProof, int]:
-    """Return the certificate of an exactly optimal basis reached from this one, and the pivots that it took.
+    """Return the proof of an exactly optimal basis near this one, and the number of pivots.
 
     Parameters
     ----------
@@ -185,7 +185,10 @@ class ExactBasis:
         return False
 
     def primal_step(self) -> bool:
-        """Make one primal pivot; False when no reduced cost has the wrong sign (or nothing bounds the step)."""
+        """Make one primal pivot; return False if no reduced cost calls for one.
+
+        It is also False where nothing bounds the step.
+        """
         for entering, cost in sorted(self.vertex.reduced.items()):
             if not self.vertex.pays(entering, cost):
                 continue
@@ -286,7 +289,7 @@ FREE = 3
 
 @dataclass(frozen=True)
 class BasisProof(Proof):
-    """The verdict on a basis: whether its vertex is feasible and the duals prove it optimal, without any tolerance.
+    """The exact verdict on a basis: a feasible vertex, proved optimal by the duals, or not.
 
     Attributes
     ----------
@@ -318,7 +321,9 @@ def prove_basis(
     lower: Sequence[Fraction | None] | None = None,
     entries: Entries | None = None,
 ) -> BasisProof:
-    """Return whether a basis is exactly optimal; O(k³) for k basic columns, less where they are sparse.
+    """Return whether a basis is exactly optimal.
+
+    It takes O(k³) for k basic columns, less where they are sparse.
 
     Parameters
     ----------
@@ -455,7 +460,7 @@ Thing = tuple[str, int]
 
 
 class Vertex:
-    """What follows from statuses: the vertex, the activities of rows, and the reduced costs of what is not basic.
+    """The vertex, activities of rows and nonbasic reduced costs that follow from statuses.
 
     Attributes
     ----------
@@ -569,7 +574,7 @@ class Vertex:
         return ""
 
     def dual_problem(self) -> str:
-        """Return the first dual or reduced cost of the wrong sign, by name; empty when they prove optimality."""
+        """Return the first dual or reduced cost of wrong sign, by name; empty at an optimum."""
         for thing, cost in self.reduced.items():
             if self.pays(thing, cost):
                 kind = "reduced cost" if thing[0] == "column" else "dual"

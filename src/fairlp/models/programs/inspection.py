@@ -13,7 +13,7 @@ from .program import Program
 
 
 def statistics(program: Program, scaled: bool = False) -> pd.DataFrame:
-    """Return sizes, and the smallest and largest magnitudes that are neither 0 nor infinite, of each block.
+    """Return each block's sizes and its smallest and largest magnitudes, without 0 and infinity.
 
     The name of a line for all rows, or all columns, is empty.
 
@@ -62,7 +62,7 @@ def statistics(program: Program, scaled: bool = False) -> pd.DataFrame:
 
 
 def _range(noun: str, values: np.ndarray) -> dict[str, float]:
-    """Return the smallest and the largest magnitude, of those that are neither 0 nor infinite; NaN where none is."""
+    """Return the smallest and largest magnitude without 0 and infinity; NaN where none is left."""
     sizes = np.abs(values[(values != 0) & np.isfinite(values)])
     low, high = (sizes.min(), sizes.max()) if sizes.size else (np.nan, np.nan)
     return {f"smallest {noun}": float(low), f"largest {noun}": float(high)}
@@ -81,7 +81,7 @@ def _scaled(program: Program) -> Program:
 
 
 def difference(first: Program, second: Program) -> pd.DataFrame:
-    """Return what two programs differ in, matched by the names of rows and columns; empty where they are the same.
+    """Return the differences of two programs, matched by names; empty where they are the same.
 
     A row or column that only one has is one line; so is each number that differs in what both have.
 
@@ -144,7 +144,7 @@ def _unique(names: list[str]) -> pd.Index[Any]:
 
 
 def _numbers(program: Program, rows: pd.Index[Any], columns: pd.Index[Any]) -> pd.Series[Any]:
-    """Return the numbers of a program by part, row and column, as far as these rows and columns go."""
+    """Return the numbers of a program by part, row and column, for these rows and columns."""
     row = np.array([*program.row_names, ""], object)
     column = np.array([*program.column_names, ""], object)
     all_rows = np.arange(program.n_rows)

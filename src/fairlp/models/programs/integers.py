@@ -9,7 +9,7 @@ from .program import Program, finite_size
 
 
 def at_integers(program: Program, x: np.ndarray) -> Program:
-    """Return the program in which the integers are the whole numbers nearest to ``x``: what is left is linear."""
+    """Return the linear program that is left with the integers fixed at the roundings of ``x``."""
     whole = program.integrality > 0
     fixed = np.where(whole, np.round(x), 0.0)
     return rows_at_integers(program, fixed).replace(
@@ -19,7 +19,10 @@ def at_integers(program: Program, x: np.ndarray) -> Program:
 
 
 def rows_at_integers(program: Program, fixed: np.ndarray) -> Program:
-    """Return the program whose rows have the room that whole numbers leave to the continuous columns, and rounding."""
+    """Return the program of the continuous columns, with the room of rows beside fixed integers.
+
+    The room includes an allowance for rounding.
+    """
     whole = program.integrality > 0
     continuous = program.A.copy()
     continuous.data = continuous.data * ~np.repeat(whole, np.diff(continuous.indptr))

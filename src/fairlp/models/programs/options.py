@@ -1,4 +1,4 @@
-"""``Options`` of a solve, the same for every back end, and ``Progress``, which a function is called with."""
+"""``Options`` of a solve, the same for every back end, and ``Progress`` for callbacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _wrong(name: str, value: Any) -> str | None:
-    """Return what is expected of an option where its value is something else; None where it is right."""
+    """Return the expected form of an option whose value is wrong, or None for a valid value."""
     from .solution import Solution
 
     number = isinstance(value, Real) and not isinstance(value, bool)
@@ -124,7 +124,7 @@ class Options:
 
     @classmethod
     def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
-        """Return options from keyword arguments; an unknown name is an error that gives the nearest ones.
+        """Return options from keyword arguments; the error for an unknown name suggests others.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Options:
         return cls(**keywords)
 
     def tightened(self, backend: Backend) -> Options:
-        """Return the options with the back end's tightest tolerances where none were given, if it has such.
+        """Return options with the back end's tightest tolerances in the place of missing ones.
 
         Parameters
         ----------

@@ -151,7 +151,7 @@ class Block:
         )
 
     def taken(self, other: Block, values: np.ndarray, missing: Any) -> np.ndarray:
-        """Return what another block has in a flat vector, by label, in this block's order; else ``missing``."""
+        """Return another block's values, by label, in this block's order; else ``missing``."""
         result = np.full(len(self), missing, dtype=values.dtype)
         if len(self.axes) != len(other.axes):
             return result
@@ -179,7 +179,9 @@ class Block:
         return result
 
     def pack(self, values: Any) -> np.ndarray:
-        """Return labelled values in the block's order, NaN where nothing is given: the way back of :meth:`unpack`.
+        """Return labelled values in the block's order, NaN for missing ones.
+
+        This inverts :meth:`unpack`.
 
         Parameters
         ----------
@@ -245,7 +247,9 @@ class Block:
 
 
 def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return a frame with a row for each element: the name of its block, its labels, and numbers by position.
+    """Return a frame with a row for each element: its block, labels, and numbers by position.
+
+    An index with the name of another column gets an underscore.
 
     An index that is called as another column gets an underscore.
     """
@@ -279,7 +283,7 @@ def kind_of(alpha: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class LogTerms:
-    """A weighted sum of logarithms and powers in an objective: ``Σ_k weights[k] · u_k(A[k] · x + constant[k])``.
+    """A weighted sum ``Σ_k weights[k] · u_k(A[k] · x + constant[k])`` of logarithms and powers.
 
     u_k(z) is log z where ``alpha[k]`` is 1, and z^(1−alpha)/(1−alpha) elsewhere: its slope is
     z^(−alpha). A square has alpha −1, and takes any z.
@@ -326,7 +330,8 @@ class Program:
     sense : {"min", "max"}
     c : ndarray, shape (columns,)
     offset : float
-    A : scipy.sparse.csc_array, shape (rows, columns), sorted row indices, no duplicates, no explicit zeros
+    A : scipy.sparse.csc_array, shape (rows, columns)
+        Row indices are sorted, without duplicates; there are no explicit zeros.
     row_lower, row_upper : ndarray, shape (rows,)
     col_lower, col_upper : ndarray, shape (columns,)
     integrality : ndarray of uint8, shape (columns,)
@@ -434,7 +439,7 @@ class Program:
         return _block(self.rows, name, f"constraint of program {self.name!r}")
 
     def leximin(self) -> tuple[Block, int]:
-        """Return the rows … ≥ w·t that say what the levels of a leximin are, and the column t that is maximised.
+        """Return the rows … ≥ w·t of a leximin's levels, and the maximised column t.
 
         Returns
         -------
@@ -521,7 +526,7 @@ class Program:
         return low, np.where(whole, np.floor(self.col_upper), self.col_upper)
 
     def relaxed(self) -> Program:
-        """Return the linear program that is left without integrality and without logarithms and powers.
+        """Return the linear program that remains without integrality, logarithms and powers.
 
         Returns
         -------
@@ -614,7 +619,9 @@ class Program:
     def explain(
         self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None
     ) -> pd.DataFrame:
-        """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`.
+        """Return why the program has no optimum, as :meth:`fairlp.Model.explain` does.
+
+        Names are the program's own.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Proofs: what ``certify()`` returns, and what a proof in rationals keeps for a file that others can check."""
+"""Proofs: the results of ``certify()``, and proofs in rationals that others can check in files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Basis = tuple[list[int], list[int]]
 
 @dataclass(frozen=True)
 class ProofRound:
-    """One program proved optimal: its basis, the point, the duals of its rows, and who is blocked at which floor.
+    """One program proved optimal: basis, point, row duals, and the blocked users with floors.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ProofRound:
 
 @dataclass(frozen=True)
 class ProvedLevel:
-    """A user's level: the row of the program that says it (None who can have nothing), and what it comes to.
+    """A user's level, and the row of the program for it (None for a user who can have nothing).
 
     ``claimed`` is the level of the allocation that is proved, a float; None where there is no
     allocation.
@@ -55,7 +55,9 @@ class ProvedLevel:
 
 @dataclass(frozen=True)
 class ExactProof:
-    """A proof that others can check: the rounds of a leximin, or the optimum of one program (no levels, one round).
+    """A proof that others can check: the rounds of a leximin, or one program's optimum.
+
+    The latter has one round and no levels.
 
     Attributes
     ----------

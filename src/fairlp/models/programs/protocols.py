@@ -36,7 +36,10 @@ class Capability(StrEnum):
 
 
 class Session(Protocol):
-    """A loaded program whose bounds, costs and coefficients change between solves, each from the last basis."""
+    """A loaded program that changes between solves, each of which starts from the last basis.
+
+    Bounds, costs and coefficients may change.
+    """
 
     program: Program
     options: Options
@@ -51,25 +54,33 @@ class Session(Protocol):
         costs: np.ndarray | None = None,
         coefficients: Entries | None = None,
     ) -> None:
-        """Change bounds of rows and of columns, the whole objective, and entries of one column that are in the matrix.
+        """Change bounds of rows and columns, the whole objective, and entries of one column.
+
+        The entries must be in the matrix.
 
         What is None stays as it is.
         """
 
     def restart(self, other_method: bool = False) -> None:
-        """Forget the last basis: the next solve begins afresh, by another method if asked (and if there is one)."""
+        """Forget the last basis, so that the next solve begins afresh.
+
+        It takes another method if asked, and if there is one.
+        """
 
     def proves(self, certificate: Certificate) -> bool:
         """Whether a certificate is good enough for the way in which the last answer was found."""
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
-        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
+        """Whether prices leave open which users can rise, so that a :meth:`restart` helps.
 
         ``gap`` is its certified one.
         """
 
     def reaches(self, gap: float) -> float | None:
-        """Return a level that can be had for sure, within such a part of the largest; None: solving is as quick."""
+        """Return an attainable level within ``gap`` of the largest, or None.
+
+        None says that solving is as quick.
+        """
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""

@@ -1,4 +1,4 @@
-"""How far right-hand sides and costs may move while a basis stays optimal: sensitivity from the Program's arrays alone.
+"""Sensitivity: how far right-hand sides and costs may move while a basis stays optimal.
 
 In floats by one sparse factorisation of the basis, in rationals by the vertex of the exact
 certificate.
@@ -99,7 +99,10 @@ def _with_basis(solution: Solution) -> Solution:
 
 
 class _FloatBasis:
-    """A basis factorised: active rows × basic columns, the vertex, and the prices of a minimisation."""
+    """A factorised basis, active rows × basic columns, with its vertex and prices.
+
+    The prices are those of a minimisation.
+    """
 
     def __init__(self, program: Program, columns: np.ndarray, rows: np.ndarray) -> None:
         from scipy.sparse.linalg import splu
@@ -205,7 +208,7 @@ _FIXED = -1
 
 
 def _sides(statuses: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return at which bound each is: LOWER, UPPER, FREE for none, or fixed; BASIC for those that are."""
+    """Return the bound of each entry: LOWER, UPPER, FREE for none, fixed, or BASIC without one."""
     bound_side = np.where(
         np.isposinf(upper) | ((statuses != UPPER) & np.isfinite(lower)), LOWER, UPPER
     )
@@ -221,7 +224,7 @@ def _at(sides: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _of_inactive(program: Program, activity: np.ndarray) -> Ranges:
-    """Return the nearer side of each row as its right-hand side, which may move from the activity on.
+    """Return each row's nearer side and the range in which it may move, from the activity on.
 
     That of an equality may not move: the rows that are active fix it.
     """
@@ -255,7 +258,10 @@ def _steps(
 
 
 def _exact_steps(moves: Iterable[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any]:
-    """Return how far one can go down and up, of (value, lower, upper, rate); a bound that is not there is None."""
+    """Return how far a step can go down and up, of (value, lower, upper, rate).
+
+    A missing bound is None.
+    """
     down: Any = -np.inf
     up: Any = np.inf
     for value, lower, upper, rate in moves:

@@ -1,4 +1,4 @@
-"""Proofs that a program has no optimum: a direction without end, and multipliers of rows (Farkas)."""
+"""Proofs that a program has no optimum: an endless direction, and multipliers of rows (Farkas)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .sizes import sign_errors
 
 
 def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
-    """Whether the objective improves in a direction of the columns in which no row and no bound ends; O(nonzeros).
+    """Whether the objective improves in a direction that no row or bound ends; O(nonzeros).
 
     Together with a feasible point it proves that there is no optimum. Of a logarithm or power in
     the objective nothing is proved.
@@ -53,7 +53,10 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
 
 
 def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the multipliers whose rows have that side, and Aᵀ times these; both 0 where they are rounding noise."""
+    """Return the multipliers of rows with that side, and Aᵀ times them.
+
+    Both are 0 where they are rounding noise.
+    """
     multipliers = np.asarray(multipliers, dtype=float)
     y = np.where(
         sign_errors(multipliers, program.row_lower, program.row_upper) > 0, 0.0, multipliers

@@ -1,4 +1,6 @@
-"""What the numbers of a program are measured against: one rule for rows, columns, prices and the objective.
+"""The sizes that a program's numbers are relative to: one rule for rows, columns and prices.
+
+The objective follows the same rule.
 
 A number counts relative to the terms (coefficient times value) that it is a sum of, because what
 rounding and a solver's tolerance leave of it is relative to them, too. Where all values are 0, a
@@ -125,7 +127,9 @@ class Sizes:
         yield max(size, NEAR_ZERO * float(self.costs @ reach_of(self.program)))
 
     def _negligible(self) -> np.ndarray:
-        """Return the least size of each row, in its unit: 1e-16 counts as 0 in a row of numbers about 1.
+        """Return the least size of each row, in its unit.
+
+        In a row of numbers about 1, 10⁻¹⁶ counts as 0.
 
         Of a linear program the unit is the smallest coefficient, and a number below the rounding of
         it counts as nothing.
@@ -152,7 +156,7 @@ def _row_units(program: Program) -> np.ndarray:
 
 
 def units(sizes: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
-    """Return the unit of each line of numbers >= 0: what is nearest to 1 from the smallest to the largest of them.
+    """Return the unit of each line of numbers >= 0: the value in its range that is nearest to 1.
 
     So the unit is 1 where numbers stand on both sides of 1, as in x <= 1e9·b, and in a row without
     numbers.
@@ -179,7 +183,7 @@ def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
 
 
 def tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
-    """Return the smallest |side / coefficient| of each column's entries, of sides that are finite and not 0; else 0."""
+    """Return each column's smallest |side / coefficient| over finite nonzero sides, else 0."""
     tight = np.isfinite(sides) & (sides != 0) & (A.data != 0)
     ratio = np.divide(abs(sides), abs(A.data), out=np.full(len(sides), np.inf), where=tight)
     reach = np.zeros(A.shape[1])
@@ -190,7 +194,9 @@ def tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
 
 
 def reach_of(program: Program) -> np.ndarray:
-    """Return how large each variable could be by its bounds and the tightest row with a nonzero side; O(nonzeros).
+    """Return each variable's reach by its bounds and its tightest row with a nonzero side.
+
+    It takes O(nonzeros).
 
     0 where nothing says so; 1 where nothing in its rows has a size either, so that there is no
     other unit.
@@ -214,7 +220,9 @@ def reach_of(program: Program) -> np.ndarray:
 
 
 def implied_reach(program: Program) -> np.ndarray:
-    """Return the largest size that bounds and rows allow each column, infinite where they show none; O(nonzeros).
+    """Return the largest size of each column within bounds and rows, else infinity.
+
+    It takes O(nonzeros).
 
     A row bounds an entry by what its other entries can be at least and at most. What that bounds
     may bound others, so that it is done a few times.
@@ -244,7 +252,7 @@ def implied_reach(program: Program) -> np.ndarray:
 
 
 def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:
-    """Return for each entry the sum of the other entries of its row, infinite where one of them is."""
+    """Return for each entry the sum of its row's other entries, infinite if one of them is."""
     endless = np.isinf(values)
     finite = np.where(endless, 0.0, values)
     sums = np.bincount(row, finite, rows)
@@ -254,6 +262,6 @@ def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray
 
 
 def sign_errors(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return how large each price (minimisation sense) is where it would need a bound that is not there, else 0."""
+    """Return the size of each price (minimisation sense) that needs a missing bound, else 0."""
     errors = np.where(np.isneginf(lower), np.maximum(price, 0.0), 0.0)
     return np.maximum(errors, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))

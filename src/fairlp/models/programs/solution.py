@@ -84,7 +84,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Distance of the objective from the bound, relative to the objective; NaN where one of them is missing.
+        """Distance of the objective from the bound, relative to the objective; NaN if unknown.
 
         It is computed from the program's arrays. The bound is :attr:`bound`, or else what the duals
         prove.
@@ -129,7 +129,7 @@ class Solution:
 
     @property
     def slack(self) -> BlockView:
-        """How far the rows of the constraints are from their nearer side, by name; infinite where they have none."""
+        """Distance of each row from its nearer side, by constraint; infinite without a side."""
         activity = self.program.A @ self.require_point()
         return BlockView(
             self.program.rows,
@@ -228,7 +228,9 @@ class Solution:
     def ranges(
         self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False
     ) -> pd.DataFrame:
-        """Return how far right-hand sides, or costs, may move one at a time while the basis stays optimal.
+        """Return how far each right-hand side, or cost, may move with the basis optimal.
+
+        Only one moves at a time.
 
         Within its range a right-hand side changes the objective by its dual times the change;
         within its range a cost leaves the point as it is. At a degenerate vertex other bases are
@@ -273,7 +275,7 @@ class Solution:
 
     @property
     def infeasibility_certificate(self) -> BlockView:
-        """Multipliers of the constraints, by name, that prove the program infeasible (Farkas); they are checked."""
+        """Checked multipliers, by constraint, that prove the program infeasible (Farkas)."""
         if self.row_ray is None:
             raise NoSolutionError(
                 f"{self.solver} gave no proof that {self.program.name!r} is infeasible: "
@@ -284,7 +286,7 @@ class Solution:
 
     @property
     def unbounded_direction(self) -> BlockView:
-        """Direction of the variables, by name, in which the objective improves without end; it is checked."""
+        """Checked direction, by variable, in which the objective improves without end."""
         if self.column_ray is None:
             raise NoSolutionError(
                 f"{self.solver} gave no direction in which {self.program.name!r} is unbounded: "
@@ -318,7 +320,7 @@ class Solution:
         return replace(certificate, tolerance=self.status.tolerance)
 
     def certify(self, exact: bool = False) -> Proof:
-        """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
+        """Return whether the answer is optimal: by residuals and gap, or exactly from the basis.
 
         With integers, the bound that is proved is that of the linear relaxation, which is solved
         here; what the solver says of a better one is told beside it.
@@ -361,7 +363,7 @@ class Solution:
         return prove(self)
 
     def _against_relaxation(self) -> Proof:
-        """Return whether the bound by the duals of the linear relaxation proves a point with integers optimal."""
+        """Return whether the linear relaxation's dual bound proves an integer point optimal."""
         from .backends import solve
         from .certificate import dual_bound
         from .proof import Proof
@@ -474,7 +476,7 @@ class Solution:
         )
 
     def _at_whole_numbers(self) -> Solution:
-        """Return the answer at a point of the linear program that is left at these integers, in which all rows hold.
+        """Return the answer of the linear program at these integers, where all rows hold.
 
         One that is worth less than the solver said is not called optimal.
         """
@@ -536,7 +538,7 @@ class Solution:
         return values
 
     def to_xarray(self) -> Any:
-        """Return the values as an ``xarray.Dataset`` whose coordinates are the labels; elements not there are NaN.
+        """Return the values as an ``xarray.Dataset`` over the labels, NaN for missing ones.
 
         Returns
         -------
@@ -578,7 +580,7 @@ def solution_at(
     column_duals: np.ndarray | None,
     **attributes: Any,
 ) -> Solution:
-    """Return a solution whose status follows from what is there: "optimal" without a point is unknown."""
+    """Return a solution whose status follows from its arrays: no "optimal" without a point."""
     if x is None and termination is Termination.OPTIMAL:
         termination = Termination.UNKNOWN
     point_status = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE

@@ -92,7 +92,7 @@ def to_xarray(solution: Solution) -> Any:
 
 
 def _array(xarray: Any, block: Block, x: np.ndarray, names: set[str]) -> Any:
-    """Return a block as a DataArray; an index that has the name of a variable gets an underscore."""
+    """Return a block as a DataArray; an index named like a variable gets an underscore."""
     dense = np.full(int(np.prod(block.shape)), np.nan)
     dense[slice(None) if block.positions is None else block.positions] = x[block.slice]
     coordinates = {}

@@ -1,1 +1,1 @@
-"""Sharing along a tree of queues: rates of leaves, how they rise together, what a guarantee comes to."""
+"""Sharing along a tree of queues: rates of leaves, their common rise, and values of guarantees."""

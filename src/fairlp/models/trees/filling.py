@@ -1,4 +1,6 @@
-"""How leaves rise together at given rates, filling of one pool without a linear program, and what guarantees come to.
+"""How leaves rise together at their rates, and how they fill one pool; values of guarantees.
+
+One pool needs no linear program.
 
 At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others
 keep what they have. When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the
@@ -73,12 +75,15 @@ class RateSegment:
 
     @property
     def rate(self) -> np.ndarray:
-        """Tasks of each leaf per unit of t, shape (N,): an active leaf asks for base + rate·t, at most its limit."""
+        """Tasks of each leaf per unit of t, shape (N,): an active one asks for base + rate·t.
+
+        It asks for at most its limit.
+        """
         return self.pace.rate
 
     @property
     def first_rate(self) -> np.ndarray:
-        """Of a first segment the rates of the program's own rows, in which no user has all its tasks."""
+        """The rates in a first segment's own rows, where no user has all its tasks."""
         return self.rates(self.active | self.satisfied)
 
     @cached_property
@@ -88,7 +93,7 @@ class RateSegment:
 
     @cached_property
     def limit_levels(self) -> np.ndarray:
-        """The t at which each active leaf has all its tasks; infinite where it never has. Shape (N,)."""
+        """The t at which each active leaf has all its tasks, else infinite. Shape (N,)."""
         finite = self.active & (self.limits < np.inf) & (self.rate > 0)
         never = np.full(len(self.rate), np.inf, dtype=self.rate.dtype)
         with np.errstate(over="ignore"):
@@ -102,7 +107,10 @@ class RateSegment:
         return min(self.limit_levels.min(initial=np.inf), self.pace.end)
 
     def next_rise(self, t: float) -> float:
-        """Return the first t after this one at which a leaf with more than it asks for begins to rise; else the end."""
+        """Return the first later t at which an overfull leaf begins to rise, else the end.
+
+        Such a leaf has more than it asks for at this t.
+        """
         begins = np.full(len(self.rate), self.end)
         np.divide(
             self.tasks - self.base, self.rate, out=begins, where=self.active & (self.rate > 0)
@@ -124,7 +132,7 @@ class RateSegment:
         return np.asarray(full | (self.active & (self.tasks >= self.limits)))
 
     def after(self, t: Number, stops: np.ndarray) -> RateSegment:
-        """Return the next segment in which a user rises: it begins where this one is at t, without some leaves.
+        """Return the next segment in which a user rises; it begins at t, without some leaves.
 
         Where satisfied leaves count the tree goes on if all that stop are, and ask for all their
         tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
@@ -161,7 +169,7 @@ def first_segment(
     can_run: np.ndarray,
     count: str = "total",
 ) -> RateSegment:
-    """Return the first segment: leaves that can run anything rise from what they are guaranteed (``guaranteed``).
+    """Return the first segment, in which runnable leaves rise from their ``guaranteed`` tasks.
 
     With ``count="borrowed"`` the guarantee is no part of what the level counts. Users do not rise
     who are guaranteed all their tasks.
@@ -192,7 +200,7 @@ class Rows:
     def of_pool(
         cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues
     ) -> Rows:
-        """Return the rows of a pool's resources, of which tasks take their needs, and of the queues' caps."""
+        """Return the rows of a pool's resources, with the needs of tasks, and of queues' caps."""
         use = [sparse.csr_array(needs.T)]
         room = [pool]
         for r in range(len(pool)):
@@ -248,7 +256,10 @@ class Rows:
         return bool((self.use @ tasks > self.room * (1 + ROUNDING)).any())
 
     def blocked(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """Return who rises in a row that is used up, by a clear part of what all rise in it. Bool, shape (N,)."""
+        """Return the users who rise clearly in a row that is used up. Bool, shape (N,).
+
+        Clear is a certain part of the row's largest rise.
+        """
         full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
         growth = (self.use[full] * rate).toarray()
         return np.asarray(
@@ -347,7 +358,7 @@ def fill_at_constant_rates(
 
 
 def _saturation_levels(need: np.ndarray, cap: np.ndarray, remaining: np.ndarray) -> np.ndarray:
-    """Return, for each resource, the common level at which what is left of it is used up; users sorted by cap."""
+    """Return the common level at which each resource is used up, for users sorted by cap."""
     finite = int(np.searchsorted(cap, np.inf))
     at_cap = np.zeros((finite + 1, need.shape[1]))
     np.cumsum(

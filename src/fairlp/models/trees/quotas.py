@@ -2,14 +2,14 @@
 
 Of queue v and column m (a resource, of a flavor), from the leaves up:
 
-* S[v] = N[v] + Σ over children c of (S[c] − K[c]): what belongs to v and to those below it, and is theirs to lend;
-  K[v] = max(0, S[v] − lending limit): what v keeps for itself.
+* S[v] = N[v] + Σ over children c of (S[c] − K[c]): the quota of v and of the nodes below it, which
+  they may lend; K[v] = max(0, S[v] − lending limit): the quota that v keeps for itself.
 * U[v] = what stands in v itself + Σ max(0, U[c] − K[c]): what is in use. U[v] ≤ S[v] + borrowing
   limit; U[root] ≤ S[root].
 * A[root] = S[root], A[v] = min(S[v] + borrowing limit, K[v] + A[parent]): what v could have.
-* share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of A[parent]), over the
-  weight. A resource of which the parent has nothing to lend is left out. A user is a child with S =
-  0.
+* share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of
+  A[parent]), over the weight. A resource of which the parent has nothing to lend is left out. A
+  user is a child with S = 0.
 
 Shares rise from the root down: in each queue the children with the least share go first, all at one
 pace. A child whose share stands still while it rises (it is within what is its own) goes before the
@@ -35,7 +35,7 @@ __all__ = ["QuotaTree", "usage_of"]
 
 
 class QuotaTree:
-    """What quotas come to along a tree whose nodes are queues, then users (with S = 0); arrays are (nodes, M).
+    """The effects of quotas on a tree of queues, then users (with S = 0); arrays are (nodes, M).
 
     Attributes
     ----------
@@ -95,7 +95,10 @@ class QuotaTree:
         return amounts
 
     def parts(self, amounts: np.ndarray) -> np.ndarray:
-        """Return amounts by column as parts of what the parent could lend, by resource; 0 of nothing."""
+        """Return amounts by column as parts of the parent's lendable total, by resource.
+
+        A part of nothing is 0.
+        """
         whole = self.lent
         return np.asarray(
             np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0)
@@ -110,7 +113,10 @@ class QuotaTree:
         return shares
 
     def pace(self, tasks: np.ndarray, active: np.ndarray) -> Pace:
-        """Return how active lanes, at most one of each user, rise from what all lanes have; O((N + Q)(M + R))."""
+        """Return how active lanes, at most one of each user, rise from all lanes' tasks.
+
+        It takes O((N + Q)(M + R)).
+        """
         demands = self.lanes.instance.demands / self.instance.pool
         usage = self.usage(tasks)
         totals = self.upward(self.by_user(demands * tasks[:, None]), np.zeros(1))
@@ -127,18 +133,20 @@ class QuotaTree:
 
 
 def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
-    """Return the tree, and what is in use in each node of each column of the quotas, given tasks by user and server."""
+    """Return the quota tree, and each node's use of quota columns by tasks of user and server."""
     lanes = Lanes.of(instance)
     tree = QuotaTree(instance, lanes)
     return tree, tree.usage(np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1))
 
 
 class _Stage:
-    """What children are compared by: parts by node and resource, of which the largest counts, over the weight.
+    """A comparison of children by the largest of their ``parts``, divided by the weight.
 
-    ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared,
-    and of each queue ``smallest_key`` is the least of its children, and ``lifts`` whether it rises (none
-    of those stands still).
+    ``parts`` are by node and resource.
+
+    ``growth`` is that of the parts per unit of a node's own time, and ``turns`` marks the nodes that
+    are compared. Of each queue, ``smallest_key`` is the least key of its children, and ``lifts``
+    marks the queues that rise (none of those children stands still).
     """
 
     def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
@@ -168,7 +176,10 @@ class _Stage:
         )
 
     def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the nodes rise by this stage, and which stand still in it and go on to the next."""
+        """Return the nodes that rise by this stage, and those that stand still in it.
+
+        The latter go on to the next stage.
+        """
         self.turns[nodes] = True
         np.minimum.at(self.smallest_key, self.up[nodes], self.key[nodes])
         turn = nodes[self.behind(nodes)]
@@ -177,7 +188,7 @@ class _Stage:
         return turn[self.lifts[self.up[turn]]], still
 
     def end(self, speed: np.ndarray) -> float:
-        """Return when another part becomes the largest of a node, or a node catches up with another one."""
+        """Return when a node's largest part changes, or a node catches up with another one."""
         growth = self.growth * speed[:, None]
         pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
         kink = _first(
@@ -192,8 +203,8 @@ class _Stage:
 class _Moves:
     """Who rises, and how fast: directions from the leaves up, speeds from the root down.
 
-    ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is
-    its own time per unit of its parent's, and ``speed`` per unit of t.
+    ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace``
+    is its own time per unit of its parent's, and ``speed`` per unit of t.
     """
 
     def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
@@ -207,7 +218,7 @@ class _Moves:
         self.pace = np.zeros(len(used))
 
     def climb(self, direction: np.ndarray, totals: np.ndarray) -> None:
-        """Find the directions of queues and the speeds of all nodes, given the directions of users that rise."""
+        """Find all queues' directions and all nodes' speeds from the users' directions."""
         tree = self.tree
         self.direction = direction
         borrowing_stage, total_stage = self.stages
@@ -250,7 +261,7 @@ def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class QuotaSegment(RateSegment):
-    """Lanes that rise at the constant rates of a tree of quotas; ``satisfied`` are those that rise no further."""
+    """Lanes that rise at a quota tree's constant rates; ``satisfied`` ones rise no further."""
 
     tree: QuotaTree = field(kw_only=True)
 
@@ -297,14 +308,17 @@ class QuotaSegment(RateSegment):
         return float(self.pace.level[0] + self.pace.usage[0] * t)
 
     def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
-        """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
+        """Return the next segment, without stopped lanes and all lanes of satisfied users."""
         user = self.tree.lanes.user
         stopped = self.satisfied | stops
         satisfied = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
         return replace(self, tasks=self.tasks_at(t), satisfied=stopped | satisfied)._renewed()
 
     def _renewed(self) -> QuotaSegment:
-        """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
+        """Return the segment with one active lane for each user.
+
+        It is the first lane within its queue's own quota, else the first.
+        """
         tree = self.tree
         user = self.tree.lanes.user
         usage, owned = (amounts[tree.owner] for amounts in (tree.usage(self.tasks), tree.owned))

@@ -1,4 +1,6 @@
-"""What active leaves of a tree ask for (hierarchical DRF; Bhattacharya et al., SoCC 2013), in floats and in rationals.
+"""The amounts that active leaves of a tree ask for (hierarchical DRF), in floats and rationals.
+
+The method is that of Bhattacharya et al., SoCC 2013.
 
 A leaf at level l takes l·d̂[n,r] of each resource, of which the largest entry is l. Inside a queue
 v there is a level s[v] of its own: children are at their weights times s[v]. What the users below v
@@ -12,9 +14,9 @@ all their tasks), taken[v,·] holds what they have, too. Then there are kinks:
 
 * a queue waits (s[v] = 0) until its level is what its satisfied leaves take already;
 * another resource becomes the one that most is taken of;
-* where a queue's level stands still while s[v] rises (nothing below needs of the resource that most is taken of), s[v]
-  rises at once, and all others stand still meanwhile: the deepest such queues first, siblings by
-  their weights.
+* where a queue's level stands still while s[v] rises (nothing below needs the resource that most is
+  taken of), s[v] rises at once, and all others stand still meanwhile: the deepest such queues
+  first, siblings by their weights.
 
 :class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on
 from there.
@@ -133,7 +135,10 @@ class Rates:
         return self.pace(active, self.origin).rate
 
     def begin(self, satisfied: np.ndarray) -> TreePoint:
-        """Return where the tree begins if satisfied leaves take so many tasks (0 for the other leaves)."""
+        """Return the point where the tree begins if leaves already take ``satisfied`` tasks.
+
+        Other leaves have 0.
+        """
         if not satisfied.any():
             return self.origin
         usage = self._sum(0, self.task * satisfied[:, None])
@@ -186,7 +191,10 @@ class Rates:
         return Pace(rate, level, usage, min(wake, kink), bool(stands.any()))
 
     def _first_pace(self, active: np.ndarray) -> Pace:
-        """Return the pace from the origin, where each queue is at the multiple of one vector; there are no kinks."""
+        """Return the pace from the origin, where each queue is at a multiple of one vector.
+
+        There are no kinks.
+        """
         total = self._sum(0, self.weighted * active[:, None])
         factor = self._zeros(len(total)) + 1
         for depth, rows in self._upward():
@@ -210,7 +218,7 @@ class Rates:
         return zip(range(len(self.levels), 0, -1), reversed(self.levels), strict=True)
 
     def _sum(self, depth: int, rows: np.ndarray) -> np.ndarray:
-        """Return the sum of rows by queue: of leaves (depth 0), or of queues of a depth by the queue above each."""
+        """Return sums of rows by queue: of leaves (depth 0), or of queues at a depth by parent."""
         if not self.exact:
             return np.asarray(self.sums[depth] @ rows)
         total = self._zeros((len(self.queue_weights), rows.shape[1]))
@@ -242,7 +250,7 @@ def constant(tasks_per_level: np.ndarray) -> Rates:
 
 
 class ExactTree:
-    """The rates in rationals, kept while leaves leave one after the other: O(depth·R) a leaf, O(Q) for all factors.
+    """The rates in rationals while leaves leave: O(depth·R) a leaf, O(Q) for all factors.
 
     The rate of n is factors()[of[n]] / unit[n].
 
@@ -288,7 +296,10 @@ class ExactTree:
         self._add(0, change)
 
     def factors(self) -> list[Fraction]:
-        """Return the product of weights and divisors on the way up from each queue; 0 where no leaf is active."""
+        """Return each queue's product of weights and divisors on the way up.
+
+        It is 0 where no leaf is active.
+        """
         factor = [Fraction(1)] * len(self.queue_weights)
         for v in range(1, len(self.queue_weights)):
             largest = max(self.total[v])
@@ -342,7 +353,7 @@ def rational(values: np.ndarray) -> np.ndarray:
 def rational_rates(
     instance: Instance, counted: bool = False, number: Callable[[float], Fraction] = Fraction
 ) -> Rates:
-    """Return what the instance's leaves ask for, in rationals; ``number`` is what a float stands for."""
+    """Return the rates of the instance's leaves in rationals; ``number`` converts a float."""
     shares = np.array(exact_shares(instance, number), dtype=object)
     dominant = shares.max(axis=1)
     return Rates(

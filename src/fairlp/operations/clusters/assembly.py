@@ -64,6 +64,10 @@ class Snapshot:
         is admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
         and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
         ``usage`` and the ``fairshare`` factor of ``sshare``.
+    tenants : Series
+        The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
+        namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
+        its tasks of one size. The name of the series is the scheduler's word for them.
     """
 
     instance: Instance
@@ -74,6 +78,7 @@ class Snapshot:
     held: pd.DataFrame
     hidden: pd.Series[float]
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
+    tenants: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -256,7 +261,9 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     _require_moderate_size(path, nodes, rows, by)
 
     # All that waits, also of users who are left out of the instance below.
+    tenants = _tenant_names(rows)
     _label_rows(rows)
+    tenant_of = {row.leaf.label: name for row, name in zip(rows, tenants, strict=True)}
     waiting = _waiting_table(rows)
     held = _held_table(rows)
     _note_priorities(cluster, rows)
@@ -285,6 +292,10 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     else:
         instance = whole
     hidden_totals = pd.Series(hidden.sum(axis=0), index=resources)
+    users = [row.leaf.label for row in rows]
+    tenants_of_users = pd.Series(
+        [tenant_of[user] for user in users], pd.Index(users, name="user"), name=cluster.tenant_noun
+    )
     return Snapshot(
         instance=instance,
         observed=observed,
@@ -294,6 +305,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
         shares=_shares(cluster, observed),
+        tenants=tenants_of_users,
     )
 
 
@@ -385,7 +397,8 @@ def _nodes_and_rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[N
     rows: dict[tuple[Any, ...], Row] = {}
     for leaf, group in cluster.groups.items():
         if by == "queue":
-            leaf = leaf._replace(owner="", label=leaf.queue or "all")
+            name = leaf.queue or "all"
+            leaf = leaf._replace(owner="", label=name, tenant=name)
         if leaf.place not in masks:
             of_place = allowed(leaf.place)
             mask = is_open if of_place is None else of_place[counts] & is_open
@@ -406,6 +419,15 @@ def _label_rows(rows: list[Row]) -> None:
     labels = unique_labels(row.leaf.label or row.leaf.queue or "all" for row in rows)
     for row, label in zip(rows, labels, strict=True):
         row.leaf = row.leaf._replace(label=label)
+
+
+def _tenant_names(rows: list[Row]) -> list[str]:
+    """Return the tenant of each row by name; two of one name in different queues are numbered."""
+    keys = [(row.leaf.queue, row.leaf.tenant) for row in rows]
+    distinct = list(dict.fromkeys(keys))
+    names = unique_labels(tenant or queue or "all" for queue, tenant in distinct)
+    name_of = dict(zip(distinct, names, strict=True))
+    return [name_of[key] for key in keys]
 
 
 def _waiting_table(rows: list[Row]) -> pd.DataFrame:

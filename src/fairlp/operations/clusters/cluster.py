@@ -174,7 +174,8 @@ class Leaf(NamedTuple):
     """A class of tasks that are alike in all fields: one user of the instance.
 
     ``owner`` identifies the owner in its queue, ``label`` is its name for people, and ``place``
-    says where its tasks may run.
+    says where its tasks may run. ``tenant`` is the one whom the scheduler promises a share, by
+    name: the owner, or the queue.
     """
 
     queue: str
@@ -182,6 +183,7 @@ class Leaf(NamedTuple):
     label: str
     demand: Demand
     place: Hashable = None
+    tenant: str = ""
 
 
 @dataclass
@@ -240,6 +242,8 @@ class Cluster:
         self.share_figures: dict[str, Floats] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
+        #: The scheduler's word for those whom it promises a share.
+        self.tenant_noun = "user"
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""

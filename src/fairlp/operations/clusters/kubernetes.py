@@ -238,6 +238,7 @@ class KubernetesReader:
         self.kueue.fill(cluster)
         self.volcano.fill(cluster)
         self.has_queues = bool(self.kueue or self.volcano)
+        cluster.tenant_noun = "queue" if self.has_queues else "namespace"
         self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
 
         for pod in map(self.kueue.placed, self.pods.values()):
@@ -267,5 +268,6 @@ class KubernetesReader:
             queue = name_in_path(pod.namespace)
             if self.has_queues:
                 queue = f"{WITHOUT_QUEUE}/{queue}"
+        owner = f"{pod.namespace}/{pod.owner}"
         label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
-        return Leaf(queue, f"{pod.namespace}/{pod.owner}", label, pod.demand, pod.place)
+        return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)

@@ -838,7 +838,7 @@ class SlurmReader:
             queue = self.accounts.path(job.account, job.user)
             owner = f"{job.account}/{job.user}"
             for node, amounts in job.portions:
-                leaf = Leaf(queue, owner, owner, demand_of(amounts), job.place)
+                leaf = Leaf(queue, owner, owner, demand_of(amounts), job.place, tenant=owner)
                 if node:
                     cluster.run(leaf, node, job.where)
                     continue

@@ -398,7 +398,8 @@ class YarnReader:
         """Count the containers of an application, and add its amounts to ``application_use``."""
         queue = self.queues.path(text_at(entry, "queue"), where)
         user = text_at(entry, "user")
-        leaf = Leaf(queue, user, f"{queue}/{user}" if queue else user, ())
+        name = f"{queue}/{user}" if queue else user
+        leaf = Leaf(queue, user, name, (), tenant=name)
 
         containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
         for partition, listed_amounts in self._allocated(entry):

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.arithmetic import largest_first, quantity
-from .share_comparison import ROOM, ShareComparison
+from ...models.instances.arithmetic import quantity
+from ...tolerances import AUDIT
+from .blocking import Obstacle
+from .remedy import Remedy, remedy
+from .share_comparison import ShareComparison, resource_of
 from .subject import mechanism_or_default
 
-#: So many users who are short, and reasons of tasks that may not run yet, are named; the others are
-#: counted together.
-_USERS = 3
+#: So many tenants, sizes and holders are named, and reasons of tasks that may not run yet; the
+#: others are counted together.
+_NAMED = 3
 _REASONS = 3
 #: The promise of each scheduler, which the rule follows, and what its dump does not show.
 _PROMISES = {
@@ -78,75 +81,191 @@ def _hidden_use(comparison: ShareComparison) -> list[str]:
 
 
 def is_fair(comparison: ShareComparison) -> bool:
-    """Whether no user who waits is short of a whole task of its fair share."""
-    return not (comparison.owed >= 1).any()
+    """Whether no tenant is short of a whole task of its fair share."""
+    return not comparison.tenant_shares.short.size
 
 
 def _verdict(comparison: ShareComparison) -> list[str]:
-    """Return whether users are short of a whole task, the first of them, and the remedy."""
-    short_users = np.flatnonzero(comparison.owed >= 1)
-    if not short_users.size:
+    """Return whether tenants are short of a whole task, the first of them, and the remedy."""
+    shares = comparison.tenant_shares
+    tenants = comparison.subject.tenants
+    if not shares.short.size:
         return [_fair_verdict(comparison)]
-    instance = comparison.instance
-    missing_share = comparison.owed * comparison.share_of_a_task
-    short_users = short_users[largest_first(missing_share[short_users])]
+    first = int(shares.short[0])
+    counts = tenants.sums(shares.owed_whole)
+    verdict = (
+        f"Not fair: {tenants.names[first]} is {_tasks(counts[first])} short of its fair share "
+        f"({_sizes(comparison, first)}). It has {_percent(shares.share[first])} of the cluster, and "
+        f"{_percent(shares.fair_share[first])} is fair."
+    )
+    others = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[1:_NAMED]]
+    if shares.short.size > _NAMED:
+        others.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
+    if others:
+        verdict += f" Short too: {', '.join(others)}."
+    return [verdict, _remedy(comparison, first)]
 
-    n = int(short_users[0])
+
+def _sizes(comparison: ShareComparison, t: int) -> str:
+    """Return the tasks that a tenant is short of, by size."""
+    owed = comparison.tenant_shares.owed_whole
+    users = np.flatnonzero((comparison.subject.tenants.of == t) & (owed > 0))
+    demands = [_demand(comparison, int(n)) for n in users]
+    if len(users) == 1:
+        return f"{demands[0]} each"
+    sizes = [f"{owed[n]:,} of {demand}" for n, demand in zip(users, demands, strict=True)]
+    if len(sizes) > _NAMED:
+        sizes = [*sizes[:_NAMED], f"and {len(sizes) - _NAMED:,} other sizes"]
+    return "; ".join(sizes)
+
+
+def _demand(comparison: ShareComparison, n: int) -> str:
+    """Return the demand of one task of a user in words."""
+    instance = comparison.instance
     amounts = zip(instance.resources, instance.demands[n].tolist(), strict=True)
-    demand = ", ".join(
+    return ", ".join(
         _quantity(comparison, resource, amount)
         for resource, amount in amounts
         if amount > 0 and resource != "pods"  # of which every pod needs one
     )
-    verdict = (
-        f"Not fair: {instance.users[n]} is {_tasks(int(comparison.owed[n]))} short of its fair "
-        f"share ({demand} each)."
-    )
-
-    others = [
-        f"{instance.users[k]} ({_tasks(int(comparison.owed[k]))})" for k in short_users[1:_USERS]
-    ]
-    if short_users.size > _USERS:
-        others.append(f"{short_users.size - _USERS:,} other users")
-    if others:
-        verdict += f" Short too: {', '.join(others)}."
-    return [verdict, _remedy(comparison, comparison.users.iloc[n])]
 
 
 def _fair_verdict(comparison: ShareComparison) -> str:
-    """Return that no user is short of a whole task, and how many tasks wait."""
+    """Return that no tenant is short of a whole task, and how many tasks wait."""
     subject = comparison.subject
+    tenants = subject.tenants
+    scope = "Of the tasks that it shows" if len(subject.hidden) else "Fair"
+    if len(tenants.names) == 1:
+        verdict = f"{scope}: {tenants.names[0]} is the only {tenants.noun}."
+    else:
+        verdict = f"{scope}: no {tenants.noun} is short of a whole task of its fair share."
+
     waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     if waiting:
-        waits = f"Tasks that wait: {waiting:,.0f}."
-    elif len(subject.held) + len(subject.homeless):
-        waits = "No task that could run waits."
-    else:
-        waits = "Nothing waits."
-    scope = "Of the tasks that it shows" if len(subject.hidden) else "Fair"
-    return f"{scope}: no user is short of a whole task of its fair share. {waits}"
+        return f"{verdict} Tasks that wait: {waiting:,.0f}{_behind_their_own(comparison)}."
+    if len(subject.held) + len(subject.homeless):
+        return f"{verdict} No task that could run waits."
+    return f"{verdict} Nothing waits."
 
 
-def _remedy(comparison: ShareComparison, row: Any) -> str:
-    """Return how the first user could run more tasks."""
-    if row["blocked_by"] == ROOM:
-        return f"There is room for it now on {row['where']}: the scheduler has not placed it yet."
-    resource = row["blocked_by"].removeprefix("cap of ")
-    if row["blocked_by"] != resource:
+def _behind_their_own(comparison: ShareComparison) -> str:
+    """Return how many tasks wait behind others of their own tenant, which has its fair share."""
+    tenants = comparison.subject.tenants
+    shares = comparison.tenant_shares
+    if tenants.are_users:
+        return ""
+    has_its_share = (shares.share > 0) & (shares.share >= shares.fair_share * (1 - AUDIT))
+    waiting = comparison.waiting[has_its_share[tenants.of]]
+    count = waiting[np.isfinite(waiting)].sum()
+    if not count:
+        return ""
+    all_waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
+    part = "all" if count == all_waiting else f"{count:,.0f} of them"
+    return f", {part} behind jobs of their own {tenants.noun}"
+
+
+def _remedy(comparison: ShareComparison, t: int) -> str:
+    """Return how a tenant could run the tasks that it is short of: those of its first user."""
+    n = comparison.first_user_of(t)
+    assert n is not None
+    count = int(comparison.tenant_shares.owed_whole[n])
+    solution = remedy(comparison, n, count)
+    sentences = []
+    if solution.fitting:
+        server = comparison.instance.servers[solution.server]
+        if solution.fitting < count:
+            fitting = f"{solution.fitting:,} of the {count:,}"
+        else:
+            fitting = "it" if count == 1 else f"all {count:,}"
+        sentences.append(f"There is room for {fitting} now on {server}")
+        if solution.obstacle is None:
+            return f"{sentences[0]}: the scheduler has not placed {'it' if count == 1 else 'them'} yet."
+        sentences[0] += "."
+    assert solution.obstacle is not None
+    sentences.append(_stopped_by(comparison, n, solution.obstacle))
+    if solution.freed:
+        sentences.append(_preempted(comparison, n, solution, count - solution.fitting))
+    return " ".join(sentences)
+
+
+def _stopped_by(comparison: ShareComparison, n: int, obstacle: Obstacle) -> str:
+    """Return what stops a user, and who holds it beyond their fair shares."""
+    row = comparison.described(obstacle)
+    resource = resource_of(row.blocked_by)
+    holders = comparison.beyond_fair(obstacle, int(comparison.subject.tenants.of[n]))
+    held = _holders(comparison, resource, holders)
+    if row.blocked_by == resource:
+        if held:
+            return f"{held} beyond fair shares on the servers where it could run."
         return (
-            f"The cap of {row['where']} on {resource} stops it: raise that cap, or let others "
-            "below it give way."
+            f"No other {comparison.subject.tenants.noun} holds {resource} beyond its fair share on "
+            "these servers: it waits until tasks end, or for more servers."
         )
-    if row["beyond_fair"]:
-        holder, amount = next(iter(row["beyond_fair"].items()))
+    place = row.where or "the whole cluster"
+    if row.blocked_by.startswith("cap"):
+        others = f" {held} below it beyond fair shares." if held else ""
+        limit = "cap" if comparison.instance.tree.quotas is None else "borrowing limit"
         return (
-            f"{holder} holds {_quantity(comparison, resource, amount)} beyond its fair share on "
-            "the servers where it could run. Its tasks would fit as those end."
+            f"The {limit} of {place} on {resource} stops it: raise that {limit}, or let others "
+            f"below it give way.{others}"
         )
-    return (
-        f"No user holds {resource} beyond its fair share on these servers: it waits until tasks "
-        "end, or for more servers."
-    )
+    if row.blocked_by.startswith("no quota"):
+        return f"{place} has no quota of {resource}."
+    lent = _lent(comparison, obstacle)
+    return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."
+
+
+def _holders(comparison: ShareComparison, resource: str, holders: dict[Any, float]) -> str:
+    """Return who holds a resource beyond their fair shares, with amounts; empty for none."""
+    amounts = [
+        f"{'holds ' if k == 0 else ''}{_quantity(comparison, resource, amount)}"
+        for k, amount in enumerate(list(holders.values())[:_NAMED])
+    ]
+    named = [f"{name} {amount}" for name, amount in zip(holders, amounts, strict=False)]
+    if len(holders) > _NAMED:
+        rest = sum(list(holders.values())[_NAMED:])
+        others = f"{len(holders) - _NAMED:,} other {comparison.subject.tenants.noun}s"
+        named.append(f"{others} {_quantity(comparison, resource, rest)}")
+    return ", ".join(named)
+
+
+def _lent(comparison: ShareComparison, obstacle: Obstacle) -> str:
+    """Return whose quota of a resource is lent to whom below a queue, in words."""
+    lenders, borrowers = comparison.blocking.loans(obstacle)
+    paths = comparison.instance.tree.paths
+    resource = comparison.instance.resources[obstacle.resource]
+
+    def in_words(amounts: dict[int, float]) -> str:
+        listed = [
+            f"{paths[v]} ({_quantity(comparison, resource, amount)})"
+            for v, amount in list(amounts.items())[:_NAMED]
+        ]
+        if len(amounts) > _NAMED:
+            listed.append(f"{len(amounts) - _NAMED:,} others")
+        return ", ".join(listed)
+
+    if not lenders or not borrowers:
+        return ""
+    return f"the quota of {in_words(lenders)} is lent to {in_words(borrowers)}"
+
+
+def _preempted(comparison: ShareComparison, n: int, solution: Remedy, count: int) -> str:
+    """Return which tasks would go so that some of the ``count`` others of a user fit."""
+    tenants = comparison.subject.tenants
+    counts = list(solution.preempted.values())
+    names = [tenants.names[t] for t in solution.preempted]
+    preempted = f"{_tasks(counts[0])} of {names[0]}"
+    for tasks, name in zip(counts[1:_NAMED], names[1:_NAMED], strict=True):
+        preempted += f", {tasks:,} of {name}"
+    if len(counts) > _NAMED:
+        preempted += f", {sum(counts[_NAMED:]):,} of {len(counts) - _NAMED:,} others"
+
+    fitting = _tasks(solution.freed)
+    if solution.freed < count:
+        fitting = f"{solution.freed:,} of its {count:,} tasks"
+    if tenants.sizes[tenants.of[n]] > 1:
+        fitting += f" of {_demand(comparison, n)}"
+    return f"For {fitting} to fit, {preempted} would be pre-empted."
 
 
 def _rule(comparison: ShareComparison) -> str:
@@ -168,6 +287,10 @@ def _rule(comparison: ShareComparison) -> str:
     else:
         reason = "there are no queues, so that all users count by their weights"
     return f"Fair is what {mechanism} gives: {reason}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _tasks(count: float) -> str:

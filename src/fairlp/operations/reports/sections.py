@@ -14,7 +14,7 @@ from ...models.instances.queues import lineage, parent_of
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, costly_properties, findings_in_words, is_large
 from .headline import headline
-from .share_comparison import ROOM
+from .share_comparison import ROOM, resource_of
 
 # The data of the template: sections, tables with columns, the tree of queues; bounded in size.
 
@@ -176,9 +176,10 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
     share = queues[["share", "fair_share"]].max(axis=1).to_numpy()
     share_of_path = dict(zip(queues.index, share.tolist(), strict=True))
 
-    # The largest queues, with all above them
+    # The largest queues that have tasks, with all above them
     order = largest_first(share)[:MOST_QUEUES]
-    listed = {ancestor for k in order for ancestor in lineage(queues.index[k])}
+    order = order[~is_idle(queues)[order]]
+    listed = {"", *(ancestor for k in order for ancestor in lineage(queues.index[k]))}
     paths = [path for path in queues.index if path in listed]
 
     # Bars are relative to the largest of the siblings.
@@ -197,10 +198,11 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
             "figures": _figures(row, waits),
             "children": [],
             "more": 0,
+            "idle": 0,
             "open": not path or len(paths) <= MOST_OPEN,
         }
 
-    # Children, and the number of those that are not listed
+    # Children, and the numbers of those that are not listed
     for path in paths:
         if path:
             node = nodes[parent_of(path)]
@@ -208,10 +210,15 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
                 node["children"].append(nodes[path])
             else:
                 node["more"] += 1
-    for path in queues.index:
+    for path, idle in zip(queues.index, is_idle(queues), strict=True):
         if path not in listed and parent_of(path) in nodes:
-            nodes[parent_of(path)]["more"] += 1
+            nodes[parent_of(path)]["idle" if idle else "more"] += 1
     return nodes[""]
+
+
+def is_idle(queues: pd.DataFrame) -> np.ndarray:
+    """Return the mask of queues of which nothing runs, nothing waits and nothing is fair."""
+    return np.asarray((queues[["share", "fair_share", "waiting"]] == 0).all(axis=1))
 
 
 def _figures(row: Any, waits: bool) -> str:
@@ -275,14 +282,19 @@ def _glance(facts: Facts) -> Section:
     if instance.has_queues:
         levels = counted(int(instance.tree.depths.max()), "level", "levels")
         cards.append(("queues", f"{len(instance.tree) - 1:,}", levels))
-    cards.append(("users", f"{len(instance.users):,}", ""))
+    tenants = comparison.subject.tenants
+    sizes = "" if tenants.are_users else counted(len(instance.users), "job size", "job sizes")
+    cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", sizes))
     if _is_observed(facts):
         cards.append(("tasks that run", shown(comparison.has.sum()), ""))
         waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
-        waiting_users = counted(int((comparison.waiting > 0).sum()), "user", "users")
-        cards.append(("tasks that wait", shown(waiting), f"of {waiting_users}"))
-        below = int((comparison.owed > 0).sum())
-        cards.append(("below fair", f"{below:,}", "user" if below == 1 else "users"))
+        waits = int((tenants.sums(comparison.waiting) > 0).sum())
+        who_waits = counted(waits, tenants.noun, f"{tenants.noun}s")
+        cards.append(("tasks that wait", shown(waiting), f"of {who_waits}"))
+        below = int((tenants.sums(comparison.owed) > 0).sum())
+        cards.append(
+            ("below fair", f"{below:,}", tenants.noun if below == 1 else f"{tenants.noun}s")
+        )
 
     table, has_other_use = _resource_table(facts)
     return Section(
@@ -393,17 +405,17 @@ def _queues(facts: Facts) -> Section:
     waits = _is_observed(facts)
     columns = [
         TableColumn("queue", "label"),
-        TableColumn("users"),
-        TableColumn("weight", about="among its siblings"),
-        TableColumn("tasks"),
-        TableColumn("fair tasks"),
         TableColumn("has", "percent", _SHARE),
         TableColumn("fair", "percent", _SHARE),
-        TableColumn("guarantee", "percent", _SHARE),
-        TableColumn("borrowed", "percent", "beyond the guarantee"),
         TableColumn("waiting", about="tasks"),
         TableColumn("blocked by", "text"),
         TableColumn("held by", "words", "other queues that hold most of it"),
+        TableColumn("tasks"),
+        TableColumn("fair tasks"),
+        TableColumn("users"),
+        TableColumn("weight", about="among its siblings"),
+        TableColumn("guarantee", "percent", _SHARE),
+        TableColumn("borrowed", "percent", "beyond the guarantee"),
     ]
     share_columns = [name for name in _SCHEDULER_SHARES if name in queues]
     columns += [
@@ -414,16 +426,20 @@ def _queues(facts: Facts) -> Section:
         return [
             [
                 path or "whole cluster",
-                *(getattr(row, name) for name in _QUEUE_FIGURES),
+                row.share,
+                row.fair_share,
+                row.waiting,
                 row.blocked_by,
                 _holders(facts, row.blocked_by, row.held_by),
+                *(getattr(row, name) for name in _QUEUE_FIGURES),
                 *(getattr(row, name) for name in share_columns),
             ]
             for path, row in zip(frame.index, records(frame), strict=True)
         ]
 
     caption = "Queues, each with all below it; shares are of the whole cluster"
-    table = limited(queues, "queue-table", caption, columns, rows, queues)
+    idle = is_idle(queues)
+    table = limited(queues[~idle], "queue-table", caption, columns, rows, queues)
     bar = "what it has" if waits else "what it gets"
     return Section(
         "queues",
@@ -433,25 +449,22 @@ def _queues(facts: Facts) -> Section:
         key=f"bar: {bar}; mark: what is fair; relative to the largest of its siblings",
         charts=["who", "queues"],
         tables=[table],
+        notes=[f"Queues without tasks are left out: {idle.sum():,}."] if idle.any() else [],
     )
 
 
-_QUEUE_FIGURES = (
-    "users", "weight", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting",
-)  # fmt: skip
+_QUEUE_FIGURES = ("tasks", "fair_tasks", "users", "weight", "guarantee", "borrowed")
 
 
 def _holders(facts: Facts, blocked_by: str, holders: Any) -> str:
     """Return the holders of the resource or cap that stops a user or queue, with their amounts."""
-    return amounts(holders, _unit(facts, blocked_by.removeprefix("cap of ")))
+    return amounts(holders, _unit(facts, resource_of(blocked_by)))
 
 
 def _users(facts: Facts) -> Section:
-    users = facts.share_comparison.users
-    order = largest_first(users[["share", "fair_share"]].max(axis=1).to_numpy())
-    columns = [
-        TableColumn("user", "label"),
-        TableColumn("queue", "text"),
+    comparison = facts.share_comparison
+    tenants = comparison.subject.tenants
+    figures = [
         TableColumn("tasks"),
         TableColumn("fair tasks"),
         TableColumn("has", "percent", _SHARE),
@@ -460,18 +473,45 @@ def _users(facts: Facts) -> Section:
         TableColumn("borrowed", "percent", "beyond that"),
         TableColumn("waiting", about="tasks"),
     ]
-    names = [
-        "queue", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"
-    ]  # fmt: skip
-    table = limited(
-        users.iloc[order],
-        "user-table",
-        "Users, the largest share first",
+    names = ["tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"]
+    queue = TableColumn("queue", "text")
+    user_columns = [TableColumn("user", "label"), queue, *figures]
+    if tenants.are_users:
+        caption = "Users, the largest share first"
+        tables = [_share_table(comparison.users, "user-table", caption, user_columns, names)]
+    else:
+        noun = tenants.noun
+        sizes = TableColumn("job sizes", about="classes of tasks of one size, owner and placement")
+        columns = [TableColumn(noun, "label"), queue, sizes, *figures]
+        caption = f"{noun.capitalize()}s, the largest share first"
+        table = _share_table(
+            comparison.tenants, "tenant-table", caption, columns, ["sizes", *names]
+        )
+        caption = f"Inside each {noun}: its tasks of one size, the largest share first"
+        columns = [TableColumn("tasks of", "label"), queue, *figures]
+        tables = [table, _share_table(comparison.users, "user-table", caption, columns, names)]
+    title = f"Shares by {tenants.noun}"
+    return Section("users", f"{tenants.noun.capitalize()}s", title, charts=["users"], tables=tables)
+
+
+def _share_table(
+    frame: pd.DataFrame,
+    identity: str,
+    caption: str,
+    columns: Sequence[TableColumn],
+    names: list[str],
+) -> Table:
+    """Return the figures of users or tenants, the largest share first."""
+    order = largest_first(frame[["share", "fair_share"]].max(axis=1).to_numpy())
+    whole = frame.drop(columns=["held_by", "beyond_fair"])
+    return limited(
+        frame.iloc[order],
+        identity,
+        caption,
         columns,
-        lambda frame: _labelled(frame, names),
-        users.drop(columns=["held_by", "beyond_fair"]),
+        lambda rows: _labelled(rows, ["queue", *names]),
+        whole,
     )
-    return Section("users", "Users", "Shares by user", charts=["users"], tables=[table])
 
 
 def _servers(facts: Facts) -> Section:
@@ -515,31 +555,29 @@ def _servers(facts: Facts) -> Section:
 
 def _owed(facts: Facts) -> Section:
     comparison = facts.share_comparison
-    missing_share = comparison.owed * comparison.share_of_a_task
+    tenants = comparison.subject.tenants
+    noun = tenants.noun
+    missing_share = tenants.sums(comparison.owed * comparison.share_of_a_task)
     order = largest_first(missing_share)
-    below = comparison.users.iloc[order[missing_share[order] > 0]]
+    below = comparison.tenants.iloc[order[missing_share[order] > 0]]
+    title = f"{noun.capitalize()}s below their fair share"
     if below.empty:
         return Section(
-            "owed",
-            "Below fair",
-            "Users below their fair share",
-            ["No user who waits is below its fair share."],
+            "owed", "Below fair", title, [f"No {noun} that waits is below its fair share."]
         )
 
     columns = [
-        TableColumn("user", "label"),
-        TableColumn("runs", about="tasks"),
-        TableColumn("fair", about="tasks"),
+        TableColumn(noun, "label"),
         TableColumn("short of", about="tasks of the fair share that it lacks"),
-        TableColumn("waiting", about="tasks"),
         TableColumn("stopped by", "text", "the resource that is short, or the cap of a queue"),
         TableColumn(
-            "least on", "text", "the server where least is lacking, or the queue whose cap it is"
+            "held beyond fair shares by", "words", f"{noun}s with more than their fair share of it"
         ),
+        TableColumn("runs", about="tasks"),
+        TableColumn("fair", about="tasks"),
+        TableColumn("waiting", about="tasks"),
         TableColumn(
-            "held beyond fair shares by",
-            "words",
-            "users with more than their fair share of what is short",
+            "least on", "text", "the server where least is lacking, or the queue whose cap it is"
         ),
     ]
 
@@ -547,31 +585,26 @@ def _owed(facts: Facts) -> Section:
         return [
             [
                 str(label),
+                row.owed,
+                row.blocked_by,
+                _holders(facts, row.blocked_by, row.beyond_fair),
                 row.tasks,
                 row.fair_tasks,
-                row.owed,
                 row.waiting,
-                row.blocked_by,
                 row.where,
-                _holders(facts, row.blocked_by, row.beyond_fair),
             ]
             for label, row in zip(frame.index, records(frame), strict=True)
         ]
 
-    caption = "Users below their fair share, by how much they are owed"
+    caption = f"{title}, by how much they are owed"
     table = limited(below, "owed-table", caption, columns, rows, below)
-    by_a_task = int((below["owed"] >= 1).sum())
+    by_a_task = comparison.tenant_shares.short.size
     paragraph = (
-        f"{len(below):,} users wait and are below their fair share, {by_a_task:,} of them by a "
+        f"{len(below):,} {noun}s wait and are below their fair share, {by_a_task:,} of them by a "
         "whole task or more. A fair share need not be a whole number of tasks."
     )
-    return Section(
-        "owed",
-        "Below fair",
-        "Users below their fair share, and users who hold it",
-        [paragraph],
-        tables=[table],
-    )
+    title = f"{title}, and those who hold it"
+    return Section("owed", "Below fair", title, [paragraph], tables=[table])
 
 
 def _mechanisms(facts: Facts) -> Section:

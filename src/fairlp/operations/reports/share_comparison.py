@@ -9,180 +9,26 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from ... import Allocation, Instance, allocate
-from ...errors import FairlpWarning, InstanceError, SolverError
+from ...errors import FairlpWarning, InstanceError, SolverError, require_known
 from ...mechanisms.mechanism import Mechanism
-from ...models.instances.arithmetic import effort, largest_first, quotients, tasks_alone
-from ...models.instances.queues import Queues
+from ...models.instances.arithmetic import largest_first
 from ...models.trees.filling import floors
-from ...models.trees.quotas import QuotaTree, usage_of
-from ...tolerances import AUDIT, SATURATED
-from .subject import ClusterSource, Subject, mechanism_or_default, require_user_or_queue, subject_of
+from ...tolerances import AUDIT
+from .blocking import Blocking, Obstacle
+from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
+from .tenants import TenantShares
 
-# Obstacles: why users who wait run no more tasks, and which users hold the resource or cap.
-
-#: So many holders of an obstacle are named, those with most first.
+#: So many holders of an obstacle are named, those with most first; all who hold more than is fair.
 HOLDERS = 3
 #: Obstacles are computed for so many users, those who are owed most.
 MOST_USERS = 5000
 
 
-class Obstacle(NamedTuple):
-    """The reason that a user runs no more tasks.
-
-    Attributes
-    ----------
-    kind : str
-        ``resource`` (no server where a task fits has enough of it free), ``cap`` (of a queue),
-        ``room`` (nothing stops the user: a task fits on a server) or ``nowhere`` (no server could
-        ever take a task).
-    resource : int
-        Position of the resource; -1 where the obstacle is none.
-    servers : ndarray of int
-        Positions of the servers that are short of that resource, or that have room.
-    nearest : int
-        The server that lacks least, or has most room; -1 for none.
-    queue : int
-        The queue whose cap it is; -1 for none.
-    """
-
-    kind: str
-    resource: int
-    servers: np.ndarray
-    nearest: int = -1
-    queue: int = -1
-
-
-_NO_SERVERS = np.zeros(0, dtype=int)
-
-
-class Blocking:
-    """The obstacles of users, for given tasks of all.
-
-    Parameters
-    ----------
-    instance : Instance
-    tasks : ndarray, shape (N, K)
-    whole : bool
-        Whether a task needs all of its demands free on one server (else any part of a task counts).
-    """
-
-    def __init__(self, instance: Instance, tasks: np.ndarray, *, whole: bool) -> None:
-        self.instance = instance
-        self.tasks = tasks
-        self.whole = whole
-        needs = effort(instance)
-        used = (tasks if needs is None else tasks * needs).T @ instance.demands
-        capacity = instance.total_capacities
-        free = capacity - used
-        self.free = np.where(free > SATURATED * capacity, free, 0.0)
-        self.sparse_tasks = sparse.csr_array(tasks)
-
-    @cached_property
-    def _runnable(self) -> np.ndarray:
-        return self.instance.runnable()
-
-    @cached_property
-    def _use_of_queues(self) -> np.ndarray:
-        """Amounts that users below each queue have, queues × resources."""
-        amounts = self.tasks.sum(axis=1)[:, None] * self.instance.demands
-        return np.asarray(self.instance.tree.below @ amounts)
-
-    def of(self, n: int) -> Obstacle:
-        """Return the obstacle of a user: a cap, no server at all, room, or a resource."""
-        demand = self.instance.demands[n]
-        cap = self._cap(n, demand)
-        if cap is not None:
-            return cap
-
-        # Servers that could ever take a task
-        servers = np.flatnonzero(self._runnable[n])
-        alone = tasks_alone(demand[None, :], self.instance.capacities[servers])[0]
-        if self.whole:
-            servers = servers[alone >= 1 - AUDIT]
-        if not servers.size:
-            return Obstacle("nowhere", -1, _NO_SERVERS)
-
-        # Tasks that fit beside those that run
-        demanded = np.flatnonzero(demand > 0)
-        tasks_by_resource = self.free[np.ix_(servers, demanded)] / demand[demanded]
-        free_tasks = tasks_by_resource.min(axis=1)
-        if self.whole:
-            has_room = free_tasks >= 1 - AUDIT
-        else:
-            has_room = free_tasks > AUDIT * (alone * self.instance.counts[servers])
-        if has_room.any():
-            roomiest = int(servers[has_room][free_tasks[has_room].argmax()])
-            return Obstacle("room", -1, servers[has_room], roomiest)
-
-        # The resource that is the scarcest on most servers
-        scarcest = demanded[tasks_by_resource.argmin(axis=1)]
-        counts = self.instance.counts[servers]
-        servers_short = np.bincount(scarcest, weights=counts, minlength=len(demand))
-        r = int(servers_short.argmax())
-        short = scarcest == r
-        nearest = int(servers[short][free_tasks[short].argmax()])
-        return Obstacle("resource", r, servers[short], nearest)
-
-    @cached_property
-    def _quota_use(self) -> tuple[QuotaTree, np.ndarray]:
-        """The tree of quotas, and the use of each."""
-        return usage_of(self.instance, self.tasks)
-
-    def _quota(self, n: int, queues: Queues, resource: np.ndarray) -> Obstacle | None:
-        """Return the lowest queue above a user whose quotas leave no room in any of its lanes.
-
-        What the queue may borrow counts as room.
-        """
-        tree, used = self._quota_use
-        obstacles = []
-        for use in tree.lanes.use[tree.lanes.user == n]:
-            step = use
-            if not self.whole:
-                step = 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
-            for v in queues.chain(int(queues.of[n])):
-                is_over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
-                if is_over.any():
-                    r = int(resource[is_over.argmax()])
-                    obstacles.append(Obstacle("cap", r, _NO_SERVERS, queue=v))
-                    break
-                # the part within the queue's own quota asks nothing of the queues above
-                is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + AUDIT)
-                step = np.where(is_beyond_quota, step, 0.0)
-            else:
-                return None
-        return obstacles[0] if obstacles else None
-
-    def _cap(self, n: int, demand: np.ndarray) -> Obstacle | None:
-        """Return the lowest queue above a user whose cap leaves no room for a task.
-
-        Where parts of tasks count, a cap that leaves no part counts.
-        """
-        queues = self.instance.tree
-        for v in queues.chain(int(queues.of[n])):
-            caps = queues.caps[v]
-            # A full cap leaves no part of a task, but for rounding.
-            step = demand if self.whole else 2 * AUDIT * caps
-            is_over = (demand > 0) & (self._use_of_queues[v] + step > caps * (1 + AUDIT))
-            if is_over.any():
-                return Obstacle("cap", int(is_over.argmax()), _NO_SERVERS, queue=v)
-        if queues.quotas is None:
-            return None
-        return self._quota(n, queues, queues.quotas.resource)
-
-    def amounts_held(self, resource: int, servers: np.ndarray) -> np.ndarray:
-        """Return how much of a resource each user holds on these servers, shape (N,)."""
-        on_servers = np.zeros(self.tasks.shape[1])
-        on_servers[servers] = 1.0
-        tasks = self.sparse_tasks @ on_servers
-        return np.asarray(tasks * self.instance.demands[:, resource])
-
-
-def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
-    """Return the largest positive amounts by label, largest first."""
-    order = largest_first(amounts)[:HOLDERS]
+def largest(amounts: np.ndarray, labels: Any, most: int | None = None) -> dict[Any, float]:
+    """Return the positive amounts by label, largest first; all of them or so many."""
+    order = largest_first(amounts)[:most]
     return {labels[int(k)]: float(amounts[k]) for k in order if amounts[k] > 0}
 
 
@@ -190,10 +36,21 @@ def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
 ROOM = "nothing: it fits"
 
 
+def resource_of(blocked_by: str) -> str:
+    """Return the resource of an obstacle in words.
+
+    >>> resource_of("cap of cpu"), resource_of("quota of gpu"), resource_of("memory")
+    ('cpu', 'gpu', 'memory')
+    """
+    for limit in ("cap of ", "quota of ", "no quota of "):
+        blocked_by = blocked_by.removeprefix(limit)
+    return blocked_by
+
+
 class ObstacleRow(NamedTuple):
     """The columns of an obstacle.
 
-    ``held_by`` are the users or queues who hold most of it, ``beyond_fair`` those who hold it
+    ``held_by`` are the tenants or queues who hold most of it, ``beyond_fair`` all who hold it
     beyond their fair shares.
     """
 
@@ -279,11 +136,15 @@ class ShareComparison:
         return np.asarray(np.maximum(self.subject.waiting - self.has, 0.0))
 
     @cached_property
+    def tenant_shares(self) -> TenantShares:
+        """The shares of tenants, of which the users are parts."""
+        subject = self.subject
+        return TenantShares(self.instance, subject.tenants, self.has, self.fair_tasks, self.waiting)
+
+    @property
     def owed(self) -> np.ndarray:
-        """Tasks that each user lacks of its fair share, 0 for rounding."""
-        lacking = np.minimum(self.fair_tasks - self.has, self.waiting)
-        rounding = AUDIT * np.maximum(self.fair_tasks, self.has)
-        return np.where(lacking > rounding, lacking, 0.0)
+        """Tasks of each user that wait, and that its tenant lacks of its fair share."""
+        return self.tenant_shares.owed
 
     @cached_property
     def share_of_a_task(self) -> np.ndarray:
@@ -314,8 +175,10 @@ class ShareComparison:
         share = self.share_of_a_task
         floors = self._floors
         rows = [self._obstacle_of_user(n) for n in range(len(instance.users))]
+        tenants = self.subject.tenants
         columns = {
             "queue": list(instance.queue or [""] * len(instance.users)),
+            "tenant": [tenants.names[t] for t in tenants.of],
             "tasks": self.has,
             "fair_tasks": self.fair_tasks,
             "share": self.has * share,
@@ -327,7 +190,35 @@ class ShareComparison:
         }
         if not self._has_guarantees:
             columns |= {"guarantee": np.nan, "borrowed": np.nan}
+        if tenants.are_users:
+            del columns["tenant"]
         return pd.DataFrame(columns | _columns_of(rows), index=instance.users.labels.rename("user"))
+
+    @cached_property
+    def tenants(self) -> pd.DataFrame:
+        """One row for each tenant; see :func:`fairlp.fair_shares`."""
+        instance = self.instance
+        shares = self.tenant_shares
+        tenants = self.subject.tenants
+        guaranteed = tenants.sums(self._floors[:, None] * shares.parts).max(axis=1)
+        borrowed = tenants.sums(np.maximum(self.has - self._floors, 0.0)[:, None] * shares.parts)
+        rows = [self._obstacle_of_tenant(t) for t in range(len(tenants.names))]
+        queues = instance.queue or [""] * len(instance.users)
+        first_users = np.unique(tenants.of, return_index=True)[1]
+        columns = {
+            "queue": [queues[n] for n in first_users],
+            "sizes": tenants.sizes,
+            "tasks": tenants.sums(self.has),
+            "fair_tasks": tenants.sums(self.fair_tasks),
+            "share": shares.share,
+            "fair_share": shares.fair_share,
+            "guarantee": guaranteed if self._has_guarantees else np.nan,
+            "borrowed": borrowed.max(axis=1) if self._has_guarantees else np.nan,
+            "waiting": tenants.sums(self.waiting),
+            "owed": tenants.sums(self.owed),
+        }
+        index = pd.Index(tenants.names, name=tenants.noun, dtype=object)
+        return pd.DataFrame(columns | _columns_of(rows), index=index)
 
     @cached_property
     def queues(self) -> pd.DataFrame:
@@ -381,12 +272,33 @@ class ShareComparison:
         obstacle = self.obstacles.get(n)
         if obstacle is None:
             return ObstacleRow.without_holders()
-        amounts = self._amounts_held(obstacle)
-        users = self.instance.users
-        return self._described(obstacle)._replace(
-            held_by=largest(amounts, users),
-            beyond_fair=largest(amounts * self._excess, users),
+        tenants = self.subject.tenants
+        amounts = tenants.sums(self._amounts_held(obstacle))
+        return self.described(obstacle)._replace(
+            held_by=largest(amounts, tenants.names, HOLDERS),
+            beyond_fair=self.beyond_fair(obstacle, int(tenants.of[n])),
         )
+
+    def beyond_fair(self, obstacle: Obstacle, tenant: int) -> dict[Any, float]:
+        """Return what other tenants hold of an obstacle beyond their fair shares, largest first."""
+        tenants = self.subject.tenants
+        amounts = tenants.sums(self._amounts_held(obstacle)) * self.tenant_shares.excess
+        amounts[tenant] = 0.0
+        return largest(amounts, tenants.names)
+
+    def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
+        """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
+        n = self.first_user_of(t)
+        return ObstacleRow.without_holders() if n is None else self._obstacle_of_user(n)
+
+    def first_user_of(self, t: int) -> int | None:
+        """Return the user of a tenant that is owed the largest share, else one that waits."""
+        users = np.flatnonzero(self.subject.tenants.of == t)
+        users = users[[int(n) in self.obstacles for n in users]]
+        if not users.size:
+            return None
+        owed_share = self.owed[users] * self.share_of_a_task[users]
+        return int(users[owed_share.argmax()])
 
     def _obstacle_of_queue(self, v: int) -> ObstacleRow:
         """Return the obstacle of most tasks that wait below a queue, with its holders."""
@@ -413,9 +325,9 @@ class ShareComparison:
             outside -= tree.users_below(v)
         held_by_queue = np.bincount(tree.of, amounts * outside, len(tree))
         excess_of_queue = np.bincount(tree.of, amounts * self._excess * outside, len(tree))
-        return self._described(first)._replace(
+        return self.described(first)._replace(
             servers=int(self.instance.counts[servers].sum()),
-            held_by=largest(held_by_queue, self._paths),
+            held_by=largest(held_by_queue, self._paths, HOLDERS),
             beyond_fair=largest(excess_of_queue, self._paths),
         )
 
@@ -445,20 +357,25 @@ class ShareComparison:
 
     @cached_property
     def _excess(self) -> np.ndarray:
-        """The part of each user's tasks that is beyond its fair share."""
-        is_beyond = self.has > self.fair_tasks * (1 + AUDIT)
-        excess = np.where(is_beyond, self.has - self.fair_tasks, 0.0)
-        return quotients(excess, self.has)
+        """The part of each user's tasks that is beyond its tenant's fair share."""
+        return np.asarray(self.tenant_shares.excess[self.subject.tenants.of])
 
-    def _described(self, obstacle: Obstacle) -> ObstacleRow:
+    def described(self, obstacle: Obstacle) -> ObstacleRow:
         """Return an obstacle in words, with its servers and the nearest (of a cap: the queue)."""
         instance = self.instance
         if obstacle.kind == "cap":
             tree = instance.tree
             resource = instance.resources[obstacle.resource]
-            is_none = tree.quotas is not None and tree.caps[obstacle.queue, obstacle.resource] == 0
-            cap = f"{'no quota' if is_none else 'cap'} of {resource}"
-            return ObstacleRow.without_holders(cap, where=str(tree.paths[obstacle.queue]))
+            limit = "cap"
+            if tree.quotas is not None:
+                columns = tree.quotas.resource == obstacle.resource
+                borrowing = tree.quotas.amounts[1, obstacle.queue, columns]
+                if tree.caps[obstacle.queue, obstacle.resource] == 0:
+                    limit = "no quota"
+                elif tree.depths[obstacle.queue] <= 1 or not np.isfinite(borrowing).any():
+                    limit = "quota"
+            where = str(tree.paths[obstacle.queue])
+            return ObstacleRow.without_holders(f"{limit} of {resource}", where=where)
         count = int(instance.counts[obstacle.servers].sum())
         nearest = str(instance.servers[obstacle.nearest]) if obstacle.nearest >= 0 else ""
         if obstacle.kind == "room":
@@ -478,7 +395,7 @@ def fair_shares(
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
-    by: Literal["user", "queue"] = "user",
+    by: Literal["user", "queue", "tenant"] = "user",
     level: int | None = None,
     **options: Any,
 ) -> pd.DataFrame:
@@ -494,7 +411,10 @@ def fair_shares(
         of the pool.
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
         The tasks that run now, for an instance; without it, users have the mechanism's tasks.
-    by : {"user", "queue"}
+    by : {"user", "queue", "tenant"}
+        A user of a dump is a class of equal tasks; a tenant is the one whom the scheduler promises
+        a share: a Slurm or YARN user, a ClusterQueue, a Volcano queue or a namespace. Users of an
+        instance are tenants.
     level : int, optional
         Only queues at this depth (1: below the root); by default all, each with everything below
         it.
@@ -507,10 +427,12 @@ def fair_shares(
         Indexed by user, or by the path of the queue (``""`` is the root). ``tasks`` and
         ``fair_tasks``; ``share`` and ``fair_share``, dominant shares of the pool; ``guarantee`` and
         the share ``borrowed`` beyond it (NaN without guarantees; a user's part of its queue's);
-        tasks ``waiting``, and ``owed`` of the fair share; ``blocked_by`` (the resource, or a
-        queue's cap), on how many ``servers``, ``where`` least is lacking (or the queue of the cap);
-        ``held_by`` (the three who hold most of it) and ``beyond_fair`` (the amounts of users beyond
-        their fair shares). A queue also has ``level``, ``users``, ``weight`` and ``cap``.
+        tasks ``waiting``, and ``owed`` (those that wait and that the tenant lacks of its fair
+        share); ``blocked_by`` (the resource, or a queue's cap), on how many ``servers``, ``where``
+        least is lacking (or the queue of the cap); ``held_by`` (the three tenants who hold most of
+        it) and ``beyond_fair`` (the amounts of all who hold more than their fair shares). A queue
+        also has ``level``, ``users``, ``weight`` and ``cap``; a user of a dump ``tenant``, and a
+        tenant ``sizes``, the number of its classes of equal tasks.
 
     Raises
     ------
@@ -527,16 +449,18 @@ def fair_shares(
     >>> shares["owed"].to_dict(), shares.loc["B", "blocked_by"], shares.loc["B", "beyond_fair"]
     ({'A': 0.0, 'B': 1.0}, 'resource1', {'A': 1.0})
     """
-    require_user_or_queue(by)
+    require_known(by, ("user", "queue", "tenant"), f"by={by!r}")
     subject = subject_of(given, observed)
     if by == "queue" and not subject.instance.has_queues:
         raise InstanceError(
             "the instance has no queues; give queue= (the path of each user's queue) to make some"
         )
-    if level is not None and by == "user":
+    if level is not None and by != "queue":
         raise InstanceError("level is of queues; give by='queue' too")
     comparison = ShareComparison.of(subject, mechanism, **options)
     if by == "user":
         return comparison.users
+    if by == "tenant":
+        return comparison.tenants
     table = comparison.queues
     return table if level is None else table[table["level"] == level]

@@ -24,6 +24,7 @@ from ..clusters.assembly import Snapshot
 from ..clusters.cluster import unique_labels
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
+from .tenants import Tenants
 
 # Classes of servers: those of equal capacity and attributes.
 
@@ -158,6 +159,8 @@ class Subject:
         By resource, the amounts of users who are left out of the report.
     shares : DataFrame
         Of queues with quotas, their weighted shares, and those that the scheduler prints.
+    tenants : Tenants
+        Those whom the scheduler promises a share; by default each user.
     """
 
     instance: Instance
@@ -177,6 +180,11 @@ class Subject:
     hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    tenants: Tenants = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.tenants is None:
+            object.__setattr__(self, "tenants", Tenants.each_user(self.instance))
 
     def without(self, names: Iterable[str], required: bool = True) -> Subject:
         """Return the subject without users and queues of these names.
@@ -197,7 +205,8 @@ class Subject:
         waiting = self.waiting[remaining]
         users = instance.select_users(remaining)
         if self.tasks is None:
-            return replace(self, instance=users, waiting=waiting)
+            tenants = self.tenants.of_users(remaining)
+            return replace(self, instance=users, waiting=waiting, tenants=tenants)
 
         # Their use is no capacity of the subject,
         tasks = self.tasks[is_excluded]
@@ -222,6 +231,7 @@ class Subject:
             instance=users,
             tasks=self.tasks[remaining],
             waiting=waiting,
+            tenants=self.tenants.of_users(remaining),
             excluded=self.excluded.add(totals, fill_value=0.0),
         )
 
@@ -339,6 +349,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         held=dump.held,
         hidden=dump.hidden,
         shares=dump.shares,
+        tenants=Tenants.named(dump.tenants.reindex(users)),
     )
 
 
