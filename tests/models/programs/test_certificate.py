@@ -124,6 +124,24 @@ def test_a_fraction_of_an_integer_variable_is_seen(off):
     )
 
 
+def test_the_words_of_a_certificate_say_how_far_an_integer_is_off_a_whole_number():
+    whole = program(integrality=np.array([1, 0], dtype=np.uint8))
+    assert "integer" not in str(certify(whole, X, None))
+    assert "integer" not in str(certify(program(), X * np.nan, DUALS))
+    fractional = certify(whole, np.array([2.75, 1.0]), None)
+    assert fractional.verdict == (
+        "not feasible: primal residual 0.0e+00, an integer 2.5e-01 off a whole number, no duals"
+    )
+
+
+def test_the_words_of_a_certificate_say_the_tolerance_that_was_asked_where_it_is_loose():
+    found = certify(program(), np.array([1.0, 3.0]), DUALS)
+    assert "asked" not in str(found)
+    loose = dataclasses.replace(found, tolerance=1e-3)
+    assert loose.verdict.startswith("not proved optimal: ")
+    assert loose.verdict.endswith("gap 1.8e-01 (asked: 0.001)")
+
+
 def test_without_duals_nothing_is_optimal():
     found = certify(program(), X, None)
     assert (

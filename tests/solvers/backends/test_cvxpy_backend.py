@@ -106,7 +106,7 @@ def test_an_answer_within_the_accuracy_of_a_back_end_says_within_what():
     assert (
         rough.verify().is_feasible
         and rough.verify().is_optimal
-        and "within 1e-06" in str(rough.verify())
+        and "(asked: 1e-06)" in str(rough.verify())
     )
     assert rough.values["y"] == pytest.approx(1.0000012) and not rough.verify().is_within(VERIFIED)
     exact = square(0.0, CONFORMANCE)

@@ -338,6 +338,15 @@ def test_a_back_end_that_always_lies_gives_no_levels(monkeypatch, lie):
         run(monkeypatch, lie, lambda count: True)
 
 
+@pytest.mark.parametrize(
+    ("lie", "verdict"),
+    [(suboptimal, "not proved optimal: primal"), (infeasible, "not feasible: primal")],
+)
+def test_a_refused_answer_is_called_as_its_certificate_calls_it(monkeypatch, lie, verdict):
+    with pytest.raises(SolverError, match=f"optimal; the answer is {verdict} residual"):
+        run(monkeypatch, lie, lambda count: True)
+
+
 @pytest.mark.parametrize("lie", [infeasible, slightly_infeasible, no_word, failure])
 def test_without_duals_an_infeasible_point_is_seen(monkeypatch, lie):
     found, session = run(monkeypatch, lie, duals=False)

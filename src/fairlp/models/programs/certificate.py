@@ -1,4 +1,9 @@
-"""Residuals and duality gap of an answer, from the Program alone, without a solver's word."""
+"""Residuals and duality gap of an answer, from the Program alone, without a solver's word.
+
+A certificate only measures. :meth:`.Solution.checked` withdraws a point or a claim that it does not
+bear out, :meth:`.Solution.certify` returns the verdict, and the rounds of a leximin
+(:mod:`fairlp.solvers.leximin.rounds`) solve a program again that is not proved.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ __all__ = ["certify"]
 
 
 def figure(value: float | None) -> str:
-    """Return a residual in words."""
+    """Return a residual as text, — where there is none."""
     return "—" if value is None else f"{value:.1e}"
 
 
@@ -22,9 +27,8 @@ def figure(value: float | None) -> str:
 class Certificate:
     """The relative distances of a primal point (and duals) from feasibility and optimality.
 
-    Each is relative to the numbers of which it is made.
-
-    What is not a number makes the residuals infinite.
+    Each error is relative to the numbers that it is computed from. A point with a number that is
+    not finite has infinite residuals.
 
     Attributes
     ----------
@@ -76,6 +80,8 @@ class Certificate:
     def is_within(self, tolerance: float) -> bool:
         """Whether the point is feasible, and dual residual and gap are at most a tolerance.
 
+        Feasible means within the certificate's own :attr:`tolerance`.
+
         Parameters
         ----------
         tolerance : float
@@ -103,14 +109,16 @@ class Certificate:
         return f"{'not proved optimal' if self.is_feasible else 'not feasible'}: {self}"
 
     def __str__(self) -> str:
-        residuals = (
-            f"primal residual {figure(self.primal_residual)}, dual residual "
-            f"{figure(self.dual_residual)}"
-        )
+        figures = [f"primal residual {figure(self.primal_residual)}"]
+        if VERIFIED < self.integrality_residual < np.inf:
+            figures.append(f"an integer {figure(self.integrality_residual)} off a whole number")
+        if self.dual_residual is not None:
+            figures.append(f"dual residual {figure(self.dual_residual)}")
         if self.bound is not None:
-            residuals += f", bound {self.bound:.10g} by the solver's word"
-        loose = "" if self.tolerance == VERIFIED else f" (within {self.tolerance:g})"
-        return f"{residuals}, gap {figure(self.gap)}{loose}"
+            figures.append(f"bound {self.bound:.10g} by the solver's word")
+        figures.append("no duals" if self.gap is None else f"gap {figure(self.gap)}")
+        asked = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
+        return ", ".join(figures) + asked
 
 
 def certify(
@@ -150,13 +158,14 @@ def certify(
     sign = 1.0 if program.sense == "min" else -1.0
     costs = sign * program.gradient(x)
 
-    # A dual proves something only with a sign that a bound of its row bears.
+    # A dual counts only if its row has the side that its sign needs.
     row_errors = sign_errors(sign * row_duals, program.row_lower, program.row_upper)
     y = np.where(row_errors > 0, 0.0, sign * row_duals)
     reduced = costs - program.A.T @ y
     terms = sizes.costs + sizes.magnitude.T @ abs(y)
     dual_residual = _dual_residual(sizes, reduced, terms)
-    if sizes.objective > 0:  # a dual matters by what it is worth at the row's size
+    if sizes.objective > 0:
+        # A wrong-sign dual counts as dual × size of its row, relative to the objective.
         worth = float((row_errors * sizes.rows).max(initial=0.0))
         dual_residual = max(dual_residual, worth / sizes.objective)
 
@@ -172,13 +181,14 @@ def certify(
     )
     complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
 
-    # Rounding of reduced costs alone, at an optimum of 0, is no gap.
+    # If both objectives are 0 but for rounding, the gap is 0.
     limits = np.maximum(finite_size(program.col_lower, program.col_upper), abs(x))
     noise = ROUNDING * float(terms @ limits + abs(row_terms).sum())
     if difference <= noise and max(sizes.objective, abs(dual_value)) <= noise:
         return Certificate(*point, dual_residual, complementarity, 0.0)
 
-    for size in sizes.objectives(dual_value):
+    # The first size if it is enough; else the second, larger and dearer one.
+    for size in sizes.sizes_of_objective(dual_value):
         gap = difference / size
         if gap <= VERIFIED:
             break
@@ -187,13 +197,17 @@ def certify(
 
 
 def _primal_residual(sizes: Sizes) -> float:
-    """Return the largest violation of a row or bound, relative."""
-    program, x = sizes.at_integers
-    activity = program.A @ x if sizes.program.is_mip else sizes.activity
-    for row_sizes, column_sizes in sizes.primal():
+    """Return the largest violation of a row or bound, relative to the terms of the row.
+
+    Of an integer program: with the integers rounded to whole numbers.
+    """
+    linear, x = sizes.at_integers
+    activity = linear.A @ x if sizes.program.is_mip else sizes.activity
+    # The first sizes if they are enough; else the second, larger and dearer ones.
+    for row_sizes, column_sizes in sizes.sizes_of_rows_and_columns():
         residual = max(
-            _violation(activity, row_sizes, program.row_lower, program.row_upper),
-            _violation(x, column_sizes, program.col_lower, program.col_upper),
+            _violation(activity, row_sizes, linear.row_lower, linear.row_upper),
+            _violation(x, column_sizes, linear.col_lower, linear.col_upper),
         )
         if residual <= VERIFIED:
             break
@@ -203,12 +217,13 @@ def _primal_residual(sizes: Sizes) -> float:
 def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> float:
     """Return the largest relative reduced cost (minimisation sense) that needs a missing bound.
 
-    Where the rows bound the column, it is also worth no more than the column's reach, relative to
-    the objective's terms.
+    It is relative to the column's terms. Where the rows bound the column, it is at most what it is
+    worth at the column's reach, relative to the objective's terms.
     """
     program = sizes.program
     errors = sign_errors(reduced, program.col_lower, program.col_upper)
-    for column_sizes in sizes.reduced_costs(terms):
+    # The first sizes if they are enough; else the second, larger and dearer ones.
+    for column_sizes in sizes.sizes_of_reduced_costs(terms):
         residuals = errors / column_sizes
         if (residuals <= VERIFIED).all():
             return float(residuals.max(initial=0.0))
@@ -225,8 +240,8 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
 
     Weak duality: y·Ax is at least what the right-hand sides say, and each reduced cost is worth no
     more than the bounds of its column, or what the rows imply of them. Rounding is taken off. Duals
-    of the wrong sign are left out. With integers it is rounded where all that costs something is
-    integer, at integer costs. Infinite where nothing is proved; O(nonzeros).
+    of the wrong sign are left out. If all columns with a cost are integer, and the costs whole, the
+    bound is rounded to the next whole number. Infinite where nothing is proved; O(nonzeros).
     """
     sign = 1.0 if program.sense == "min" else -1.0
     if program.logs is not None or not np.isfinite(row_duals).all():
@@ -247,7 +262,7 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
         high = np.minimum(high, reach)
     is_noise = abs(reduced) <= noise
     end = np.where(is_noise, 0.0, np.where(reduced > 0, low, high))
-    # a reduced cost that is nothing but rounding, of a column that nothing bounds, counts as 0
+    # A reduced cost that is rounding only counts as 0 where nothing bounds its column.
     size = np.where(is_noise, 2.0 * np.maximum(abs(low), abs(high)), abs(end))
     size[is_noise & np.isinf(size)] = 0.0
     parts = np.concatenate(

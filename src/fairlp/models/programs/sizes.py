@@ -89,7 +89,7 @@ class Sizes:
         """Terms of the objective."""
         return float(self.costs @ abs(self.x))
 
-    def primal(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def sizes_of_rows_and_columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield sizes of the rows and of the columns.
 
         Integers count as the whole numbers that they stand for: neither a tolerance times a big M
@@ -107,7 +107,7 @@ class Sizes:
         rows = np.maximum(rows, self._negligible() * min(1.0, float(reach.max(initial=0.0))))
         yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
 
-    def reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
+    def sizes_of_reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
         """Yield sizes of the reduced costs; ``terms`` are those of their costs and row duals."""
         yield np.where(terms > 0, terms, 1.0)
 
@@ -116,7 +116,7 @@ class Sizes:
         possible = NEAR_ZERO * (self.magnitude.T @ prices)
         yield np.maximum(terms, possible + np.finfo(float).tiny)
 
-    def objectives(self, dual_value: float) -> Iterator[float]:
+    def sizes_of_objective(self, dual_value: float) -> Iterator[float]:
         """Yield sizes of the objective, beside that of the dual.
 
         Not the dual's own terms: those can cancel each other and be of any size.

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from ...tolerances import VERIFIED
-
-if TYPE_CHECKING:
-    pass
 
 
 class Termination(StrEnum):

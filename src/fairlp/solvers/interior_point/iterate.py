@@ -10,7 +10,7 @@ from ...tolerances import ACCEPTED, SETTLED
 from .normal_equations import NormalEquations
 from .problem import Problem, Variables
 
-#: Errors of a step's equations matter beyond this part of a slack, or of what it is to be.
+#: Errors of a step's equations matter beyond this part of a slack and of its target value.
 _MATTERS = 0.01
 #: What free prices cost beside their equations: small beside anything that matters, large beside
 #: rounding.
@@ -43,16 +43,17 @@ class Iterate:
         self.point = point
         servers, _, resources = problem.region.shape
         n_capacities = float(servers * resources)
-        self.is_bound = problem.rows.weight == 0  # u·v vanishes at the optimum
+        #: rows whose u·v vanishes at the optimum
+        self.is_bound_row = problem.rows.weight == 0
         if problem.face is not None:
-            self.is_bound &= ~problem.face.tight_rows
+            self.is_bound_row &= ~problem.face.tight_rows
             n_capacities -= float(problem.face.tight_capacities.sum())
-        #: 1 where u·v vanishes at the optimum, else 0
-        self.bound_rows = self.is_bound.astype(float)
-        #: where u^α·v is given in its place
-        self.is_power = ~self.is_bound & (problem.rows.alpha != 1)
+        #: 1 for these, 0 for others
+        self.bound_row_factor = self.is_bound_row.astype(float)
+        #: rows whose u^α·v has a given value in its place
+        self.is_power = ~self.is_bound_row & (problem.rows.alpha != 1)
         self.has_powers = bool(self.is_power.any())
-        self.n_products = problem.region.n_pairs + n_capacities + float(self.bound_rows.sum())
+        self.n_products = problem.region.n_pairs + n_capacities + float(self.bound_row_factor.sum())
 
     # Complementarity.
 
@@ -60,7 +61,7 @@ class Iterate:
         """Return the sum of the products that vanish at the optimum, at a point."""
         of_pairs = np.vdot(point.x, point.z)
         of_capacities = np.vdot(point.s, point.p)
-        of_rows = np.vdot(point.u * self.bound_rows, point.v)
+        of_rows = np.vdot(point.u * self.bound_row_factor, point.v)
         return float(of_pairs + of_capacities + of_rows)
 
     def optimal_products(self, u: np.ndarray) -> np.ndarray:
@@ -80,9 +81,9 @@ class Iterate:
     # Errors.
 
     def measure(self) -> None:
-        """Compute residuals, the mean product and the gap here (all relative).
+        """Compute residuals, the mean product, and the gap and errors (these relative) here.
 
-        Where z differs from the reduced cost by rounding only, it becomes the reduced cost.
+        Where z differs from the reduced cost by at most a hundredth, it becomes the reduced cost.
         """
         problem = self.problem
         point = self.point
@@ -127,20 +128,22 @@ class Iterate:
         rows = self.problem.rows
         point = self.point
         dual = float(np.vdot(region.capacities, point.p) + np.vdot(rows.sign * rows.bound, point.v))
-        # no user can be raised: HiGHS tells
+        # Dual 0: no user can be raised. The method never settles that, so HiGHS solves it.
         return abs(dual - point.t) / abs(dual) if dual else np.inf
 
     def _gap_of_terms(self, products: float) -> float:
         """Return the gap of terms: at the optimum all usage is worth Σ e, or Σ e·u^(1−α)."""
         point = self.point
         optimal = self.optimal_products(point.u)
-        off = np.where(self.is_bound, 0.0, abs(point.u * point.v - optimal))
-        gap = max(products, float(off.max())) / float(optimal.sum())
+        errors = np.where(self.is_bound_row, 0.0, abs(point.u * point.v - optimal))
+        gap = max(products, float(errors.max())) / float(optimal.sum())
         if self.has_powers:
-            # users who are worth next to nothing are to be right, too, where floats can tell
-            relative = self.product_changes_of_rows(point) / (point.u * point.v)
-            apart = np.where(self.is_power, abs(relative), 0.0)
-            gap = max(gap, ACCEPTED * min(float(apart.max()), 1.0) ** 0.5)
+            # Users who are worth next to nothing do not show in the gap: their relative errors
+            # count, too. By the root, 1e-8 of them counts as 1e-12 (SETTLED), and none counts as
+            # more than ACCEPTED, because rounding may keep them up.
+            relative_changes = self.product_changes_of_rows(point) / (point.u * point.v)
+            relative_errors = np.where(self.is_power, abs(relative_changes), 0.0)
+            gap = max(gap, ACCEPTED * min(float(relative_errors.max()), 1.0) ** 0.5)
         return gap
 
     # Newton directions.
@@ -181,8 +184,8 @@ class Iterate:
         """Return the Newton direction in which the products change by ``changes``.
 
         ``with_residuals``: it also removes the residuals of capacities, users' rows and the level.
-        ``target`` is the size that products are to have, which tells how exact the direction must
-        be: errors matter beyond a part of a slack, or of what it is to be.
+        ``target`` is the size that products are to have, which decides how exact the direction must
+        be: an error matters if it exceeds 1 % of a slack and of the slack's target value.
         """
         point = self.point
         problem = self.problem
@@ -225,7 +228,7 @@ class Iterate:
         user_right = problem.sum_by_user(-row_right)
         level_right = level_residual + float(np.vdot(rows.slope, row_right))
         level_right += float(np.vdot(self.user_ratio_of_level / self.user_ratio, user_right))
-        p, q, t = self.equations.solve(
+        dp, dq, dt = self.equations.solve(
             region.usage(x_of_products) + s_of_products - capacity_residual,
             user_right / self.user_ratio - region.totals(x_of_products),
             level_right,
@@ -233,23 +236,23 @@ class Iterate:
         )
 
         # From prices and values back to all variables. Rows hold exactly, whatever the equations
-        # left over, unless that would put a small slack off; costs always hold exactly.
-        z = region.reduced_costs(p, q)
+        # left over, unless that would make a small slack wrong; costs always hold exactly.
+        dz = region.reduced_costs(dp, dq)
         if region.allowed is not None:
-            z = np.where(region.allowed, z, 0.0)
-        x = x_of_products - self.theta * z
-        s = _row_value_unless_far(
-            capacity_residual - region.usage(x), s_of_products - self.slack_ratio * p, small_s
+            dz = np.where(region.allowed, dz, 0.0)
+        dx = x_of_products - self.theta * dz
+        ds = _row_value_unless_far(
+            capacity_residual - region.usage(dx), s_of_products - self.slack_ratio * dp, small_s
         )
-        u = rows.sign * (rows.slope * t - problem.to_rows(region.totals(x))) + row_residual
-        v = v_of_products - self.row_ratio * u
-        left_over = q - problem.user_values(v)
-        v -= rows.sign * problem.to_rows(left_over / self.user_ratio) * self.row_ratio
-        u = _row_value_unless_far(u, u_of_products - v / self.row_ratio, small_u)
+        du = rows.sign * (rows.slope * dt - problem.to_rows(region.totals(dx))) + row_residual
+        dv = v_of_products - self.row_ratio * du
+        left_over = dq - problem.user_values(dv)
+        dv -= rows.sign * problem.to_rows(left_over / self.user_ratio) * self.row_ratio
+        du = _row_value_unless_far(du, u_of_products - dv / self.row_ratio, small_u)
         if face is not None:
-            s = np.where(face.tight_capacities, 0.0, s)
-            u = np.where(face.tight_rows, 0.0, u)
-        return Variables(x, s, u, z, p, v, t)
+            ds = np.where(face.tight_capacities, 0.0, ds)
+            du = np.where(face.tight_rows, 0.0, du)
+        return Variables(dx, ds, du, dz, dp, dv, dt)
 
 
 def _row_value_unless_far(

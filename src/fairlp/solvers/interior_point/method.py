@@ -9,7 +9,7 @@ Colombo and Gondzio (2008). Five things make the method stable:
   last one, with prices raised to the worth of tasks now: a half of the iterations
   (efficiency-and-fairness.md).
 * Rows stay exact. s and u follow from x, and z from p and q, whatever error the equations have.
-  Only where that would put a tiny slack off is it taken from its product instead, and a
+  Only where that would make a tiny slack wrong is it taken from its product instead, and a
   projection brings the row right again.
 * Refinement with the unformed equations. The Schur complement loses digits to cancellation near the
   optimum. It only begins the answer; errors are computed from the rows themselves and solved for
@@ -65,11 +65,14 @@ _HIGH = 10.0
 #: The error at which a point on the way to an optimum is kept, from which that of other terms may
 #: be begun.
 _EARLY = 0.01
-#: The method ends after so many iterations that did not bring the products (once the error is
-#: accepted: the error) down by this factor, or after more that did not bring the error down.
+#: The method ends after more than so many iterations without a gain: until the error is accepted,
+#: and from then on.
 _PATIENCE = 8
+_PATIENCE_ACCEPTED = 2
+#: A gain brings the products (once the error is accepted: the error) down by this factor.
 _PROGRESS = 0.9
-_LONGEST = 24
+#: Iterations without a gain of the error, at most.
+_MOST_WITHOUT_GAIN = 24
 #: This near to its end, as a multiple of ``SETTLED``, the method goes on only while every other
 #: iteration helps.
 NEARLY = 100.0
@@ -137,11 +140,12 @@ def _solve(
     problem: Problem, deadline: float, start: Variables | None, accepted_error: float
 ) -> FinalPoint | None:
     iterate = Iterate(problem, start_of(problem, start))
-    # from a rough optimum of terms Newton's method goes on
+    # Logarithms and powers may end rough: polishing improves the point.
     acceptable = ACCEPTED if problem.has_level else INTERIOR_ROUGH
     progress = _Progress(iterate.point)
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
+        # Rounding, and not the way still to go, keeps the rows off.
         if iteration and SETTLED < max(iterate.primal_error, iterate.dual_error) < NOISE:
             restore_rows(iterate)
         if iterate.error <= accepted_error:
@@ -174,39 +178,42 @@ class _Progress:
     def __init__(self, point: Variables) -> None:
         self.best = FinalPoint(point, np.inf, 0)
         self.on_the_way: Variables | None = None
-        #: the measure that must fall, and for how many iterations it has not
-        self.reference = np.inf
-        self.waiting = 0
+        self.lowest_product = np.inf
         #: the lowest error, and the iteration that brought it
         self.lowest_error = np.inf
         self.lowest_at = 0
+        #: iterations since the last gain
+        self.waiting = 0
 
     def record(self, iterate: Iterate, iteration: int) -> None:
         """Take note of the errors of an iterate."""
         error = iterate.error
-        measure = iterate.mean_product if self.best.error > ACCEPTED else error
-        if measure < _PROGRESS * self.reference:
-            self.reference = measure
-            self.waiting = 0
-        else:
-            self.waiting += 1
+        lowers_product = iterate.mean_product < _PROGRESS * self.lowest_product
+        lowers_error = error < _PROGRESS * self.lowest_error
+        is_gain = lowers_error if self.best.error <= ACCEPTED else lowers_product
+        self.waiting = 0 if is_gain else self.waiting + 1
+
+        if lowers_product:
+            self.lowest_product = iterate.mean_product
+        if lowers_error:
+            self.lowest_error = error
+            self.lowest_at = iteration
         if self.on_the_way is None and error <= _EARLY and not iterate.problem.has_level:
             self.on_the_way = iterate.point
         if error < self.best.error:
             self.best = FinalPoint(iterate.point, error, iteration, on_the_way=self.on_the_way)
-        if error < _PROGRESS * self.lowest_error:
-            self.lowest_error = error
-            self.lowest_at = iteration
 
     def ends(self, error: float, iteration: int) -> bool:
         """Whether the optimum is found, or no further iteration will bring it nearer."""
-        patience = _PATIENCE if self.best.error > NEARLY * SETTLED else 1
-        is_stuck = self.waiting > patience or iteration - self.lowest_at > _LONGEST
-        return self.best.error <= SETTLED or is_stuck or not np.isfinite(error)
+        patience = _PATIENCE if self.best.error > ACCEPTED else _PATIENCE_ACCEPTED
+        if self.best.error <= NEARLY * SETTLED:
+            patience = 1
+        has_stalled = self.waiting > patience or iteration - self.lowest_at > _MOST_WITHOUT_GAIN
+        return self.best.error <= SETTLED or has_stalled or not np.isfinite(error)
 
 
 def restore_rows(iterate: Iterate) -> None:
-    """Bring rows right that rounding put off, by a projection that is right to its last digits."""
+    """Remove what rounding left of the rows' residuals, by a projection; undo it if they grow."""
     point = iterate.point
     unchanged = ProductChanges(
         np.zeros_like(point.x), np.zeros_like(point.s), np.zeros_like(point.u)
@@ -250,12 +257,12 @@ def next_point(iterate: Iterate) -> Variables:
     target = mean_product * min(max(ratio, 0.0) ** 3, 1.0)
     target = max(target, NOISE * mean_product)
 
-    # Corrector (Mehrotra): products to the target, less the second-order term that the predictor's
-    # own steps add.
+    # Corrector (Mehrotra), added to the predictor, which brings the products to their size at the
+    # optimum: on to the target, less the second-order term that the predictor's own steps add.
     to_target = ProductChanges(
         target - predictor.x * predictor.z,
         target - predictor.s * predictor.p,
-        target * iterate.bound_rows - predictor.u * predictor.v,
+        target * iterate.bound_row_factor - predictor.u * predictor.v,
     )
     step = _with_corrector(iterate, predictor, iterate.direction(to_target, target))
 
@@ -275,13 +282,13 @@ def next_point(iterate: Iterate) -> Variables:
             break
         step = corrected
 
-    # Length: not quite to the boundary. With terms, a start near another optimum converges less
-    # often after longer steps.
-    longest = _BOUNDARY
+    # Length: not quite to the boundary, and with a level nearer and nearer to it. With logarithms or
+    # powers no longer than that: warm starts then converge less often.
+    boundary_fraction = _BOUNDARY
     if iterate.problem.has_level:
-        longest = max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT))
+        boundary_fraction = max(_BOUNDARY, 1.0 - max(iterate.gap, _LEFT))
     primal_length, dual_length = (
-        length * (longest if length > _SHORT else _CAUTIOUS)
+        length * (boundary_fraction if length > _SHORT else _CAUTIOUS)
         for length in (step.primal_length, step.dual_length)
     )
     return point.moved(step.direction, primal_length, dual_length)
@@ -292,11 +299,10 @@ def _towards_target(iterate: Iterate, trial: Variables, target: float) -> Produc
 
     def change_of(primal: np.ndarray, dual: np.ndarray) -> np.ndarray:
         product = primal * dual
-        change = np.clip(product, _LOW * target, _HIGH * target)
-        change -= product
+        change = np.clip(product, _LOW * target, _HIGH * target) - product
         return np.asarray(np.maximum(change, -_HIGH * target))
 
-    of_rows = np.where(iterate.is_bound, change_of(trial.u, trial.v), 0.0)
+    of_rows = np.where(iterate.is_bound_row, change_of(trial.u, trial.v), 0.0)
     return ProductChanges(change_of(trial.x, trial.z), change_of(trial.s, trial.p), of_rows)
 
 
@@ -313,12 +319,14 @@ def _bounded(iterate: Iterate, variables: Variables, name: str) -> np.ndarray:
 
 def _step_length(iterate: Iterate, direction: Variables, names: str) -> float:
     """Return how far the variables can go along a direction, at most 1."""
-    steepest_slopes = []
+    largest_falls = []
     for name in names:
-        slopes = _bounded(iterate, direction, name) / _bounded(iterate, iterate.point, name)
-        steepest_slopes.append(float(slopes.min(initial=0.0)))
-    steepest = min(steepest_slopes)
-    return 1.0 if steepest >= -1.0 else -1.0 / steepest
+        relative_changes = _bounded(iterate, direction, name) / _bounded(
+            iterate, iterate.point, name
+        )
+        largest_falls.append(float(relative_changes.min(initial=0.0)))
+    largest_fall = min(largest_falls)
+    return 1.0 if largest_fall >= -1.0 else -1.0 / largest_fall
 
 
 def _with_corrector(iterate: Iterate, direction: Variables, corrector: Variables) -> Step:
@@ -333,29 +341,29 @@ def _best_weight(
     iterate: Iterate, direction: Variables, corrector: Variables, names: str
 ) -> tuple[float, float]:
     """Return the weight of a corrector that allows the longest step, and the length of that."""
-    slopes = []
-    changes = []
+    # Changes relative to the variables: by the direction, and by the whole corrector.
+    direction_changes = []
+    corrector_changes = []
     for name in names:
-        value, slope, change = (
-            _bounded(iterate, variables, name)
-            for variables in (iterate.point, direction, corrector)
-        )
-        # Only variables that the largest weight could bring below 0 can limit the step.
-        lowest_reached = np.minimum(change, 0.0)
-        lowest_reached += slope
+        value = _bounded(iterate, iterate.point, name)
+        change = _bounded(iterate, direction, name)
+        correction = _bounded(iterate, corrector, name)
+        # Only variables that some weight from 0 to 1 brings below 0 can limit the step.
+        lowest_reached = np.minimum(correction, 0.0)
+        lowest_reached += change
         lowest_reached += value
         (blocking,) = np.nonzero(lowest_reached < 0)
-        slopes.append(slope[blocking] / value[blocking])
-        changes.append(change[blocking] / value[blocking])
-    slope = np.concatenate(slopes)
-    change = np.concatenate(changes)
+        direction_changes.append(change[blocking] / value[blocking])
+        corrector_changes.append(correction[blocking] / value[blocking])
+    by_direction = np.concatenate(direction_changes)
+    by_corrector = np.concatenate(corrector_changes)
 
     best_weight = 1.0
-    longest = -1.0
+    longest_step = -1.0
     for weight in _WEIGHTS:
-        steepest = float((slope + weight * change).min(initial=-1.0))
-        length = -1.0 / steepest
-        if length > longest + _BETTER:
+        largest_fall = float((by_direction + weight * by_corrector).min(initial=-1.0))
+        length = -1.0 / largest_fall
+        if length > longest_step + _BETTER:
             best_weight = weight
-            longest = length
-    return best_weight, longest
+            longest_step = length
+    return best_weight, longest_step

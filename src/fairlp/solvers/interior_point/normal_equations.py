@@ -34,7 +34,7 @@ _COST_OF_SMALL = 80
 _MOST_ADDED = 2**25
 
 #: dp (K, R), dq (N,) and dt.
-Solution = tuple[np.ndarray, np.ndarray, float]
+Changes = tuple[np.ndarray, np.ndarray, float]
 #: Errors of the three equations → whether they matter.
 ErrorsMatter = Callable[[np.ndarray, np.ndarray, float], bool]
 
@@ -84,7 +84,7 @@ class NormalEquations:
         user_right: np.ndarray,
         level_right: float,
         errors_matter: ErrorsMatter,
-    ) -> Solution:
+    ) -> Changes:
         """Return dp, dq and dt, refined until the errors left do not matter."""
         prices, values, level = self._unrefined(capacity_right, user_right, level_right)
         for _ in range(_REFINEMENTS):
@@ -108,7 +108,7 @@ class NormalEquations:
 
     def _unrefined(
         self, capacity_right: np.ndarray, user_right: np.ndarray, level_right: float
-    ) -> Solution:
+    ) -> Changes:
         """Return dp, dq, dt as good as the factor is."""
         prices, values = self.schur.solve(capacity_right, user_right)
         if self.border is None:

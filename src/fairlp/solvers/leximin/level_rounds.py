@@ -67,7 +67,7 @@ class Shortcuts:
     pool : (ndarray, ndarray) or None
         What one task of each group needs, and the sum of all capacities; None when some user may
         not run everywhere.
-    ruled_out : list of RuledOut
+    ruled_out : list of ExcludedServers
         For a separate problem: the servers that earlier rounds ruled out.
     """
 
@@ -91,12 +91,12 @@ class LevelRounds(Rounds):
         solver: Tightest,
         program: Program,
         rows: np.ndarray,
-        t: int,
+        t_column: int,
         members: Members,
         weights: np.ndarray,
         shortcuts: Shortcuts | None = None,
     ) -> None:
-        super().__init__(solver, program, rows, t, len(members.tasks_per_level))
+        super().__init__(solver, program, rows, t_column, len(members.tasks_per_level))
         self.may_separate = shortcuts is not None
         self.shortcuts = shortcuts or Shortcuts()
         self.separated: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
@@ -106,9 +106,9 @@ class LevelRounds(Rounds):
         self.level = np.zeros(len(members.tasks_per_level))
         self.active = np.ones(len(members.tasks_per_level), dtype=bool)
         self.base = program.row_lower[rows]
-        self.bounds = program.col_lower[[t]], program.col_upper[[t]]
+        self.bounds = program.col_lower[[t_column]], program.col_upper[[t_column]]
         # The coefficient of t when every member of the group is active.
-        self.full_slope = -program.A[:, [t]].toarray()[rows, 0]
+        self.full_slope = -program.A[:, [t_column]].toarray()[rows, 0]
         group_tasks = np.bincount(members.of, weights=members.tasks_per_level)
         self.unit = self.full_slope / group_tasks  # of a row, for one task
         self.share = self.full_slope / weights  # one share, in the unit of the row
@@ -178,12 +178,12 @@ class LevelRounds(Rounds):
         if isinstance(solution, SolverError):
             return False
         point = solution.require_point()
-        if point[self.t] < top_level * self.reached:
+        if point[self.t_column] < top_level * self.reached:
             return False
 
         self.point = point
         self.history = history
-        fraction = min(float(point[self.t]) / top_level, 1.0)
+        fraction = min(float(point[self.t_column]) / top_level, 1.0)
         self.level = np.where(levels < self.limit_level, levels * fraction, self.limit_level)
         error = program_error(solution, 0.0, self.rows, self.floors, 0.0 * self.floors)
         relative_error = 1.0 - fraction + error / top_level
@@ -214,7 +214,7 @@ class LevelRounds(Rounds):
             self.errors.stop(frozen[levels[frozen] < self.limit_level[frozen]])
             if self.priced_solution is None:
                 x = self.point.copy()
-                x[self.t] = level
+                x[self.t_column] = level
                 row_duals = np.zeros(solution.program.n_rows)
                 row_duals[block.start + r : block.stop : len(pool)] = price * unit[r]
                 self.priced_solution = replace(solution, x=x, row_duals=row_duals)
@@ -251,7 +251,7 @@ class LevelRounds(Rounds):
             assert self.certificate is not None
             # The floors are in the program's terms, and may be far larger than the level.
             self.gap = max(self.gap, self.certificate.objective_gap or 0.0)
-            level = max(level, float(self.point[self.t]))
+            level = max(level, float(self.point[self.t_column]))
             newly_limited = growing & (self.limit_level <= level)
             if not newly_limited.any() and (
                 self.separates(level, solution) or not self.restart_if_undecided(solution)
@@ -363,7 +363,7 @@ class LevelRounds(Rounds):
         Maximise the sum of the candidates' levels with t fixed: those that end above can be raised;
         repeat for the others until none of them gains.
         """
-        column = np.array([self.t])
+        column = np.array([self.t_column])
         # without duals, a solver's tolerance below
         fixed_level = np.array([level if self.has_duals else level * (1 - ACCEPTED)])
         self.session.change(columns=(column, fixed_level, fixed_level))

@@ -420,7 +420,9 @@ def _prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> np.ndarr
     ]
     if not priced:
         return None
-    first = min(priced, key=lambda piece: float(piece.rounds.priced_solution.x[piece.rounds.t]))
+    first = min(
+        priced, key=lambda piece: float(piece.rounds.priced_solution.x[piece.rounds.t_column])
+    )
     row_duals = first.rounds.priced_solution.row_duals
     assert row_duals is not None
     return np.asarray(first.prices(merged, row_duals, only=len(pieces) == 1)[servers.of])

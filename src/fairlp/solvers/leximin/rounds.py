@@ -102,15 +102,15 @@ class Rounds:
     priced_solution : Solution or None
         That of the first round that a resource ended.
     floors, floor_sizes : ndarray
-        Floor of each row, and the size of the numbers that it is the sum of.
+        Floor of each row, and the sizes of the numbers whose sum it is.
     gap, n_programs, seconds
         The largest certified gap, the number of programs solved, and their time.
     relaxation : float
-        The largest fraction of themselves by which floors were lowered.
+        The largest fraction of ``floor_sizes`` by which floors were lowered.
     level_tolerance : float
         Levels that differ by less than this fraction are equal.
     reached : float
-        A rise reaches its target from this fraction of it on.
+        A rise of at least this fraction of the way counts as complete.
     errors : LevelErrors
     row_duals : list of ndarray
         Absolute duals of the rows of every program that was solved.
@@ -119,14 +119,14 @@ class Rounds:
     """
 
     def __init__(
-        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: int = 0
+        self, solver: Tightest, program: Program, rows: np.ndarray, t_column: int, members: int = 0
     ) -> None:
         backend, options = solver
         self.session: Session = backend.session(program, options)
         self.program = program
         self.name = program.name
         self.rows = rows
-        self.t = t
+        self.t_column = t_column
         self.has_duals = Capability.DUALS in backend.capabilities
         self.has_time_limit = options.time_limit is not None
 
@@ -144,7 +144,7 @@ class Rounds:
         self.floors = np.zeros(len(rows))
         self.floor_sizes = np.zeros(len(rows))
         self.relaxation = 0.0
-        self._lowered = 0.0  # the fraction of themselves by which floors are lower now
+        self._lowered = 0.0  # the fraction of their sizes by which floors are lower now
         self.level_tolerance = AGREEMENT
         self.reached = 1 - SOLVER_TIGHTEST
         if not self.has_duals:
@@ -156,29 +156,29 @@ class Rounds:
         raise NotImplementedError
 
     def load(self, slope: np.ndarray, floors: np.ndarray, floor_sizes: np.ndarray) -> None:
-        """Put slopes and floors into the program; a floor within rounding is 0."""
+        """Put slopes and floors into the program; a floor that is rounding only counts as 0."""
         A = self.session.program.A
-        column = slice(A.indptr[self.t], A.indptr[self.t + 1])
+        column = slice(A.indptr[self.t_column], A.indptr[self.t_column + 1])
         loaded_slope = -A.data[column][np.searchsorted(A.indices[column], self.rows)]
         changed = loaded_slope != slope
         if changed.any():
-            self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
+            self.session.change(coefficients=(self.rows[changed], self.t_column, -slope[changed]))
         self.floors = np.where(abs(floors) <= ROUNDING * floor_sizes, 0.0, floors)
         self.floor_sizes = floor_sizes
         self._lower_floors(self._lowered)
 
     def _lower_floors(self, fraction: float) -> None:
-        """Load the floors, lower by this fraction of the numbers that they are the sum of."""
+        """Load the floors, lowered by this fraction of their sizes."""
         lower = self.floors - fraction * self.floor_sizes
         self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
 
     def solve(self) -> tuple[np.ndarray, Solution]:
-        """Solve the loaded program; after a failure begin afresh, then lower the others' floors.
+        """Solve the loaded program; after a failure begin afresh, then lower the floors.
 
-        The tasks of the others are known up to rounding only, and what one of them has too much by
-        rounding may be what another needs: the last digits decide whether all floors can be kept at
-        once. Floors that were lowered stay so: the point of this program, which the next one begins
-        at, has used the slack.
+        The tasks of the users who have stopped are known up to rounding only, and the excess that
+        rounding gives to one of them may be needed by another: the last digits decide whether all
+        floors hold at once. Floors that were lowered stay so: the point of this program, which the
+        next one begins at, has used the slack.
         """
         solution = self._attempt()
         attempts = [
@@ -226,7 +226,8 @@ class Rounds:
         proved = self.proves(certificate, solution) if self.has_duals else certificate.is_feasible
         if not proved:
             return SolverError(
-                f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}"
+                f"{solution.solver} called {self.name!r} optimal; the answer is "
+                f"{certificate.verdict}"
             )
         self.certificate = certificate
         self.gap = max(self.gap, self.gap_of_levels(certificate, solution))
@@ -284,7 +285,7 @@ class Rounds:
     def _rows_without_t(self) -> Any:
         """Return the rows without their terms of t: what each group has."""
         rows = self.session.program.A[self.rows].tocsr()
-        rows.data[rows.indices == self.t] = 0.0
+        rows.data[rows.indices == self.t_column] = 0.0
         return rows
 
     def _gains(self, rows: Any, x: np.ndarray) -> np.ndarray:

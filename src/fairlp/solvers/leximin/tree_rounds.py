@@ -1,7 +1,7 @@
 """Rounds at rates that depend on which users are active: h-drf, h-drf-counted and kueue.
 
-A leaf that cannot be raised leaves: a price says so, or a program that tries to raise the leaves
-without a price. The rates of the others are computed anew. Leaves that have all their tasks need no
+A leaf that cannot be raised is taken out: a price says so, or a program that tries to raise the
+leaves without a price. The rates of the others are computed anew. Leaves that have all their tasks need no
 round of their own.
 
 How far a round goes (:meth:`TreeRounds._advance_to_stop`): the targets of leaves are known
@@ -31,7 +31,7 @@ class TreeRounds(Rounds):
 
     Parameters
     ----------
-    solver, program, rows, t
+    solver, program, rows, t_column
         As for :class:`~.rounds.Rounds`.
     first : RateSegment
         Of all users.
@@ -44,18 +44,19 @@ class TreeRounds(Rounds):
         solver: Tightest,
         program: Program,
         rows: np.ndarray,
-        t: int,
+        t_column: int,
         first: RateSegment,
         pool: Rows,
     ) -> None:
-        super().__init__(solver, program, rows, t)
+        super().__init__(solver, program, rows, t_column)
         self.users = program.leximin()[0].flat
         self.segment = first
         self.first_rate = first.first_rate
+        #: bounds on all tasks together: the rows of the pool, then the cuts
         self.cuts = pool
         self.n_pool_rows = len(pool.room)
-        # of a row, for one task
-        self.unit = -program.A[:, [t]].toarray()[rows, 0] / self.first_rate[self.users]
+        #: the coefficient of one task in its leaf's row
+        self.unit = -program.A[:, [t_column]].toarray()[rows, 0] / self.first_rate[self.users]
 
     def run(self) -> None:
         """Run rounds until no leaf rises any more."""
@@ -90,8 +91,8 @@ class TreeRounds(Rounds):
                 self.require_progress(stopping)
             self._end_segment(self.segment, t, stopping)
             self.segment = self.segment.after(t, stopping)
-            # A cut that is used up decides nothing more: leaves that rose in it are blocked, but
-            # for rounding.
+            # A cut with no room left is dropped: all leaves that it priced have stopped, but for
+            # rounding.
             self.cuts = self.cuts.with_room(self.segment.tasks, n_first=self.n_pool_rows)
 
     def _end_segment(self, segment: RateSegment, t: float, stopping: np.ndarray) -> None:
@@ -108,25 +109,27 @@ class TreeRounds(Rounds):
         t : float
             Where the rise stops, counted from the start of :attr:`segment`, by now the last one.
         solution : Solution or None
-            The program whose prices stop the leaves, with duals for one unit of t; None where the
-            last program had slack, or none was solved.
+            The solution whose prices stop the leaves, with duals for one unit of t. None where the
+            last program had slack, or none was solved, and no cut stopped the leaves.
         """
         segments = [self.segment]
-        tasks = self.segment.tasks  # of all leaves, at t of the last segment: known to be possible
+        # The last tasks known to be possible: without duals those at t of the last segment; with
+        # duals those of the first segment, until a program reaches a target.
+        tasks = self.segment.tasks
         t = 0.0
         last_cut_target = None
         is_reached = False
-        solution = None
-        stopping_solution = None
+        last_solution = None
+        cut_solution = None
 
         while segments[-1].active.any():
             # The target is as far as the cuts allow.
-            target_t, t = self._highest_within_cuts(segments, t)
+            target_t, t = self._append_and_find_target(segments, t)
             target_tasks = segments[-1].tasks_at(target_t)
-            rise = self._rise(segments[-1], tasks, target_tasks)
+            rise = self._missing_tasks(segments[-1], tasks, target_tasks)
             if not rise.any():
-                # Nothing to raise up to the target. With duals the cuts stop the leaves here;
-                # without, the search goes on to the next point where a leaf starts to rise.
+                # The target is reached, or nothing can rise. Without duals the target may only be
+                # the point where the next leaf starts: go on from there.
                 is_at_target = t == target_t
                 t = target_t
                 if self.has_duals or is_at_target:
@@ -135,35 +138,39 @@ class TreeRounds(Rounds):
 
             # How much of the way do the servers allow? Column t is the fraction of it.
             self._load(tasks, rise, np.inf)
-            x, program_solution = self.solve()
-            fraction = float(x[self.t])
+            x, trial_solution = self.solve()
+            fraction = float(x[self.t_column])
             falls_short = fraction < self.reached
             # Where all leaves rise in proportion up to the target, the program ends at the last
-            # possible point.
+            # possible point. Without duals that is always so: the target is no further than the
+            # next point where a leaf starts to rise.
             in_proportion = not self.has_duals or (
                 len(segments) == 1 and segments[0].next_rise(t) >= target_t
             )
 
-            # A target that was cut off already, and that the cut did not move, is not cut again.
+            # If a cut left the target where it was (by rounding), take the target as reached.
             is_new_target = last_cut_target is None or (target_tasks != last_cut_target).any()
             if falls_short and not in_proportion and is_new_target:
                 # Cut the target off, and leave the segments that the cut shows to be impossible.
-                self._cut(program_solution, tasks + (target_tasks - tasks) * fraction)
+                reached_tasks = tasks + (target_tasks - tasks) * fraction
+                self._cut(trial_solution, reached_tasks)
                 while len(segments) > 1 and self.cuts.exceeded(segments[-1].tasks):
                     segments.pop()
                 last_cut_target = target_tasks
+                # If the cut stops the leaves where this segment begins, its program decides.
                 is_blocked = self.cuts.reach(segments[-1]) <= segments[-1].negligible_rise
-                stopping_solution = program_solution if is_blocked else None
+                cut_solution = trial_solution if is_blocked else None
                 continue
 
-            # The point is possible; go there, unless the program leaves open which leaves stop.
+            # The point can be reached. Go there, if the prices decide which leaves stop; else the
+            # session was restarted, and solves the same target again.
             end_t = target_t
             if falls_short and in_proportion:
                 end_t = t + (target_t - t) * fraction
             has_slack = fraction > 1 + (1 - self.reached)
-            solution = None if has_slack else program_solution
-            if not has_slack and not self._decides(program_solution, segments[-1], end_t):
-                continue  # the session was restarted: solve the same target again
+            last_solution = None if has_slack else trial_solution
+            if not has_slack and self._restarted_as_undecided(trial_solution, segments[-1], end_t):
+                continue
             self.point = x
             is_reached = True
             tasks = segments[-1].tasks_at(end_t)
@@ -171,29 +178,31 @@ class TreeRounds(Rounds):
             if end_t < target_t:
                 break
 
+        # No program has given a point for these tasks: solve one that holds them.
         if not is_reached and (segments[-1].active.any() or self.n_programs == 0):
             self._hold(tasks)
             self.point, _ = self.solve()
         for segment in segments[:-1]:
             self._end_segment(segment, segment.end, segment.satisfied_at(segment.end))
         self.segment = segments[-1]
-        solution = stopping_solution or solution
+        solution = cut_solution or last_solution
         return t, None if solution is None else self._per_level(solution)
 
-    def _rise(
+    def _missing_tasks(
         self, segment: RateSegment, tasks: np.ndarray, target_tasks: np.ndarray
     ) -> np.ndarray:
-        """Return what each leaf lacks of its target, 0 where that is rounding."""
+        """Return the tasks that each leaf lacks of its target, 0 where that is rounding."""
         rounding = max(ROUNDING, segment.negligible_rise)
         noise = rounding * np.maximum(target_tasks, self.first_rate)
-        rise = target_tasks - tasks
-        return np.where(rise > noise, rise, 0.0)
+        missing_tasks = target_tasks - tasks
+        return np.where(missing_tasks > noise, missing_tasks, 0.0)
 
-    def _highest_within_cuts(self, segments: list[RateSegment], t: float) -> tuple[float, float]:
-        """Return the largest t that cuts allow in the last segment, and a t that is possible.
+    def _append_and_find_target(self, segments: list[RateSegment], t: float) -> tuple[float, float]:
+        """Append the segments that the cuts let pass; return the target in the last one, and t.
 
-        Segments that the cuts allow to pass are appended. Without duals there are no cuts: the
-        target is then the next point at which the set of rising leaves changes, so that all rise in
+        The target is the largest t that the cuts allow there. The second t is where the rise
+        stands in that segment: 0 if one was appended. Without duals there are no cuts: the target
+        is then the next point at which the set of rising leaves changes, so that all rise in
         proportion up to it.
         """
         while True:
@@ -213,10 +222,13 @@ class TreeRounds(Rounds):
             segments.append(segment.after(segment.end, segment.satisfied_at(segment.end)))
             t = 0.0
 
-    def _decides(self, solution: Solution, segment: RateSegment, t: float) -> bool:
-        """Whether a program decides which leaves go on from a t; else the session is restarted."""
+    def _restarted_as_undecided(self, solution: Solution, segment: RateSegment, t: float) -> bool:
+        """Restart the session if prices leave open which leaves go on; return whether it did.
+
+        Leaves that have all their tasks at ``t``, and leaves with a price, are decided.
+        """
         going_on = segment.active & ~segment.satisfied_at(t) & ~self._priced(solution, segment)
-        return not going_on.any() or not self.restart_if_undecided(solution)
+        return bool(going_on.any()) and self.restart_if_undecided(solution)
 
     def _priced(self, solution: Solution, segment: RateSegment) -> np.ndarray:
         """Return the active leaves that have a price. Bool, of all users."""
@@ -237,7 +249,7 @@ class TreeRounds(Rounds):
             certificate = replace(certificate, gap=0.0)
 
         program = solution.program
-        is_t = np.arange(len(solution.x)) == self.t
+        is_t = np.arange(len(solution.x)) == self.t_column
         reach = np.maximum(reach_of(program), is_t)
         # columns that can have nothing are measured by what the others can have
         reach[reach == 0] = reach.max(initial=0.0, where=~is_t)
@@ -254,7 +266,7 @@ class TreeRounds(Rounds):
         gap = certificate.gap or 0.0
         if gap > CONVEX_POINT:  # such a gap leaves open how far the rise could go
             return gap
-        rise = self.loaded_rate * abs(solution.require_point()[self.t])
+        rise = self.loaded_rate * abs(solution.require_point()[self.t_column])
         size = np.maximum(self.loaded_tasks + rise, self.first_rate)
         relative_rise = np.zeros(len(rise))
         np.divide(rise, size, out=relative_rise, where=size > 0)
@@ -279,7 +291,7 @@ class TreeRounds(Rounds):
         """Put rows Σ x ≥ tasks + rate·t into the program, with t at most ``end``."""
         self.loaded_tasks = tasks
         self.loaded_rate = rate
-        self.session.change(columns=(np.array([self.t]), np.zeros(1), np.array([end])))
+        self.session.change(columns=(np.array([self.t_column]), np.zeros(1), np.array([end])))
         floors = self.unit * tasks[self.users]
         self.load(self.unit * rate[self.users], floors, abs(floors))
 
@@ -317,8 +329,8 @@ class TreeRounds(Rounds):
     ) -> np.ndarray:
         """Return the positions of ``waiting`` rows that cannot rise above the leaves' tasks.
 
-        Each program raises all remaining rows together. Those that gain leave; where none does,
-        those with a price are stuck. So one program is enough where no row is.
+        Each program raises all remaining rows together. Those that gain are taken out; where none
+        gains, those with a price are stuck. So one program is enough where no row is stuck.
         """
         stuck = [waiting[:0]]
         while waiting.size:
@@ -326,7 +338,7 @@ class TreeRounds(Rounds):
             rate[self.users[waiting]] = speed[self.users[waiting]]
             self._load(tasks, rate, np.inf)
             x, solution = self.solve()
-            is_rise = x[self.t] >= self.segment.negligible_rise
+            is_rise = x[self.t_column] >= self.segment.negligible_rise
             leaving = self._gains(self._rows_without_t(), x)[waiting] & is_rise
             if not leaving.any():
                 slope = self.unit * rate[self.users]
