@@ -372,8 +372,8 @@ def test_no_queue_is_promised_more_than_partitions_let_its_users_have():
     only = fairlp.Instance.from_arrays(
         [[1.0]], [[4.0], [4.0]], queue=["a/c"], eligible=[[False, True]]
     )
-    both = only.replace(
-        demands=[[1.0]] * 2, users=["x", "y"], queue=["a", "b"], eligible=[[False, True]] * 2
+    both = fairlp.Instance.from_arrays(
+        [[1.0]] * 2, [[4.0], [4.0]], queue=["a", "b"], eligible=[[False, True]] * 2
     )
     for name in ("hierarchical share guarantee", "queue share guarantee"):
         assert fairlp.audit(only, [[0, 4]], name).holds.tolist() == [True]
