@@ -331,3 +331,23 @@ def test_a_long_table_of_unknown_users_is_refused():
     table = pd.DataFrame({"user": ["nobody"], "server": [instance.servers[0]], "tasks": [1]})
     with pytest.raises(InstanceError, match="the allocation has tasks of user 'nobody'"):
         fairlp.fair_shares(instance, observed=table)
+
+
+def test_messages_name_the_standard_input():
+    from typer.testing import CliRunner
+
+    from fairlp.cli import app
+
+    for text, problem in (('{"items": [', "line 1, column 12"), ('{"items": []}', "no nodes")):
+        answer = CliRunner().invoke(app, ["report", "-"], input=text)
+        assert answer.exit_code == ExitCode.INPUT
+        message = " ".join(answer.stderr.split())
+        assert message.startswith("error: the standard input: ") and problem in message
+
+
+def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
+    pytest.importorskip("altair")
+    other = written(tmp_path / "other", node("m1"), pod("p", on="m1", requests={"cpu": "1"}))
+    warning = "the earlier dump has 0 of the 2 servers of this one"
+    assert warning in " ".join(run("report", dump, "--since", other).stderr.split())
+    assert "the earlier dump" not in run("report", dump, "--since", dump).stderr

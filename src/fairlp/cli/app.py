@@ -314,12 +314,23 @@ def _protect_read_files(values: dict[str, Any]) -> None:
             )
 
 
+#: What files are called in messages, by path: those that stand for the standard input.
+_NAMES: dict[str, str] = {}
+
+
+def name_path(path: str, name: str) -> None:
+    """Call a file by this name in messages."""
+    _NAMES[path] = name
+
+
 def tell(kind: str, message: str) -> None:
     """Print ``kind: message`` in one line on standard error."""
     from rich.text import Text
 
     from .output import console
 
+    for path, name in _NAMES.items():
+        message = message.replace(repr(path), name).replace(path, name)
     style = "bold red" if kind == "error" else "bold yellow"
     line = Text.assemble((f"{kind}: ", style), bounded(" ".join(message.splitlines())))
     console(stderr=True).print(line, soft_wrap=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from .app import ExitCode, command, tell
+from .app import ExitCode, command, name_path, tell
 from .output import SHOWN, ReportOptions, Text, TitledTable, cell, check_folder, wrote
 from .parameters import (
     MethodOptions,
@@ -50,8 +50,9 @@ def standard_input(path: str) -> str:
         return path
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    file = Path(folder.name, "standard-input.json")
+    file = Path(folder.name, "standard input.json")
     file.write_bytes(sys.stdin.buffer.read())
+    name_path(str(file), "the standard input")
     return str(file)
 
 

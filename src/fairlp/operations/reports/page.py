@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...errors import FileFormatError
+from ...errors import FairlpWarning, FileFormatError
 from ...mechanisms.mechanism import Mechanism
 from ...models.files.whole_files import home, write_text
 from .charts import drawn, need
@@ -98,8 +99,26 @@ def facts(
     """Return the facts of a page; see :func:`report`."""
     for name in ("altair", "vl_convert", "jinja2"):  # before anything is computed
         need(name)
-    before = None if earlier is None else ShareComparison.of(earlier, mechanism, **options)
+    before = None
+    if earlier is not None:
+        _warn_of_another_cluster(subject, earlier)
+        before = ShareComparison.of(earlier, mechanism, **options)
     return Facts(ShareComparison.of(subject, mechanism, **options), compare, before)
+
+
+def _warn_of_another_cluster(subject: Subject, earlier: Subject) -> None:
+    """Warn where the earlier dump seems to be of another cluster: most servers have other names."""
+    now = set(map(str, subject.instance.servers))
+    before = set(map(str, earlier.instance.servers))
+    common = len(now & before)
+    if 2 * common >= min(len(now), len(before)) and earlier.scheduler == subject.scheduler:
+        return
+    warnings.warn(
+        f"the earlier dump has {common} of the {len(now)} servers of this one: is it of the same "
+        "cluster? Changes between two clusters mean nothing",
+        FairlpWarning,
+        stacklevel=3,
+    )
 
 
 def write(facts: Facts, output: str | Path) -> Path:
