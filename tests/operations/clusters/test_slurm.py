@@ -694,3 +694,15 @@ def test_devices_of_no_kind_are_none():
 def test_an_array_of_too_many_tasks_is_refused():
     with pytest.raises(EntryError, match=r"has more than \d+ tasks"):
         array_tasks("0-999999999")
+
+
+def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
+    """One job on two nodes is two tasks; of an array of 4 tasks on 2 nodes each, 1 may run at once."""
+    jobs = [
+        job(1, nodes="n[1-2]", node_count=wrapped(2), tres="cpu=4,node=2"),
+        job(2, nodes="", node_count=wrapped(2), tres="cpu=4,node=2", array_task_string="0-3%1"),
+        job(3, nodes="", state_reason="JobHeldUser"),
+    ]
+    found = read(tmp_path, [node("n1"), node("n2")], jobs)
+    assert found.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
+    assert found.observed.tasks_array.sum() == 2 and found.waiting["tasks"].sum() == 2

@@ -69,6 +69,9 @@ class Snapshot:
         The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
         namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
         its tasks of one size. The name of the series is the scheduler's word for them.
+    jobs : Series
+        Of Slurm: how many jobs ``run``, ``wait`` and ``are held``, as ``squeue -r`` counts them. A
+        job on two nodes is two tasks of the instance.
     """
 
     instance: Instance
@@ -80,6 +83,7 @@ class Snapshot:
     hidden: pd.Series[float]
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     tenants: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -314,6 +318,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         hidden=hidden_totals[hidden_totals > 0],
         shares=_shares(cluster, observed),
         tenants=tenants_of_users,
+        jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
     )
 
 

@@ -251,6 +251,8 @@ class Cluster:
         self.absent: list[str] = []
         #: The scheduler's word for those whom it promises a share.
         self.tenant_noun = "user"
+        #: How many jobs run, wait and are held, where the scheduler counts jobs and not tasks.
+        self.jobs: dict[str, int] = {}
         #: Returns why no node may take the tasks of a place, in the words of the dump.
         self.why_nowhere: Callable[[Hashable], str] = lambda place: ""
 

@@ -847,6 +847,16 @@ class SlurmReader:
                 held_tasks = {reason: job.waiting - startable}
                 self.jobs[name] = job._replace(waiting=startable, held_tasks=held_tasks)
 
+    def _job_counts(self) -> dict[str, int]:
+        """Return how many jobs run, wait and are held, as ``squeue -r`` counts: tasks of arrays each."""
+        jobs = self.jobs.values()
+        held = sum(sum(job.held_tasks.values()) // job.node_count for job in jobs)
+        return {
+            "run": sum(not job.waiting and not job.held_tasks for job in jobs),
+            "wait": sum(job.waiting // job.node_count for job in jobs),
+            "are held": held,
+        }
+
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its jobs may run."""
         cluster = self.cluster
@@ -863,6 +873,7 @@ class SlurmReader:
                     cluster.wait(leaf, job.waiting, job.since, job.priority, job.message)
                 for reason, tasks in job.held_tasks.items():
                     cluster.hold(leaf, tasks, reason)
+        cluster.jobs = self._job_counts()
         self.accounts.fill(cluster)
         node_features = {name: self.node_features[name] for name in cluster.nodes}
         cluster.why_nowhere = lambda place: why_nowhere(place, node_features)

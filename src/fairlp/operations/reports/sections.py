@@ -286,6 +286,11 @@ def _glance(facts: Facts) -> Section:
     sizes = "" if tenants.are_users else counted(len(instance.users), "job size", "job sizes")
     cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", sizes))
     if _is_observed(facts):
+        cards += [
+            (f"jobs that {state}", f"{count:,}", "as squeue -r counts")
+            for state, count in comparison.subject.jobs.items()
+            if count or state != "are held"
+        ]
         cards.append(("tasks that run", shown(comparison.has.sum()), ""))
         waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
         waits = int((tenants.sums(comparison.waiting) > 0).sum())

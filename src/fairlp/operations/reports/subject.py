@@ -162,6 +162,8 @@ class Subject:
         Of queues with quotas, their weighted shares, and those that the scheduler prints.
     tenants : Tenants
         Those whom the scheduler promises a share; by default each user.
+    jobs : Series
+        Jobs that ``run``, ``wait`` and ``are held``, of a scheduler that counts jobs.
     """
 
     instance: Instance
@@ -182,6 +184,7 @@ class Subject:
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     tenants: Tenants = None  # type: ignore[assignment]
+    jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
 
     def __post_init__(self) -> None:
         if self.tenants is None:
@@ -233,6 +236,7 @@ class Subject:
             tasks=self.tasks[remaining],
             waiting=waiting,
             tenants=self.tenants.of_users(remaining),
+            jobs=pd.Series(dtype=int),  # which of them are of other users, the dump does not say
             excluded=self.excluded.add(totals, fill_value=0.0),
         )
 
@@ -361,6 +365,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         hidden=dump.hidden,
         shares=dump.shares,
         tenants=Tenants.named(dump.tenants.reindex(users)),
+        jobs=dump.jobs,
     )
 
 
