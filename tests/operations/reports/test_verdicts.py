@@ -104,8 +104,8 @@ def test_a_user_is_judged_by_all_its_jobs_together(tmp_path):
     assert headline(comparison)[:2] == [
         "Not fair: lab/ann is 4 tasks short of its fair share (2 of 4 CPU; 2 of 1 CPU). It has "
         "25.0 % of the cluster, and 50.0 % is fair.",
-        "lab/bob holds 10 CPU beyond fair shares on the servers where it could run. For 2 tasks "
-        "of 4 CPU to fit, 1 task of lab/bob would be pre-empted.",
+        "lab/bob holds 10 CPU beyond fair shares on the servers where it could run. For 4 tasks "
+        "to fit, 1 task of lab/bob would be pre-empted.",
     ]
 
 

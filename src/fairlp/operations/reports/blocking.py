@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -76,13 +77,10 @@ class Blocking:
         amounts = self.tasks.sum(axis=1)[:, None] * self.instance.demands
         return np.asarray(self.instance.tree.below @ amounts)
 
-    def of(self, n: int, more: int = 0) -> Obstacle:
-        """Return the obstacle of a user: a cap, no server at all, room, or a resource.
-
-        ``more``: beside what runs, and so many tasks of the user where they fit.
-        """
+    def of(self, n: int) -> Obstacle:
+        """Return the obstacle of a user: a cap, no server at all, room, or a resource."""
         demand = self.instance.demands[n]
-        cap = self._cap(n, demand, more + 1)
+        cap = self._cap(n, demand)
         if cap is not None:
             return cap
 
@@ -92,11 +90,8 @@ class Blocking:
             return Obstacle("nowhere", -1, _NO_SERVERS)
 
         # Tasks that fit beside those that run
-        free = self.free[servers]
-        if more:
-            free = free - self.fitting(n, more)[1][:, None] * demand
         demanded = np.flatnonzero(demand > 0)
-        tasks_by_resource = free[:, demanded] / demand[demanded]
+        tasks_by_resource = self.free[np.ix_(servers, demanded)] / demand[demanded]
         free_tasks = tasks_by_resource.min(axis=1)
         if self.whole:
             has_room = free_tasks >= 1 - AUDIT
@@ -115,6 +110,23 @@ class Blocking:
         nearest = int(servers[short][free_tasks[short].argmax()])
         return Obstacle("resource", r, servers[short], nearest)
 
+    def with_tasks(self, n: int, servers: np.ndarray, tasks: np.ndarray) -> Blocking:
+        """Return the obstacles beside so many more tasks of a user on these servers."""
+        if not tasks.any():
+            return self
+        changed = copy(self)
+        changed.tasks = self.tasks.copy()
+        changed.tasks[n, servers] += tasks
+        changed.free = self.free.copy()
+        changed.free[servers] -= tasks[:, None] * self.instance.demands[n]
+        for name in ("_use_of_queues", "_quota_use"):
+            changed.__dict__.pop(name, None)
+        return changed
+
+    def servers_of(self, n: int) -> np.ndarray:
+        """Return the servers that could ever take a task of a user."""
+        return self._servers_of(n)[0]
+
     def _servers_of(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the servers that could ever take a task of a user, and how many each could take."""
         servers = np.flatnonzero(self._runnable[n])
@@ -132,7 +144,7 @@ class Blocking:
         """
         demand = self.instance.demands[n]
         demanded = demand > 0
-        servers, _ = self._servers_of(n)
+        servers = self.servers_of(n)
         room = (self.free[servers][:, demanded] / demand[demanded]).min(axis=1)
         tasks = np.floor(room + AUDIT * np.maximum(room, 1.0)).astype(int)
         order = largest_first(tasks)

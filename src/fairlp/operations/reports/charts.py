@@ -80,7 +80,9 @@ def drawn(facts: Facts) -> dict[str, Any]:
     if comparison.instance.has_queues:
         by_name["who"] = who_has_what(facts)
         by_name["queues"] = shares(comparison.queues.iloc[1:], "queue", facts)
-    by_name["users"] = shares(comparison.users, "user", facts)
+    is_by_user = comparison.subject.tenants.noun == "user"
+    table = comparison.tenants if is_by_user else comparison.users
+    by_name["users"] = shares(table, "user", facts)
     by_name["servers"] = heat(facts.in_use)
     by_name["mechanisms"] = compared(facts.comparison)
     return by_name

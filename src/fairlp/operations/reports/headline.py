@@ -195,11 +195,9 @@ def _behind_their_own(comparison: ShareComparison) -> str:
 
 
 def _remedy(comparison: ShareComparison, t: int) -> str:
-    """Return how a tenant could run the tasks that it is short of: those of its first user."""
-    n = comparison.first_user_of(t)
-    assert n is not None
-    count = int(comparison.tenant_shares.owed_whole[n])
-    solution = remedy(comparison, n, count)
+    """Return how a tenant could run the tasks that it is short of."""
+    solution = remedy(comparison, t)
+    count = solution.count
     sentences = []
     if solution.fitting:
         server = comparison.instance.servers[solution.server]
@@ -212,9 +210,9 @@ def _remedy(comparison: ShareComparison, t: int) -> str:
             return f"{sentences[0]}: the scheduler has not placed {'it' if count == 1 else 'them'} yet."
         sentences[0] += "."
     assert solution.obstacle is not None
-    sentences.append(_stopped_by(comparison, n, solution.obstacle))
+    sentences.append(_stopped_by(comparison, solution.user, solution.obstacle))
     if solution.freed:
-        sentences.append(_preempted(comparison, n, solution, count - solution.fitting))
+        sentences.append(_preempted(comparison, solution))
     return " ".join(sentences)
 
 
@@ -279,22 +277,19 @@ def _lent(comparison: ShareComparison, obstacle: Obstacle) -> str:
     return f"the quota of {in_words(lenders)} is lent to {in_words(borrowers)}"
 
 
-def _preempted(comparison: ShareComparison, n: int, solution: Remedy, count: int) -> str:
-    """Return which tasks would go so that some of the ``count`` others of a user fit."""
-    tenants = comparison.subject.tenants
+def _preempted(comparison: ShareComparison, solution: Remedy) -> str:
+    """Return which tasks would go so that others of a tenant fit."""
+    names = [comparison.subject.tenants.names[t] for t in solution.preempted]
     counts = list(solution.preempted.values())
-    names = [tenants.names[t] for t in solution.preempted]
     preempted = f"{_tasks(counts[0])} of {names[0]}"
     for tasks, name in zip(counts[1:_NAMED], names[1:_NAMED], strict=True):
         preempted += f", {tasks:,} of {name}"
     if len(counts) > _NAMED:
         preempted += f", {sum(counts[_NAMED:]):,} of {len(counts) - _NAMED:,} others"
-
+    missing = solution.count - solution.fitting
     fitting = _tasks(solution.freed)
-    if solution.freed < count:
-        fitting = f"{solution.freed:,} of its {count:,} tasks"
-    if tenants.sizes[tenants.of[n]] > 1:
-        fitting += f" of {_demand(comparison, n)}"
+    if solution.freed < missing:
+        fitting = f"{solution.freed:,} of the {missing:,} tasks"
     return f"For {fitting} to fit, {preempted} would be pre-empted."
 
 

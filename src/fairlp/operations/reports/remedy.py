@@ -19,16 +19,18 @@ MOST_PREEMPTED = 2000
 
 @dataclass(frozen=True)
 class Remedy:
-    """How a user could run the tasks that it is owed.
+    """How a tenant could run the whole tasks that it is owed.
 
     Attributes
     ----------
+    count : int
+        The tasks that it is owed.
     fitting : int
-        Tasks that fit now, beside what runs.
+        Those that fit now, beside what runs.
     server : int
         The server that most of them fit on; -1 where none does.
-    obstacle : Obstacle or None
-        Of the next task; None where all fit.
+    user, obstacle : int and Obstacle, or -1 and None
+        The first user of the tenant with a task that does not fit, and what stops it.
     preempted : dict of {int: int}
         Tasks of each tenant, by position, that would go for the others: of tenants beyond their
         fair shares, none of which falls below it.
@@ -36,35 +38,56 @@ class Remedy:
         Tasks that fit once those have gone.
     """
 
+    count: int
     fitting: int
     server: int
-    obstacle: Obstacle | None
+    user: int = -1
+    obstacle: Obstacle | None = None
     preempted: dict[int, int] = field(default_factory=dict)
     freed: int = 0
 
 
-def remedy(comparison: ShareComparison, n: int, count: int) -> Remedy:
-    """Return how user ``n`` could run ``count`` more tasks; O(tasks that go × (N + K)·R)."""
-    blocking = comparison.blocking
-    servers, tasks = blocking.fitting(n, count)
-    fitting = int(tasks.sum())
-    server = int(servers[tasks.argmax()]) if fitting else -1
-    if fitting == count:
-        return Remedy(fitting, server, None)
-    obstacle = blocking.of(n, more=fitting)
-    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
-        return Remedy(fitting, server, obstacle)
+def remedy(comparison: ShareComparison, t: int) -> Remedy:
+    """Return how tenant ``t`` could run what it is owed; O(tasks that go × (N + K)·R)."""
+    owed = comparison.tenant_shares.owed_whole
+    users = np.flatnonzero((comparison.subject.tenants.of == t) & (owed > 0))
+    users = users[largest_first((owed * comparison.share_of_a_task)[users])]
+    count = int(owed[users].sum())
 
-    demand = comparison.instance.demands[n]
+    # Tasks that fit beside those that run, one size after the other
+    blocking = comparison.blocking
+    by_server = np.zeros(comparison.tasks.shape[1], dtype=int)
+    missing = []
+    for n in users.tolist():
+        servers, tasks = blocking.fitting(n, int(owed[n]))
+        by_server[servers] += tasks
+        blocking = blocking.with_tasks(n, servers, tasks)
+        if tasks.sum() < owed[n]:
+            missing.append((n, int(owed[n] - tasks.sum())))
+    fitting = int(by_server.sum())
+    server = int(by_server.argmax()) if fitting else -1
+    if not missing:
+        return Remedy(count, fitting, server)
+
+    # Tasks that would go for the others
+    first = missing[0][0]
+    obstacle = blocking.of(first)
+    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
+        return Remedy(count, fitting, server, first, obstacle)
+    preemption = _Preemption(comparison, t)
     if obstacle.kind == "cap":
         free, running = blocking.below(obstacle)
-        demand = np.where(np.arange(len(demand)) == obstacle.resource, demand, 0.0)
+        counts = np.arange(len(comparison.instance.resources)) == obstacle.resource
     else:
-        free = blocking.free[servers] - tasks[:, None] * demand
-        running = comparison.tasks[:, servers]
-    preemption = _Preemption(comparison, int(comparison.subject.tenants.of[n]))
-    freed = preemption.make_room(free, running, demand, count - fitting)
-    return Remedy(fitting, server, obstacle, dict(preemption.tasks.most_common()), freed)
+        free, running = blocking.free.copy(), comparison.tasks.copy()
+        counts = np.ones(len(comparison.instance.resources), dtype=bool)
+    freed = 0
+    for n, tasks_missing in missing:
+        servers = np.zeros(1, dtype=int) if obstacle.kind == "cap" else blocking.servers_of(n)
+        demand = np.where(counts, comparison.instance.demands[n], 0.0)
+        freed += preemption.make_room(free, running, servers, demand, tasks_missing)
+    preempted = dict(preemption.tasks.most_common())
+    return Remedy(count, fitting, server, first, obstacle, preempted, freed)
 
 
 class _Preemption:
@@ -87,28 +110,34 @@ class _Preemption:
         self.tasks: Counter[int] = Counter()
 
     def make_room(
-        self, free: np.ndarray, running: np.ndarray, demand: np.ndarray, count: int
+        self,
+        free: np.ndarray,
+        running: np.ndarray,
+        servers: np.ndarray,
+        demand: np.ndarray,
+        count: int,
     ) -> int:
         """Return how many of ``count`` tasks fit on servers, once others have gone from there.
 
-        ``free`` has a row for each server, ``running`` a column.
+        ``free`` has a row for each server, ``running`` a column; both change as tasks go and come.
         """
         demanded = demand > 0
         placed = 0
-        for s in largest_first((free[:, demanded] / demand[demanded]).min(axis=1)):
-            tasks_here = np.floor(to_whole(running[:, s], running[:, s])).astype(int)
-            free_here = free[s]
+        room = (free[servers][:, demanded] / demand[demanded]).min(axis=1)
+        for s in servers[largest_first(room)]:
+            tasks = np.floor(to_whole(running[:, s], running[:, s])).astype(int)
             while placed < count and self.tasks.total() < MOST_PREEMPTED:
-                leaving = self._leaving(free_here, tasks_here, demand)
+                leaving = self._leaving(free[s], tasks, demand)
                 if leaving is None:
                     break
                 for m in leaving:
-                    tasks_here[m] -= 1
-                    free_here = free_here + self.demands[m]
+                    tasks[m] -= 1
+                    free[s] += self.demands[m]
                     self._take(m)
                     self.tasks[int(self.tenants.of[m])] += 1
-                free_here = free_here - demand
+                free[s] -= demand
                 placed += 1
+            running[:, s] = tasks
         return placed
 
     def _leaving(self, free: np.ndarray, tasks: np.ndarray, demand: np.ndarray) -> list[int] | None:

@@ -171,7 +171,7 @@ def records(frame: pd.DataFrame) -> Iterator[Any]:
     return iter(frame.itertuples(index=False))
 
 
-def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
+def tree_of(queues: pd.DataFrame, waits: bool, noun: str = "user") -> dict[str, Any]:
     """Return the tree of queues, nested: names, widths of bars, figures; of many the largest."""
     share = queues[["share", "fair_share"]].max(axis=1).to_numpy()
     share_of_path = dict(zip(queues.index, share.tolist(), strict=True))
@@ -195,7 +195,7 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
             "name": path.rpartition("/")[2] or "whole cluster",
             "has_width": f"{100 * row.share / whole:.1f}",
             "due_width": f"{100 * row.fair_share / whole:.1f}",
-            "figures": _figures(row, waits),
+            "figures": _figures(row, waits, noun),
             "children": [],
             "more": 0,
             "idle": 0,
@@ -221,13 +221,13 @@ def is_idle(queues: pd.DataFrame) -> np.ndarray:
     return np.asarray((queues[["share", "fair_share", "waiting"]] == 0).all(axis=1))
 
 
-def _figures(row: Any, waits: bool) -> str:
+def _figures(row: Any, waits: bool, noun: str) -> str:
     """Return the figures of a queue in words."""
     figures = [f"has {shown(row.share, 'percent')}"] if waits else []
     figures.append(f"fair {shown(row.fair_share, 'percent')}")
     if row.guarantee > 0:
         figures.append(f"guaranteed {shown(row.guarantee, 'percent')}")
-    figures.append(counted(row.users, "user", "users"))
+    figures.append(counted(row.users, noun, f"{noun}s"))
     if waits and 0 < row.waiting < np.inf:
         figures.append(f"{shown(row.waiting)} tasks wait")
     if row.blocked_by and waits and row.owed > 0:
@@ -283,8 +283,13 @@ def _glance(facts: Facts) -> Section:
         levels = counted(int(instance.tree.depths.max()), "level", "levels")
         cards.append(("queues", f"{len(instance.tree) - 1:,}", levels))
     tenants = comparison.subject.tenants
-    sizes = "" if tenants.are_users else counted(len(instance.users), "job size", "job sizes")
-    cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", sizes))
+    sizes = counted(len(instance.users), "job size", "job sizes")
+    if tenants.are_users or tenants.noun == "user":
+        more = "" if tenants.are_users else sizes
+        cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", more))
+    else:  # the queues or namespaces of the card before
+        _, value, more = cards.pop()
+        cards.append((f"{tenants.noun}s", value, f"{more}, {sizes}"))
     if _is_observed(facts):
         cards += [
             (f"jobs that {state}", f"{count:,}", "as squeue -r counts")
@@ -408,6 +413,7 @@ _NAMED = 5
 def _queues(facts: Facts) -> Section:
     queues = facts.share_comparison.queues
     waits = _is_observed(facts)
+    noun = "user" if facts.share_comparison.subject.tenants.are_users else "job size"
     columns = [
         TableColumn("queue", "label"),
         TableColumn("has", "percent", _SHARE),
@@ -417,7 +423,7 @@ def _queues(facts: Facts) -> Section:
         TableColumn("held by", "words", "other queues that hold most of it"),
         TableColumn("tasks"),
         TableColumn("fair tasks"),
-        TableColumn("users"),
+        TableColumn(f"{noun}s"),
         TableColumn("weight", about="among its siblings"),
         TableColumn("guarantee", "percent", _SHARE),
         TableColumn("borrowed", "percent", "beyond the guarantee"),
@@ -450,7 +456,7 @@ def _queues(facts: Facts) -> Section:
         "queues",
         "Queues",
         "Shares by queue",
-        tree=tree_of(queues, waits),
+        tree=tree_of(queues, waits, noun),
         key=f"bar: {bar}; mark: what is fair; relative to the largest of its siblings",
         charts=["who", "queues"],
         tables=[table],
@@ -480,23 +486,24 @@ def _users(facts: Facts) -> Section:
     ]
     names = ["tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"]
     queue = TableColumn("queue", "text")
-    user_columns = [TableColumn("user", "label"), queue, *figures]
+    noun = tenants.noun
     if tenants.are_users:
-        caption = "Users, the largest share first"
-        tables = [_share_table(comparison.users, "user-table", caption, user_columns, names)]
-    else:
-        noun = tenants.noun
-        sizes = TableColumn("job sizes", about="classes of tasks of one size, owner and placement")
-        columns = [TableColumn(noun, "label"), queue, sizes, *figures]
         caption = f"{noun.capitalize()}s, the largest share first"
-        table = _share_table(
-            comparison.tenants, "tenant-table", caption, columns, ["sizes", *names]
-        )
-        caption = f"Inside each {noun}: its tasks of one size, the largest share first"
-        columns = [TableColumn("tasks of", "label"), queue, *figures]
-        tables = [table, _share_table(comparison.users, "user-table", caption, columns, names)]
-    title = f"Shares by {tenants.noun}"
-    return Section("users", f"{tenants.noun.capitalize()}s", title, charts=["users"], tables=tables)
+        columns = [TableColumn(noun, "label"), queue, *figures]
+        tables = [_share_table(comparison.users, "user-table", caption, columns, names)]
+        return Section("users", "Users", f"Shares by {noun}", charts=["users"], tables=tables)
+
+    caption = f"Inside each {noun}: its tasks of one size, the largest share first"
+    columns = [TableColumn("tasks of", "label"), queue, *figures]
+    of_sizes = _share_table(comparison.users, "user-table", caption, columns, names)
+    if noun != "user":  # queues have a table of their own
+        title = f"Inside each {noun}"
+        return Section("users", "Job sizes", title, charts=["users"], tables=[of_sizes])
+    sizes = TableColumn("job sizes", about="classes of tasks of one size, owner and placement")
+    columns = [TableColumn(noun, "label"), queue, sizes, *figures]
+    caption = "Users, the largest share first"
+    table = _share_table(comparison.tenants, "tenant-table", caption, columns, ["sizes", *names])
+    return Section("users", "Users", "Shares by user", charts=["users"], tables=[table, of_sizes])
 
 
 def _share_table(
@@ -605,8 +612,8 @@ def _owed(facts: Facts) -> Section:
     table = limited(below, "owed-table", caption, columns, rows, below)
     by_a_task = comparison.tenant_shares.short.size
     paragraph = (
-        f"{len(below):,} {noun}s wait and are below their fair share, {by_a_task:,} of them by a "
-        "whole task or more. A fair share need not be a whole number of tasks."
+        f"{noun.capitalize()}s that wait and are below their fair share: {len(below):,}, of which "
+        f"{by_a_task:,} by a whole task or more. A fair share need not be a whole number of tasks."
     )
     title = f"{title}, and those who hold it"
     return Section("owed", "Below fair", title, [paragraph], tables=[table])

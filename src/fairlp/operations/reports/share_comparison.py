@@ -272,6 +272,10 @@ class ShareComparison:
         obstacle = self.obstacles.get(n)
         if obstacle is None:
             return ObstacleRow.without_holders()
+        return self._with_holders(n, obstacle)
+
+    def _with_holders(self, n: int, obstacle: Obstacle) -> ObstacleRow:
+        """Return an obstacle of a user in words, and the tenants who hold it."""
         tenants = self.subject.tenants
         amounts = tenants.sums(self._amounts_held(obstacle))
         return self.described(obstacle)._replace(
@@ -287,18 +291,23 @@ class ShareComparison:
         return largest(amounts, tenants.names)
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
-        """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
-        n = self.first_user_of(t)
-        return ObstacleRow.without_holders() if n is None else self._obstacle_of_user(n)
+        """Return the obstacle of the tasks that a tenant is owed, else of those that wait.
 
-    def first_user_of(self, t: int) -> int | None:
-        """Return the user of a tenant that is owed the largest share, else one that waits."""
+        Where some of the tasks that it is owed fit, the obstacle of the next one.
+        """
         users = np.flatnonzero(self.subject.tenants.of == t)
         users = users[[int(n) in self.obstacles for n in users]]
         if not users.size:
-            return None
+            return ObstacleRow.without_holders()
         owed_share = self.owed[users] * self.share_of_a_task[users]
-        return int(users[owed_share.argmax()])
+        n = int(users[owed_share.argmax()])
+        count = int(self.tenant_shares.owed_whole[n])
+        if self.obstacles[n].kind != "room" or not count or self.subject.tasks is None:
+            return self._obstacle_of_user(n)
+        servers, tasks = self.blocking.fitting(n, count)
+        if tasks.sum() == count:
+            return self._obstacle_of_user(n)
+        return self._with_holders(n, self.blocking.with_tasks(n, servers, tasks).of(n))
 
     def _obstacle_of_queue(self, v: int) -> ObstacleRow:
         """Return the obstacle of most tasks that wait below a queue, with its holders."""
