@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,23 @@ def test_one_name_instead_of_a_list_of_mechanisms():
     assert list(fairlp.api.allocate_all(two(), "drf")) == ["drf"]
     (found,) = fairlp.api.allocate_all(two(), "drf").values()
     assert found.mechanism == "drf"
+
+
+_LOOP = """
+for k in range(5):
+    users = [f"user {k}", "small"]
+    instance = fairlp.Instance.from_arrays([[8.0], [1.0]], [[6.0]] * 2, users=users)
+    fairlp.allocate(instance, "drfh")
+"""
+
+
+@pytest.mark.parametrize(("action", "count"), [("default", 1), ("once", 1), ("always", 5)])
+def test_a_loop_shows_one_warning_of_oversized_tasks(action, count):
+    """Each text names another user; the filter "always" shows all of them."""
+    code = compile(_LOOP, f"loop-{action}.py", "exec")
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter(action)
+        exec(code, {"fairlp": fairlp})
+    texts = [str(warning.message) for warning in shown]
+    assert len(texts) == count and all(f"user {k}" in text for k, text in enumerate(texts))
+    assert {warning.filename for warning in shown} == {f"loop-{action}.py"}

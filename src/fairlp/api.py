@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +17,7 @@ from .errors import (
     SkippedMechanismWarning,
     UnknownNameError,
     nearest,
+    warn_once,
 )
 from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
@@ -241,7 +241,7 @@ def allocate_all(
     for reason, names_of_skipped in skipped.items():
         verb = "is" if len(names_of_skipped) == 1 else "are"
         message = f"{', '.join(names_of_skipped)} {verb} left out: {reason}"
-        warnings.warn(message, SkippedMechanismWarning, stacklevel=3)
+        warn_once(SkippedMechanismWarning(message), stacklevel=3)
     return allocations
 
 
@@ -344,7 +344,7 @@ def _handle_oversized(
     else:
         note = f"{message}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
         solved_instance = instance
-    warnings.warn(note, OversizedTaskWarning, stacklevel=3)
+    warn_once(OversizedTaskWarning(note), stacklevel=3)
     return solved_instance, (note,)
 
 

@@ -7,6 +7,8 @@ what to do.
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -72,11 +74,43 @@ class FairlpWarning(UserWarning):
 
 
 class OversizedTaskWarning(FairlpWarning):
-    """A user's task fits no single server, so only fractions of it can run."""
+    """A user's task fits no single server, so only fractions of it can run.
+
+    Shown once for each line of code that allocates, also in a loop over instances: see `warn_once`.
+    """
 
 
 class SkippedMechanismWarning(FairlpWarning):
     """A comparison left out a mechanism that is not defined for the instance."""
+
+
+#: Lines of code for which a warning of a class was shown: class, file, line.
+_SHOWN: set[tuple[type[Warning], str, int]] = set()
+
+
+def warn_once(warning: FairlpWarning, stacklevel: int) -> None:
+    """Warn, but not again of this class for the same line of code, unless a filter asks for all.
+
+    Python compares texts, which name users, and forgets them whenever pandas changes the filters: a
+    loop over instances would show hundreds.
+
+    Parameters
+    ----------
+    warning : FairlpWarning
+    stacklevel : int
+        As for :func:`warnings.warn`: 1 is the caller.
+    """
+    frame = sys._getframe(stacklevel)
+    place = (type(warning), frame.f_code.co_filename, frame.f_lineno)
+    matching = (
+        action
+        for action, text, category, *_ in warnings.filters
+        if issubclass(place[0], category) and (text is None or text.match(str(warning)))
+    )
+    is_for_all = next(matching, "default") in ("always", "all", "error")
+    if place not in _SHOWN or is_for_all:
+        _SHOWN.add(place)
+        warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
 def named(name: object, names: Iterable[str], kind: str, owner: str = "") -> str:
