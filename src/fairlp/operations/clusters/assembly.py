@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance
-from ...errors import InstanceError, TooLargeError
+from ...errors import InstanceError, SolverError, TooLargeError
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from ...models.instances.quotas import KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
+from ...tolerances import NOISE
 from .cluster import (
     Cluster,
     Floats,
@@ -31,7 +32,6 @@ from .cluster import (
     name_in_path,
     unique_labels,
 )
-from .pods import PODS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,8 +98,7 @@ def queue_rows(
 ) -> dict[str, Record]:
     """Return weight, guarantee, cap and quotas of each queue by path, as an instance takes them.
 
-    Queues of which the scheduler says nothing are listed, too. Pods need ``pods``, which quotas
-    need not name: a guarantee then has as many as its other amounts allow.
+    Queues of which the scheduler says nothing are listed, too.
 
     Parameters
     ----------
@@ -129,8 +128,6 @@ def queue_rows(
         table[path] = row
 
     _note_excess_guarantees(cluster, table, dict(zip(resources, pool.tolist(), strict=True)))
-    if PODS in resources:
-        _guarantee_pods(table, rows)
     return table
 
 
@@ -191,24 +188,6 @@ def _note_excess_guarantees(cluster: Cluster, table: dict[str, Record], pool: Fl
                     f"guarantees of {resource!r} below it add up to {total:g}, more than {limit:g}"
                 )
                 cluster.note("", place, message, "unchanged")
-
-
-def _guarantee_pods(table: dict[str, Record], rows: list[Row]) -> None:
-    """Guarantee each queue that has guarantees the pods that its other amounts allow."""
-    for path, queue in table.items():
-        guarantee = queue.get("guarantee", {})
-        if not guarantee or PODS in guarantee:
-            continue
-        demands = [dict(row.leaf.demand) for row in rows if path in lineage(row.leaf.queue)]
-        pods = 0.0
-        for demand in demands:
-            tasks = [
-                amount / demand[resource]
-                for resource, amount in guarantee.items()
-                if resource in demand
-            ]
-            pods += min(tasks, default=0.0) * demand.get(PODS, 0.0)
-        guarantee[PODS] = pods
 
 
 # From nodes and leaves to an instance.
@@ -327,7 +306,7 @@ def _require_nodes_and_users(
     if nodes and rows:
         return
     if not nodes:
-        message = "the dump has no nodes"
+        message = cluster.no_nodes
     elif cluster.absent:
         message = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
     else:
@@ -646,18 +625,29 @@ def _with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
     if not queues.guarantees.any():
         return instance
 
-    # Lower the guarantees by what finds no server; after _TRIES times, drop those that still lack.
+    # Lower the guarantees by what finds no server, from the second time on by a little more, so
+    # that steps that halve what is missing come to an end. Where that fails, drop them.
     before = queues.guarantees
     lowered = before
-    for is_last in [False] * _TRIES + [True]:
-        unplaced_tasks = unplaced(instance)
+    for k in range(_TRIES + 1):
+        try:
+            unplaced_tasks = unplaced(instance)
+        except SolverError:
+            lowered = np.zeros(before.shape)
+            instance = instance.derived(queues=replace(queues, guarantees=lowered))
+            break
         if not unplaced_tasks.any():
             break
         unplaced_amounts = queues.below @ (unplaced_tasks[:, None] * instance.demands)
-        if is_last:
-            lowered = np.where(unplaced_amounts.any(axis=1, keepdims=True), 0.0, lowered)
+        is_lacking = unplaced_amounts.any(axis=1, keepdims=True)
+        if k == _TRIES:
+            lowered = np.where(is_lacking, 0.0, lowered)
         else:
-            lowered = np.maximum(lowered - unplaced_amounts, 0.0)
+            margin = NOISE * before if k else 0.0
+            lowered = np.maximum(lowered - unplaced_amounts - margin * is_lacking, 0.0)
+            # An amount of 0 would be one that the guarantee does not name: drop the others, too.
+            is_gone = ((before > 0) & (lowered == 0)).any(axis=1, keepdims=True)
+            lowered = np.where(is_gone, 0.0, lowered)
         instance = instance.derived(queues=replace(queues, guarantees=lowered))
 
     # Of each queue, note the resource that loses the largest part.

@@ -240,6 +240,8 @@ class Cluster:
         self.share_figures: dict[str, Floats] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
+        #: The message where no node counts.
+        self.no_nodes = "the dump has no nodes"
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
