@@ -208,6 +208,29 @@ def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, se
     fairlp.report(found, tmp_path / "page.html")
 
 
+def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path):
+    """ml is guaranteed 7.7 of 77 GiB and its users run on a node of 3 GiB, on which tasks of 4 GiB do not fit.
+
+    Reports leave those out; of ml's others, with 3,000 MiB each, 3,072 / 3,000 = 1.024 tasks fit.
+    """
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    nodes = [
+        node("n1", left=(74240, 19)),
+        node("g1", left=(3072, 10), nodeLabels=["gpu"]),
+    ]
+    of_ml = [("cat", 4096, 3, 86), ("bob", 4096, 2, 86), ("cat", 3000, 2, 22), ("bob", 3000, 1, 24)]
+    apps = [
+        app(number, "root.ml", user, (0, 0), 0,
+            resourceRequests=[asks(count, memory, cores, nodeLabelExpression="gpu")])
+        for number, (user, memory, cores, count) in enumerate(of_ml)
+    ]  # fmt: skip
+    apps.append(app(9, "root.web", "eve", (0, 0), 0, resourceRequests=[asks(48, 1500, 2)]))
+    found = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": queues}})
+    with pytest.warns(fairlp.errors.OversizedTaskWarning):
+        fair = fairlp.fair_shares(found, by="queue")["fair_tasks"]
+    assert fair[["ml", "web"]].tolist() == pytest.approx([1.024, 9.5])
+
+
 def test_what_a_queue_in_two_partitions_is_guaranteed_stands_beside_it(tmp_path):
     """science has all of 100 and half of 20 cores; its child half of either: 50 and 5."""
     child = by_partition("physics", 50.0, 50.0)

@@ -626,17 +626,25 @@ def _with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
         return instance
 
     # Lower the guarantees by what finds no server, from the second time on by a little more, so
-    # that steps that halve what is missing come to an end. Where that fails, drop them.
+    # that steps that halve what is missing come to an end, with room. Where that fails, drop them.
     before = queues.guarantees
     lowered = before
+    is_oversized = instance.users.labels.isin(instance.oversized().index)
     for k in range(_TRIES + 1):
         try:
             unplaced_tasks = unplaced(instance)
+            if is_oversized.any() and not unplaced_tasks.any():
+                # Reports leave out tasks that fit no server: others have their part.
+                limits = np.where(is_oversized, 0.0, instance.task_limits)
+                unplaced_tasks = unplaced(instance.derived(task_limits=limits))
         except SolverError:
             lowered = np.zeros(before.shape)
             instance = instance.derived(queues=replace(queues, guarantees=lowered))
             break
         if not unplaced_tasks.any():
+            if k > 1:
+                lowered = np.where(lowered < before, lowered * (1 - NOISE), lowered)
+                instance = instance.derived(queues=replace(queues, guarantees=lowered))
             break
         unplaced_amounts = queues.below @ (unplaced_tasks[:, None] * instance.demands)
         is_lacking = unplaced_amounts.any(axis=1, keepdims=True)
