@@ -55,10 +55,10 @@ def running(queue, count, nodes, start=0, requests=None, **spec):
     ]  # fmt: skip
 
 
-def workload(name, queue, count, status=None, requests=None, **spec):
-    """A Workload of a job of the same name."""
+def workload(name, queue, count, status=None, requests=None, least=1, **spec):
+    """A Workload of a job of the same name, which may start with its first pods (``least``)."""
     template = {"spec": {"containers": [{"resources": {"requests": requests or _CPU}}]} | spec}
-    sets = [{"name": "main", "count": count, "template": template}]
+    sets = [{"name": "main", "count": count, "minCount": least, "template": template}]
     made = kueue("Workload", f"job-{name}", {"queueName": queue, "podSets": sets}, namespace="ml")
     made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": name, "controller": True}]
     return made | {"status": status or {}}
@@ -141,6 +141,99 @@ def test_a_flavor_whose_label_no_node_has_has_no_nodes(tmp_path):
     items += [*queue("B", [group({"default": {"cpu": nominal(3)}})]), workload("B", "B", 9)]
     found = fairlp.snapshot(written(tmp_path, *items))
     assert fair(found)["all/A"] == 0 and fair(found)["all/B"] == pytest.approx(3, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "pods", [{"count": 1, "requests": {"cpu": "10"}}, {"count": 10, "least": 10}]
+)
+def test_a_workload_above_all_that_its_cohort_has_keeps_no_quota_from_others(tmp_path, pods):
+    """Quotas 3, 1 and 4; a waits with 10 CPUs at once, of 8: the 3 that b and c lack of 8 are lent by halves."""
+    items = [node("n0"), node("n1")]
+    for name, cores in (("a", 3), ("b", 1), ("c", 4)):
+        items += queue(name, [group({"default": {"cpu": nominal(cores)}})])
+    items += [workload("a", "a", **pods), workload("b", "b", 8), workload("c", "c", 8)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert [fair(found)[f"all/{name}"] for name in "abc"] == pytest.approx([0, 2.5, 5.5])
+    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+        [
+            "ml/a",
+            pods["count"],
+            "10 CPU at once, more than the 8 CPU that ClusterQueue 'a' can ever have",
+        ]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "limits"),
+    [
+        (10, {}),  # 4 + 4 of its own cohort, and 2 of the other
+        (9, {"a": {"borrowing": 5}}),
+        (8, {"lab": {"borrowing": 0}}),
+        (9, {"b": {"lending": 3}}),
+        (9, {"rest": {"lending": 1}}),
+        (6, {"b": {"lending": 0}, "lab": {"borrowing": 2}}),
+    ],
+)
+def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(tmp_path, most, limits):
+    """a and b with 4 CPUs each in the cohort lab, beside rest with 2, below org."""
+
+    def of(name, cores):
+        return [group({"default": {"cpu": nominal(cores, **limits.get(name, {}))}})]
+
+    lab = {"parent": "org", "resourceGroups": of("lab", 0)}
+    items = [node("n0"), node("n1"), kueue("Cohort", "lab", lab)]
+    items += queue("a", of("a", 4), cohort="lab") + queue("b", of("b", 4), cohort="lab")
+    items += queue("rest", of("rest", 2), cohort="org")
+    items += [
+        workload("fits", "a", most, least=most),
+        workload("not", "a", most + 1, least=most + 1),
+    ]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.waiting["user"].tolist() == ["ml/fits"]
+    assert found.held["reason"].tolist() == [
+        f"{most + 1} CPU at once, more than the {most} CPU that ClusterQueue 'a' can ever have"
+    ]
+
+
+def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
+    """5 CPUs fit the flavor of 6; 7 fit neither that nor the one of 4."""
+    groups = [group({"one": {"cpu": nominal(4)}, "two": {"cpu": nominal(6)}})]
+    items = [node("n0"), node("n1"), *queue("a", groups, cohort="")]
+    items += [workload("fits", "a", 5, least=5), workload("not", "a", 7, least=7)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.waiting["user"].tolist() == ["ml/fits"] and found.held["tasks"].tolist() == [7]
+
+
+def test_the_words_of_kueue_for_a_workload_above_all_quotas_are_shown(tmp_path):
+    message = "insufficient quota for cpu in flavor default, request > maximum capacity (4)"
+    condition = {
+        "type": "QuotaReserved",
+        "status": "False",
+        "reason": "ExceedsMaxQuota",
+        "message": message,
+    }
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    items += [workload("a", "a", 5, {"conditions": [condition]}), workload("b", "a", 3)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.held["reason"].tolist() == [message]
+    assert found.waiting["user"].tolist() == ["ml/b"]
+
+
+def test_where_no_workload_could_ever_run_the_error_says_why(tmp_path):
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    with pytest.raises(fairlp.errors.InstanceError, match="5 CPU at once, more than the 4 CPU"):
+        fairlp.snapshot(written(tmp_path, *items, workload("a", "a", 5, least=5)))
+
+
+def test_a_pod_above_all_quotas_is_held(tmp_path):
+    """A pod of 5 CPUs in a queue of 4, which Kueue holds by no gate in this dump."""
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    labels = {LABEL: "a"}
+    items += [pod("big", owner=("Job", "big"), requests={"cpu": "5"}, labels=labels)]
+    items += [pod("small", owner=("Job", "small"), requests={"cpu": "4"}, labels=labels)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.waiting["user"].tolist() == ["ml/small"]
+    assert found.held["user"].tolist() == ["ml/big"]
 
 
 def test_lending_limits_and_lone_queues(tmp_path):

@@ -311,6 +311,9 @@ def _require_nodes_and_users(
         message = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
     else:
         message = "nothing runs and nothing waits that could run"
+        reasons = [reason for group in cluster.groups.values() for reason in group.held_tasks]
+        if reasons:
+            message += f" ({reasons[0]})"
     raise InstanceError(
         f"{path}: {message}; expected the nodes of one cluster and what runs on them, dumped "
         "together"
