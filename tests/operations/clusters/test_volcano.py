@@ -149,8 +149,33 @@ def test_guarantees_of_more_than_there_is_are_told(tmp_path):
         kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
     ]
     found = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
-    what = "guarantees of 'cpu' below it add up to 100000, more than 8000"
+    what = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
+    assert said(found, what) == [("queue 'big'", "unchanged: it counts as far as there are nodes")]
+    assert limits(found, "big", "guarantees") == {"cpu": 8000}
+
+
+def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
+    """5 and 6 CPUs in two cohorts, of 8."""
+    queues = []
+    for name, cores in (("a", 5), ("b", 6)):
+        spec = {"cohort": f"cohort-{name}", "resourceGroups": flavors(("cpu", cores, {}))}
+        queues += [
+            kueue("ClusterQueue", name, spec),
+            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml"),
+        ]
+    pods = [in_queue("x", "to-a"), in_queue("y", "to-b")]
+    found = read(tmp_path, node("n1"), *pods, *queues)
+    what = "guarantees of 'cpu' below it add up to 11000, more than 8000"
     assert said(found, what) == [("the root", "unchanged")]
+
+
+def test_a_guarantee_above_all_nodes_is_lowered_and_told(tmp_path):
+    queue = volcano("dev", {"guarantee": {"resource": {"cpu": 100}}})
+    found = read(tmp_path, node("n1"), volcano_pod("a", "dev", "n1"), queue)
+    assert said(found, "guarantee of 'cpu', 100000, above the 8000 of all nodes") == [
+        ("queue 'dev'", "lowered to that")
+    ]
+    assert limits(found, "dev", "guarantees") == {"cpu": 8000}
 
 
 def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):

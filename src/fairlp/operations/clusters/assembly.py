@@ -20,7 +20,7 @@ from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from ...models.instances.quotas import KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
-from ...tolerances import NOISE
+from ...tolerances import AGREEMENT, NOISE
 from .cluster import (
     Cluster,
     Floats,
@@ -60,8 +60,11 @@ class Snapshot:
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
     shares : DataFrame
-        Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what
-        is admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
+        Of cohorts and queues with quotas, by ``queue``: ``nominal``, the quotas of the queue and of
+        what lends to it, ``borrowed``, what is admitted beyond them, and ``lendable``, what its
+        cohort could have, as dominant shares of the pool (NaN of a root cohort and of a queue in
+        none, which borrow nothing); ``weighted_share``, the dominant resource share of what is
+        admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
         and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
         ``usage`` and the ``fairshare`` factor of ``sshare``.
     """
@@ -118,6 +121,7 @@ def queue_rows(
         ancestor: {} for path in [*cluster.queues, *used_paths] for ancestor in lineage(path)
     }
 
+    capacity = dict(zip(resources, pool.tolist(), strict=True))
     for path, queue in cluster.queues.items():
         row: Record = {"weight": queue.get("weight", 1.0)}
         for kind in ("guarantee", "cap"):
@@ -125,9 +129,10 @@ def queue_rows(
         _lower_to_caps(cluster, path, row)
         if not in_use:
             row |= _quotas(queue, resources)
+            _lower_to_pool(cluster, path, row, capacity)
         table[path] = row
 
-    _note_excess_guarantees(cluster, table, dict(zip(resources, pool.tolist(), strict=True)))
+    _note_excess_guarantees(cluster, table, capacity)
     return table
 
 
@@ -157,6 +162,37 @@ def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
             row["guarantee"][resource] = cap
 
 
+def _lower_to_pool(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
+    """Lower guarantees of a queue that are above what all nodes have; quotas stay, and have their note."""
+    for resource, guarantee in row["guarantee"].items():
+        total = capacity[resource]
+        if guarantee > total:
+            if not row["nominal"]:
+                message = (
+                    f"guarantee of {resource!r}, {guarantee:g}, above the {total:g} of all nodes"
+                )
+                cluster.note("", f"queue {path!r}", message, "lowered to that")
+            row["guarantee"][resource] = total
+
+
+def _note_large_quotas(cluster: Cluster, instance: Instance) -> None:
+    """Note nominal quotas of queues that are above what the nodes of their flavor have."""
+    quotas = instance.tree.quotas
+    if quotas is None:
+        return
+    capacities = instance.total_capacities[:, quotas.resource]
+    available = np.where(quotas.servers(instance).T, capacities, 0.0).sum(axis=0)
+    nominal = np.nan_to_num(quotas.amounts[0])
+    names = quotas.names(instance.resources)
+    for v, m in np.argwhere(nominal > available * (1 + AGREEMENT)).tolist():
+        message = (
+            f"nominal quota of {names[m]!r}, {nominal[v, m]:g}, above the {available[m]:g} of its "
+            "nodes"
+        )
+        action = "unchanged: it counts as far as there are nodes"
+        cluster.note("", f"queue {instance.tree.paths[v]!r}", message, action)
+
+
 def _quotas(queue: Record, resources: list[str]) -> Record:
     """Return the quotas of a queue, by kind and column, of the instance's resources."""
     quotas: Record = {}
@@ -177,11 +213,14 @@ def _note_excess_guarantees(cluster: Cluster, table: dict[str, Record], pool: Fl
         if path != ROOT:
             children.setdefault(parent_of(path), []).append(path)
 
-    for parent, paths in children.items():
+    # Of each queue its own guarantee, or those of its children, if they are more together.
+    totals = {path: dict(queue.get("guarantee", {})) for path, queue in table.items()}
+    for parent in sorted(children, key=lambda path: len(lineage(path)), reverse=True):
+        paths = children[parent]
         place = f"queue {parent!r}" if parent else "the root"
         for resource, capacity in pool.items():
-            guarantees = [table[path].get("guarantee", {}).get(resource, 0.0) for path in paths]
-            total = sum(guarantees)
+            total = sum(totals[path].get(resource, 0.0) for path in paths)
+            totals[parent][resource] = max(totals[parent].get(resource, 0.0), total)
             limit = table[parent].get("cap", {}).get(resource, capacity)
             if total > limit and not math.isclose(total, limit):
                 message = (
@@ -619,6 +658,7 @@ def _instance(
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
+    _note_large_quotas(cluster, instance)
     return _with_placed_guarantees(cluster, instance)
 
 
@@ -692,12 +732,30 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
             admitted[queues.named(path)] = [amounts.get(column, 0.0) for column in columns]
         used = tree.upward(admitted, tree.reserved)
 
-    shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
-    shares[tree.is_late[: len(queues)]] = np.inf
-    printed_shares = figures.reindex(shares.index, columns=["told"])["told"]
-    table = pd.DataFrame({"weighted_share": shares, "told": printed_shares})
-    has_quotas = queues.quotas.listed.any(axis=1)
-    return table.iloc[np.flatnonzero(has_quotas)]
+    # Of nodes that are queues; users, which come behind them, have no quotas.
+    count = len(queues)
+    paths = queues.paths.labels.rename("queue")
+    shares = 1000 * tree.shares(used)[:count]
+    shares[tree.is_late[:count] & (shares > 0)] = np.inf
+    pool = instance.pool
+    borrowed = (np.maximum(used - tree.owned, 0.0) @ tree.sums / pool)[:count].max(axis=1)
+    borrowed[queues.depths <= 1] = (
+        np.nan
+    )  # a root cohort, and a queue in none, borrows from no other
+    table = pd.DataFrame(
+        {
+            "nominal": (tree.owned @ tree.sums / pool)[:count].max(axis=1),
+            "borrowed": borrowed,
+            "lendable": np.where(queues.depths > 1, (tree.lent / pool)[:count].max(axis=1), np.nan),
+            "weighted_share": shares,
+            "told": figures.reindex(paths, columns=["told"])["told"].to_numpy(),
+        },
+        index=paths,
+    )
+    has_quotas = np.array(queues.quotas.listed.any(axis=1))
+    for v in range(count - 1, 0, -1):  # cohorts have the quotas below them
+        has_quotas[queues.parents[v]] |= has_quotas[v]
+    return table.iloc[1 + np.flatnonzero(has_quotas[1:])]
 
 
 def _observed(whole: Instance, rows: list[Row]) -> Allocation:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -491,14 +493,11 @@ class Kueue:
         row["weight"] = queue.weight
         for (resource, flavor), amounts in queue.quotas.items():
             column = self._column(resource, flavor)
-            if column in row.setdefault("nominal", {}):
-                message = f"several flavors of {resource!r} on the same nodes"
-                self._note(*queue.where, message, "their quotas are added up")
             for kind in _KINDS:
                 quotas = row.setdefault(kind, {})
                 quota = amounts.get(kind)
                 if quota is not None:
-                    add_amounts(quotas, {column: amount(resource, quota)})
+                    quotas[column] = amount(resource, quota)
                 elif kind != "nominal":
                     quotas[column] = math.inf
 
@@ -511,12 +510,29 @@ class Kueue:
             cluster.share_figures[path] = {"told": queue.weighted_share}
 
     def _column(self, resource: str, flavor: str) -> str:
-        """Return the column of a resource and flavor, with a condition on the flavor's nodes."""
-        lines = self._flavors.get(flavor, _Flavor()).labels
+        """Return the column of a resource and flavor, with a condition on the flavor's nodes.
+
+        The condition of flavors with equal labels also has the flavor's name, in a comparison that
+        holds everywhere.
+        """
+        lines = self._labels(flavor)
         labels = {line.key: line.values[0] for line in lines}
-        if not labels:
-            return resource
-        return f"{resource}{QUOTA_SEPARATOR}{condition_text(labels, f'flavor {flavor!r}')}"
+        condition = condition_text(labels, f"flavor {flavor!r}")
+        if self._flavors_of_labels[lines] > 1:
+            name = repr(flavor)
+            condition = " and ".join(filter(None, [condition, f"{name} == {name}"]))
+        return f"{resource}{QUOTA_SEPARATOR}{condition}" if condition else resource
+
+    def _labels(self, flavor: str) -> tuple[Requirement, ...]:
+        """Return the labels of a flavor's nodes."""
+        return self._flavors.get(flavor, _Flavor()).labels
+
+    @cached_property
+    def _flavors_of_labels(self) -> Counter[tuple[Requirement, ...]]:
+        """How many flavors of quotas have these labels; for use when all objects are read."""
+        queues = chain(self._queues.values(), self._cohorts.values())
+        flavors = {flavor for queue in queues for _, flavor in queue.quotas}
+        return Counter(map(self._labels, flavors))
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
         """Add labels of flavors that no node has to the first node, without a value.

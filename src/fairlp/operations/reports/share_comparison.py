@@ -344,6 +344,8 @@ class ShareComparison:
         guarantee = (self._guarantees_below / pool).max(axis=1)
         borrowed = (np.maximum(amounts - self._guarantees_below, 0.0) / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has no queue to borrow from
+        if tree.quotas is not None:  # cohorts are guaranteed nothing but what stands below them
+            guarantee[~tree.guarantees.any(axis=1)] = np.nan
         cap = np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan)
         columns = {
             "level": tree.depths,
@@ -362,8 +364,9 @@ class ShareComparison:
         rows = [self._obstacle_of_queue(v) for v in range(len(tree))]
         paths = pd.Index(tree.paths.labels, name="queue")
         table = pd.DataFrame(columns | _columns_of(rows), index=paths)
-        shares = self.subject.shares
-        return table if shares.empty else table.join(shares)
+        shares = self.subject.shares.reindex(table.index)
+        table[shares.columns] = shares  # what the scheduler counts as borrowed comes first
+        return table
 
     @property
     def _guarantees_below(self) -> np.ndarray:
