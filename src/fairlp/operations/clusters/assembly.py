@@ -67,6 +67,9 @@ class Snapshot:
         admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
         and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
         ``usage`` and the ``fairshare`` factor of ``sshare``.
+    plugin : str
+        The plugin of Volcano that shares among its queues: ``capacity``, ``proportion`` or ``drf``
+        (by an annotated hierarchy); empty for none.
     """
 
     instance: Instance
@@ -77,6 +80,7 @@ class Snapshot:
     held: pd.DataFrame
     hidden: pd.Series[float]
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
+    plugin: str = ""
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -312,6 +316,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
         shares=_shares(cluster, observed),
+        plugin=cluster.plugin,
     )
 
 
@@ -720,6 +725,13 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     instance = observed.instance
     queues = instance.tree
     figures = pd.DataFrame.from_dict(cluster.share_figures, orient="index").rename_axis("queue")
+    if cluster.deserved:
+        whole_pool = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
+        deserved = {
+            path: max(amounts.get(resource, 0.0) / whole for resource, whole in whole_pool.items())
+            for path, amounts in cluster.deserved.items()
+        }
+        return pd.DataFrame({"deserved": deserved}).rename_axis("queue")
     if queues.quotas is None:
         return figures
 

@@ -238,6 +238,9 @@ class Cluster:
         self.admitted: dict[str, Floats] = {}
         #: The figures that the scheduler itself gives of the shares of queues, by column.
         self.share_figures: dict[str, Floats] = {}
+        #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
+        self.deserved: dict[str, Floats] = {}
+        self.plugin = ""
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
         #: The message where no node counts.
