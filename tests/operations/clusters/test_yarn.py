@@ -178,6 +178,21 @@ def test_a_queue_is_guaranteed_its_part_of_each_partition(tmp_path, partitions, 
     assert shares.loc["ml", "guarantee"] == pytest.approx(of_ml / 120)
 
 
+def test_caps_are_by_partition_too(tmp_path):
+    """ml may have half of the 20 cores with GPUs, and all of the other 100: 110 together."""
+    ml = by_partition("ml", 100.0, 50.0)
+    ml["capacities"]["queueCapacitiesByPartition"][1]["maxCapacity"] = 50.0
+    apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu"), wants(3, "ml", 1, "moon")]
+    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": [ml]}})
+    assert limits(found, "ml/nodes of 'gpu'", "caps") == {"vcores": 10, "memory": 10240}
+    assert limits(found, "ml/nodes", "caps") == {}
+    assert limits(found, "ml", "caps") == {"vcores": 110, "memory": 112640}
+    shares = fairlp.fair_shares(found, by="queue")
+    assert shares.loc["ml", "fair_tasks"] == pytest.approx(110)
+    # ml/nodes has 100 of 120 cores, and the part with GPUs 10
+    assert 120 * shares.loc["ml", "guarantee"] == pytest.approx(110)
+
+
 def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
     """Percentages of all 120 cores: 108 for web, which may use the 100 of the default partition only.
 

@@ -130,8 +130,8 @@ class YarnQueues:
         kind = text_at(info, "type")
         if kind == "capacityScheduler":
             partitions: set[str | None] = set(_partitions_below(info))
-            if partitions <= {""}:
-                partitions = {None}  # percentages are of all nodes
+            # Without labels, percentages are of all nodes.
+            partitions = {None} if partitions <= {""} else {"", *partitions}
             self._read_children(info, "", dict.fromkeys(partitions, _WHOLE), file)
         elif kind == "fairScheduler":
             self._read_fair_queue(mapping_at(info, "rootQueue"), "", file)
@@ -273,6 +273,7 @@ class YarnQueues:
             if len(partitions) == 1:
                 queue |= amounts_by_partition.popitem()[1]
                 continue
+            queue["cap"] = _caps_together(amounts_by_partition, totals)
             for partition in sorted(partitions_of_queue.get(path, ())):
                 child_path = self.path_in(path, partition, partitions_of_queue)
                 if child_path != path and self._is_leaf(path):
@@ -386,6 +387,20 @@ def _amounts(limits: _Limits, total: Resources) -> Record:
             if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
         },
     }
+
+
+def _caps_together(
+    amounts_by_partition: dict[str, Record], totals: dict[str, Resources]
+) -> dict[str, float]:
+    """Return the caps of a queue in several partitions together; where there are none, their totals count."""
+    caps: dict[str, float] = {}
+    capped = {resource for amounts in amounts_by_partition.values() for resource in amounts["cap"]}
+    for partition, amounts in amounts_by_partition.items():
+        total = totals.get(partition, {})
+        for resource in capped:
+            cap = amounts["cap"].get(resource, float(total.get(resource, 0)))
+            caps[resource] = caps.get(resource, 0.0) + cap
+    return caps
 
 
 def _amounts_of(limit: Fraction | Resources, total: Resources) -> Mapping[str, int | Fraction]:
@@ -559,6 +574,7 @@ class YarnReader:
 
         partitions = {partition for partition, _ in running}
         partitions |= {partition for _, _, partition in waiting}
+        partitions &= set(self.capacities)
         for path in lineage(queue):
             self.partitions_of_queue.setdefault(path, set()).update(partitions)
         return _Application(entry, where, queue, running, waiting)
