@@ -8,7 +8,7 @@ import pytest
 
 import fairlp
 from dump_files import notes, read, snapshot
-from fairlp.operations.clusters.volcano import Claim, in_proportion
+from fairlp.operations.clusters.volcano import QueueRequest, in_proportion
 from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano
 from kueue_dumps import LABEL, TREE, workload
 
@@ -292,9 +292,9 @@ def test_the_proportion_of_several_resources():
     12 cores: 4 each; 30 GiB: 10 each at first. b wants 6 GiB; what it and c leave is a's: 24, of which it wants 20.
     """
     claims = {
-        "a": Claim(1, {"cpu": 9, "memory": 20}, {}, {}),
-        "b": Claim(1, {"cpu": 9, "memory": 6}, {}, {}),
-        "c": Claim(1, {"cpu": 9}, {}, {}),
+        "a": QueueRequest(1, {"cpu": 9, "memory": 20}, {}, {}),
+        "b": QueueRequest(1, {"cpu": 9, "memory": 6}, {}, {}),
+        "c": QueueRequest(1, {"cpu": 9}, {}, {}),
     }
     deserved = in_proportion({"cpu": 12, "memory": 30}, claims)
     assert deserved["a"] == pytest.approx({"cpu": 4, "memory": 20})
@@ -304,7 +304,10 @@ def test_the_proportion_of_several_resources():
 
 def test_guarantees_come_before_proportions():
     """a is guaranteed 6 of 8 cores: b may have no more than the 2 that are guaranteed to no other."""
-    claims = {"a": Claim(1, {"cpu": 8}, {"cpu": 6}, {}), "b": Claim(3, {"cpu": 8}, {}, {})}
+    claims = {
+        "a": QueueRequest(1, {"cpu": 8}, {"cpu": 6}, {}),
+        "b": QueueRequest(3, {"cpu": 8}, {}, {}),
+    }
     assert in_proportion({"cpu": 8}, claims) == {"a": {"cpu": 6}, "b": {"cpu": 2}}
 
 

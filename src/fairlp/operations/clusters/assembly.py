@@ -20,7 +20,7 @@ from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from ...models.instances.quotas import KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
-from ...tolerances import AGREEMENT
+from ...tolerances import AGREEMENT, GUARANTEE_ROOM
 from .cluster import (
     Cluster,
     Floats,
@@ -244,9 +244,6 @@ BYTES_A_PAIR = 9
 USE_DISCREPANCY = 0.05
 #: So often a guarantee without servers is lowered by what has none; then it is left out.
 _TRIES = 30
-#: Guarantees that are lowered step by step leave this part of themselves free: programs in which
-#: floors use up a server to a millionth are beyond solvers.
-_ROOM = 1e-5
 #: Servers that γ is computed for at once.
 _SLICE = 256
 
@@ -694,7 +691,7 @@ def _with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
             break
         if not unplaced_tasks.any():
             if k > 1:
-                lowered = np.where(lowered < before, lowered * (1 - _ROOM), lowered)
+                lowered = np.where(lowered < before, lowered * (1 - GUARANTEE_ROOM), lowered)
                 instance = instance.derived(queues=replace(queues, guarantees=lowered))
             break
         unplaced_amounts = queues.below @ (unplaced_tasks[:, None] * instance.demands)
@@ -702,7 +699,7 @@ def _with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
         if k == _TRIES:
             lowered = np.where(is_lacking, 0.0, lowered)
         else:
-            margin = _ROOM * before if k else 0.0
+            margin = GUARANTEE_ROOM * before if k else 0.0
             lowered = np.maximum(lowered - unplaced_amounts - margin * is_lacking, 0.0)
             # An amount of 0 would be one that the guarantee does not name: drop the others, too.
             is_gone = ((before > 0) & (lowered == 0)).any(axis=1, keepdims=True)

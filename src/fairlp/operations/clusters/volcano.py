@@ -57,7 +57,7 @@ class _Queue(NamedTuple):
     where: Where
 
 
-class Claim(NamedTuple):
+class QueueRequest(NamedTuple):
     """What the proportion plugin knows of a queue; a resource that ``cap`` does not name has none."""
 
     weight: float
@@ -282,10 +282,10 @@ class Volcano:
         total.pop(PODS, None)
 
         # Requests of queues; the pods of others take from the whole what they use.
-        claims: dict[str, Claim] = {}
+        claims: dict[str, QueueRequest] = {}
         for name, queue in self._queues.items():
             path = self._path(name)
-            claims.setdefault(path, Claim(queue.weight, {}, queue.guarantee, queue.cap))
+            claims.setdefault(path, QueueRequest(queue.weight, {}, queue.guarantee, queue.cap))
         for leaf, group in cluster.groups.items():
             running = sum(group.running.values())
             demand = {resource: amount for resource, amount in leaf.demand if resource in total}
@@ -315,14 +315,14 @@ class Volcano:
                 self._note(*queue.where, message, "left out")
 
 
-def in_proportion(total: Floats, claims: dict[str, Claim]) -> dict[str, Floats]:
+def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, Floats]:
     """Return what each queue with requests deserves by Volcano's proportion plugin.
 
     In each round, queues that lack something of their requests get what remains of each resource in
     proportion to their weights, up to their requests and caps; no queue is below its guarantee.
     Guarantees of other queues lower the cap.
 
-    >>> of_two = {"a": Claim(1, {"cpu": 2}, {}, {}), "b": Claim(3, {"cpu": 20}, {}, {})}
+    >>> of_two = {"a": QueueRequest(1, {"cpu": 2}, {}, {}), "b": QueueRequest(3, {"cpu": 20}, {}, {})}
     >>> in_proportion({"cpu": 8}, of_two)
     {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
     """
