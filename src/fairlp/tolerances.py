@@ -53,6 +53,9 @@ ROUNDING: Final = 2.0**-50
 #: What frozen users have is lowered by these fractions, one after the other, where the solver finds
 #: no point that keeps all floors to the last digit; the first is no more than a fresh start.
 FLOOR_RELAXATIONS: Final = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)
+#: Guarantees that are lowered step by step to what nodes hold leave this part of themselves free:
+#: programs whose floors use up a server to a millionth are beyond solvers.
+GUARANTEE_ROOM: Final = 1e-5
 #: A user whose fairness row has at least this fraction of the largest dual price is blocked:
 #: complementary slackness proves that it cannot be raised. Smaller prices may be rounding noise and
 #: decide nothing.

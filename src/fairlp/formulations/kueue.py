@@ -272,13 +272,38 @@ def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     i = instance.servers
     quotas = instance.quotas
     q = Index("q", quotas.names(instance.resources), "quota")
-    use = np.zeros((len(n), len(i), len(q)))
+    places, first_lanes = np.unique(lanes.places, return_index=True)
     amounts_of_lanes = lanes.use / instance.pool[quotas.resource]
+    if len(places) < len(lanes.user):  # tasks on some servers may count in one flavor or another
+        lane = Index("l", [str(k) for k in range(len(lanes.user))], "lane")
+        place = Index("p", [str(k) for k in range(len(places))], "place")
+        where = lanes.instance.runnable()[first_lanes]
+        at_place = np.zeros((len(places), len(n), len(i)))
+        at_place[places, lanes.user[first_lanes]] = where
+        runs_at = model.parameter(
+            "R_place", (place, n, i), at_place, "1 where tasks of n on i are of p"
+        )
+        is_way = model.parameter(
+            "R_lane", (place, lane), places[:, None] == lanes.places, "1 where l is a way of p"
+        )
+        of_user = np.arange(len(n))[:, None, None] == lanes.user[:, None]
+        use_of_lane = model.parameter(
+            "u_lane",
+            (n, lane, q),
+            of_user * amounts_of_lanes,
+            "part of the pool that a task takes of q",
+        )
+        w = model.variable("x_lane", lane, doc="tasks that count in lane l")
+        model.constraint("ways", (is_way * w).sum(lane) == (runs_at * tasks).sum(n, i))
+        quota_rows(model, QuotaTree(instance, lanes), instance, (use_of_lane * w).sum(lane))
+        return
+
+    use = np.zeros((len(n), len(i), len(q)))
     for user, where, amounts in zip(
         lanes.user, lanes.instance.runnable(), amounts_of_lanes, strict=True
     ):
         use[user, where] = amounts
     use_of_task = model.parameter(
-        "u", (n, i, q), use, "part of the pool that one task of n takes of q on i"
+        "u_quota", (n, i, q), use, "part of the pool that one task of n takes of q on i"
     )
     quota_rows(model, QuotaTree(instance, lanes), instance, (use_of_task * tasks).sum(i))

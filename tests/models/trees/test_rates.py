@@ -136,8 +136,8 @@ def test_a_guarantee_is_shared_as_a_pool_of_its_own():
     assert floors(of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}})).tolist() == pytest.approx(
         [2, 2, 0]
     )
-    # without a guaranteed GPU nobody who needs one is guaranteed a task
-    assert floors(of({"a": {"guarantee": {"cpu": 4}}})).tolist() == pytest.approx([0, 4, 0])
+    # GPUs are not named, and do not limit the guarantee: 4 CPUs are two tasks for each user
+    assert floors(of({"a": {"guarantee": {"cpu": 4}}})).tolist() == pytest.approx([2, 2, 0])
     assert floors(
         of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}}, [1, np.inf, 1])
     ).tolist() == pytest.approx([1, 3, 0])
@@ -150,6 +150,48 @@ def test_a_guarantee_is_shared_as_a_pool_of_its_own():
     capped = {"a": {"guarantee": {"cpu": 4, "gpu": 4}}, "a/y": {"cap": {"cpu": 1}}}
     assert floors(of(capped)).tolist() == pytest.approx([3, 1, 0])
     assert floors(of({"a": {"cap": {"cpu": 1}}})).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("mechanism", ["h-drf-counted", "h-drf", "drfh", "alpha-fair"])
+def test_a_guarantee_of_one_resource_does_not_limit_the_others(mechanism):
+    """3 of 4 GPUs are guaranteed to a, whose tasks need a CPU, too: a has 3 tasks and b the last GPU."""
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1], [1, 1]],
+        [[16, 4]],
+        resources=["cpu", "gpu"],
+        queue=["a", "b"],
+        task_limits=[4, 4],
+        queues={"a": {"guarantee": {"gpu": 3}}},
+    )
+    allocation = fairlp.allocate(instance, mechanism)
+    assert allocation.totals.tolist() == pytest.approx([3, 1])
+    assert allocation.certify()
+
+
+def test_a_guarantee_is_worth_no_more_than_all_servers_have_of_what_it_does_not_name():
+    """Tasks of 4 CPUs and a GPU: of 3 guaranteed GPUs the 8 CPUs allow 2 tasks; b has the CPUs that are left, none."""
+    instance = fairlp.Instance.from_arrays(
+        [[4, 1], [1, 0]],
+        [[8, 4]],
+        resources=["cpu", "gpu"],
+        queue=["a", "b"],
+        queues={"a": {"guarantee": {"gpu": 3}}},
+    )
+    assert floors(instance).tolist() == pytest.approx([2, 0])
+    assert fairlp.allocate(instance, "h-drf-counted").totals.tolist() == pytest.approx([2, 0])
+
+
+def test_guarantees_that_lack_a_resource_that_they_do_not_name_are_an_error_of_one_that_they_do():
+    """Two guarantees of 2 GPUs are 4 tasks of 4 CPUs; 8 CPUs are two of them."""
+    instance = fairlp.Instance.from_arrays(
+        [[4, 1], [4, 1]],
+        [[8, 4]],
+        resources=["cpu", "gpu"],
+        queue=["a", "b"],
+        queues={"a": {"guarantee": {"gpu": 2}}, "b": {"guarantee": {"gpu": 2}}},
+    )
+    with pytest.raises(fairlp.errors.InstanceError, match="is guaranteed 2 'gpu', and 2 of 'gpu'"):
+        fairlp.allocate(instance, "h-drf-counted")
 
 
 def test_weights_of_the_tree_made_flat():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import fairlp
@@ -55,10 +56,10 @@ def running(queue, count, nodes, start=0, requests=None, **spec):
     ]  # fmt: skip
 
 
-def workload(name, queue, count, status=None, requests=None, **spec):
-    """A Workload of a job of the same name."""
+def workload(name, queue, count, status=None, requests=None, least=1, **spec):
+    """A Workload of a job of the same name, which may start with its first pods (``least``)."""
     template = {"spec": {"containers": [{"resources": {"requests": requests or _CPU}}]} | spec}
-    sets = [{"name": "main", "count": count, "template": template}]
+    sets = [{"name": "main", "count": count, "minCount": least, "template": template}]
     made = kueue("Workload", f"job-{name}", {"queueName": queue, "podSets": sets}, namespace="ml")
     made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": name, "controller": True}]
     return made | {"status": status or {}}
@@ -143,6 +144,99 @@ def test_a_flavor_whose_label_no_node_has_has_no_nodes(tmp_path):
     assert fair(found)["all/A"] == 0 and fair(found)["all/B"] == pytest.approx(3, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "pods", [{"count": 1, "requests": {"cpu": "10"}}, {"count": 10, "least": 10}]
+)
+def test_a_workload_above_all_that_its_cohort_has_keeps_no_quota_from_others(tmp_path, pods):
+    """Quotas 3, 1 and 4; a waits with 10 CPUs at once, of 8: the 3 that b and c lack of 8 are lent by halves."""
+    items = [node("n0"), node("n1")]
+    for name, cores in (("a", 3), ("b", 1), ("c", 4)):
+        items += queue(name, [group({"default": {"cpu": nominal(cores)}})])
+    items += [workload("a", "a", **pods), workload("b", "b", 8), workload("c", "c", 8)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert [fair(found)[f"all/{name}"] for name in "abc"] == pytest.approx([0, 2.5, 5.5])
+    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+        [
+            "ml/a",
+            pods["count"],
+            "10 CPU at once, more than the 8 CPU that ClusterQueue 'a' can ever have",
+        ]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "limits"),
+    [
+        (10, {}),  # 4 + 4 of its own cohort, and 2 of the other
+        (9, {"a": {"borrowing": 5}}),
+        (8, {"lab": {"borrowing": 0}}),
+        (9, {"b": {"lending": 3}}),
+        (9, {"rest": {"lending": 1}}),
+        (6, {"b": {"lending": 0}, "lab": {"borrowing": 2}}),
+    ],
+)
+def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(tmp_path, most, limits):
+    """a and b with 4 CPUs each in the cohort lab, beside rest with 2, below org."""
+
+    def of(name, cores):
+        return [group({"default": {"cpu": nominal(cores, **limits.get(name, {}))}})]
+
+    lab = {"parent": "org", "resourceGroups": of("lab", 0)}
+    items = [node("n0"), node("n1"), kueue("Cohort", "lab", lab)]
+    items += queue("a", of("a", 4), cohort="lab") + queue("b", of("b", 4), cohort="lab")
+    items += queue("rest", of("rest", 2), cohort="org")
+    items += [
+        workload("fits", "a", most, least=most),
+        workload("not", "a", most + 1, least=most + 1),
+    ]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.waiting["user"].tolist() == ["ml/fits"]
+    assert found.held["reason"].tolist() == [
+        f"{most + 1} CPU at once, more than the {most} CPU that ClusterQueue 'a' can ever have"
+    ]
+
+
+def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
+    """5 CPUs fit the flavor of 6; 7 fit neither that nor the one of 4."""
+    groups = [group({"one": {"cpu": nominal(4)}, "two": {"cpu": nominal(6)}})]
+    items = [node("n0"), node("n1"), *queue("a", groups, cohort="")]
+    items += [workload("fits", "a", 5, least=5), workload("not", "a", 7, least=7)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.waiting["user"].tolist() == ["ml/fits"] and found.held["tasks"].tolist() == [7]
+
+
+def test_the_words_of_kueue_for_a_workload_above_all_quotas_are_shown(tmp_path):
+    message = "insufficient quota for cpu in flavor default, request > maximum capacity (4)"
+    condition = {
+        "type": "QuotaReserved",
+        "status": "False",
+        "reason": "ExceedsMaxQuota",
+        "message": message,
+    }
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    items += [workload("a", "a", 5, {"conditions": [condition]}), workload("b", "a", 3)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.held["reason"].tolist() == [message]
+    assert found.waiting["user"].tolist() == ["ml/b"]
+
+
+def test_where_no_workload_could_ever_run_the_error_says_why(tmp_path):
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    with pytest.raises(fairlp.errors.InstanceError, match="5 CPU at once, more than the 4 CPU"):
+        fairlp.snapshot(written(tmp_path, *items, workload("a", "a", 5, least=5)))
+
+
+def test_a_pod_above_all_quotas_is_held(tmp_path):
+    """A pod of 5 CPUs in a queue of 4, which Kueue holds by no gate in this dump."""
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    labels = {LABEL: "a"}
+    items += [pod("big", owner=("Job", "big"), requests={"cpu": "5"}, labels=labels)]
+    items += [pod("small", owner=("Job", "small"), requests={"cpu": "4"}, labels=labels)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert found.waiting["user"].tolist() == ["ml/small"]
+    assert found.held["user"].tolist() == ["ml/big"]
+
+
 def test_lending_limits_and_lone_queues(tmp_path):
     """A keeps 15 of its 20 cores for itself; the queue without a cohort lends nothing."""
     items = [node(f"n{k}") for k in range(5)]
@@ -198,15 +292,143 @@ def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
     items += queue("A", [group({"default": {"cpu": nominal(8)}})], told=0)
     items += queue("B", [group({"default": {"cpu": nominal(4)}})], weight=2, told=166)
     found = fairlp.snapshot(written(tmp_path, *items, *running("B", 8, ["n1"])))
-    assert found.shares.loc["all/B"].tolist() == pytest.approx([1000 / 12 * 4 / 2, 166])
-    assert found.shares.loc["all/A"].tolist() == [0, 0] and math.isnan(
-        found.shares.loc["all", "told"]
-    )
+    printed = found.shares[["weighted_share", "told"]]
+    assert printed.loc["all/B"].tolist() == pytest.approx([1000 / 12 * 4 / 2, 166])
+    assert printed.loc["all/A"].tolist() == [0, 0] and math.isnan(found.shares.loc["all", "told"])
     table = fairlp.fair_shares(found, by="queue")
     assert table.loc["all/B", ["weighted_share", "told"]].tolist() == pytest.approx([1000 / 6, 166])
     page = tmp_path / "page.html"
     fairlp.report(found, page)
-    assert "weighted share" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    for word in ("weighted share", "nominal", "lendable", "beyond the nominal quota"):
+        assert word in text, word
+
+
+def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
+    """16 cores; A 8 and B 4 nominal in a cohort, of which A keeps 2 for itself; B has 8; lone has 2 and runs 1.
+
+    The cohort can have 12 − 2 = 10 of A and B together, so that B may borrow 6 and is beyond by 4.
+    """
+    items = [node("n1"), node("n2")]
+    items += queue("A", [group({"default": {"cpu": nominal(8, lending=6)}})])
+    items += queue("B", [group({"default": {"cpu": nominal(4)}})])
+    items += queue("lone", [group({"default": {"cpu": nominal(2)}})], cohort="")
+    items += running("B", 8, ["n1"]) + running("lone", 1, ["n2"])
+    table = fairlp.fair_shares(fairlp.snapshot(written(tmp_path, *items)), by="queue")
+    columns = ["nominal", "borrowed", "lendable", "guarantee"]
+    expected = {
+        "all": [10, math.nan, math.nan, math.nan],
+        "all/A": [8, 0, 10, 8],
+        "all/B": [4, 4, 10, 4],
+        "lone": [2, math.nan, math.nan, 2],
+    }
+    for path, cores in expected.items():
+        of_path = 16 * table.loc[path, columns].to_numpy(dtype=float)
+        assert of_path == pytest.approx(np.array(cores), nan_ok=True), path
+    assert table.loc["all/B", "weighted_share"] == pytest.approx(1000 * 4 / 10)
+
+
+def test_a_queue_without_a_cohort_shows_no_more_than_all_nodes(tmp_path):
+    """A quota of 36 CPUs on 8: no guarantee of 450 %."""
+    items = [node("n1"), *queue("lone", [group({"default": {"cpu": nominal(36)}})], cohort="")]
+    found = fairlp.snapshot(written(tmp_path, *items, *running("lone", 2, ["n1"])))
+    table = fairlp.fair_shares(found, by="queue")
+    assert table.loc["lone", "guarantee"] == 1 and math.isnan(table.loc["lone", "borrowed"])
+    assert said(found, "nominal quota of 'cpu', 36000, above the 8000 of its nodes")
+
+
+def test_a_queue_of_weight_0_that_borrows_nothing_has_a_share_of_0(tmp_path):
+    """A is within its 4 cores; B, of the same weight, is beyond: infinite, as Kueue has it."""
+    items = [node("n1")]
+    for name in "AB":
+        items += queue(name, [group({"default": {"cpu": nominal(4)}})], weight="0")
+    found = fairlp.snapshot(
+        written(tmp_path, *items, *running("A", 2, ["n1"]), *running("B", 5, ["n1"]))
+    )
+    assert found.shares["weighted_share"].to_dict() == {
+        "all": 0,
+        "all/A": 0,
+        "all/B": math.inf,
+    }
+
+
+def test_cohorts_below_cohorts_have_shares(tmp_path):
+    """lab owns 4 + 2 of the 10 cores of org; its queues have 8: it borrows 2 of 10."""
+    items = [node("n1"), node("n2"), kueue("Cohort", "lab", {"parent": "org"})]
+    items += queue("A", [group({"default": {"cpu": nominal(4)}})], cohort="lab")
+    items += queue("B", [group({"default": {"cpu": nominal(2)}})], cohort="lab")
+    items += queue("C", [group({"default": {"cpu": nominal(4)}})], cohort="org")
+    found = fairlp.snapshot(
+        written(tmp_path, *items, *running("A", 3, ["n1"]), *running("B", 5, ["n1"]))
+    )
+    shares = found.shares
+    assert shares["weighted_share"].to_dict() == pytest.approx(
+        {"org": 0, "org/lab": 200, "org/lab/A": 0, "org/lab/B": 300, "org/C": 0}
+    )
+    assert 16 * shares.loc["org/lab", "borrowed"] == pytest.approx(2)
+
+
+_TWO_PLAIN = [kueue("ResourceFlavor", "spot", {}), kueue("ResourceFlavor", "reserved", {})]
+
+
+def two_plain_flavors(spot, reserved):
+    """Quotas of two flavors without labels."""
+    return [group({"spot": {"cpu": nominal(spot)}, "reserved": {"cpu": nominal(reserved)}})]
+
+
+def test_flavors_without_labels_keep_their_own_quotas(tmp_path):
+    """A has 3 spot cores of its own and uses 5, and none of its 3 reserved ones: it borrows 2.
+
+    Of the sums, 5 of 6 cores, it would borrow none. The cohort has 6 cores of either flavor: 12.
+    """
+    items = [node("n1"), node("n2"), *_TWO_PLAIN]
+    items += queue("A", two_plain_flavors(3, 3)) + queue("B", two_plain_flavors(3, 3))
+    items += [workload("A", "A", 5, admitted("A", 5, "spot"))]
+    found = fairlp.snapshot(written(tmp_path, *items, *running("A", 5, ["n1"])))
+    shares = found.shares.loc["all/A"]
+    assert shares["weighted_share"] == pytest.approx(1000 * 2 / 12)
+    assert 16 * shares["lendable"] == pytest.approx(12)
+
+
+def test_a_dump_with_quotas_and_caps_is_audited(tmp_path):
+    """Of 16 cores A has 4 of its quota of 8, and waits; B has its 4: A could have 4 more."""
+    items = [node("n1"), node("n2")]
+    for name, cores in (("A", 8), ("B", 4)):
+        items += queue(name, [group({"default": {"cpu": nominal(cores, borrowing=0)}})])
+        items += running(name, 4, ["n1"])
+    items.append(workload("more", "A", 9))
+    found = fairlp.snapshot(written(tmp_path, *items))
+    audit = fairlp.audit(found.instance, found.observed, ["Pareto-optimal"])
+    assert audit.holds.tolist() == [False] and "4 more tasks" in audit.witness.iloc[0]
+
+
+def test_tasks_count_in_any_flavor_of_the_same_nodes(tmp_path):
+    """A may use 2 + 4 cores, and B 1 + 1; each borrows in either flavor what the other leaves: 6 and 2 of 8."""
+    items = [node("n1"), node("n2"), *_TWO_PLAIN]
+    items += queue("A", two_plain_flavors(2, 4)) + queue("B", two_plain_flavors(1, 1))
+    items += [workload("A", "A", 20), workload("B", "B", 20)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    allocation = fairlp.allocate(found.instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([6, 2])
+    audit = fairlp.audit(found.instance, allocation, ["Pareto-optimal"])
+    assert audit.holds.tolist() == [True]
+    less = fairlp.audit(found.instance, allocation.tasks * 0.9, ["Pareto-optimal"])
+    assert less.holds.tolist() == [False]
+    alone = fairlp.snapshot(written(tmp_path / "alone", *items[:-1]))
+    assert fairlp.allocate(alone.instance, "kueue").totals.tolist() == pytest.approx([8])
+
+
+def test_resources_of_one_group_have_one_flavor_together(tmp_path):
+    """Spot has 4 cores and 1 GiB, reserved 1 core and 4 GiB, of pods of 1 core and 1 GiB: one pod in each."""
+    gib = {"cpu": "1", "memory": "1Gi"}
+    quotas = {
+        "spot": {"cpu": nominal(4), "memory": nominal("1Gi")},
+        "reserved": {"cpu": nominal(1), "memory": nominal("4Gi")},
+    }
+    items = [node("n1"), *_TWO_PLAIN, *queue("A", [group(quotas, ("cpu", "memory"))])]
+    items += [workload("A", "A", 9, requests=gib)]
+    found = fairlp.snapshot(written(tmp_path, *items))
+    assert fairlp.allocate(found.instance, "kueue").totals.tolist() == pytest.approx([2])
 
 
 def test_quota_that_is_reserved_counts_though_no_pods_are_there(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 import fairlp
 from dump_files import notes, read, snapshot
+from fairlp.operations.clusters.volcano import QueueRequest, in_proportion
 from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano
 from kueue_dumps import LABEL, TREE, workload
 
@@ -149,8 +150,165 @@ def test_guarantees_of_more_than_there_is_are_told(tmp_path):
         kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
     ]
     found = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
-    what = "guarantees of 'cpu' below it add up to 100000, more than 8000"
+    what = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
+    assert said(found, what) == [("queue 'big'", "unchanged: it counts as far as there are nodes")]
+    assert limits(found, "big", "guarantees") == {"cpu": 8000}
+
+
+def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
+    """5 and 6 CPUs in two cohorts, of 8."""
+    queues = []
+    for name, cores in (("a", 5), ("b", 6)):
+        spec = {"cohort": f"cohort-{name}", "resourceGroups": flavors(("cpu", cores, {}))}
+        queues += [
+            kueue("ClusterQueue", name, spec),
+            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml"),
+        ]
+    pods = [in_queue("x", "to-a"), in_queue("y", "to-b")]
+    found = read(tmp_path, node("n1"), *pods, *queues)
+    what = "guarantees of 'cpu' below it add up to 11000, more than 8000"
     assert said(found, what) == [("the root", "unchanged")]
+
+
+def test_a_guarantee_above_all_nodes_is_lowered_and_told(tmp_path):
+    queue = volcano("dev", {"guarantee": {"resource": {"cpu": 100}}})
+    found = read(tmp_path, node("n1"), volcano_pod("a", "dev", "n1"), queue)
+    assert said(found, "guarantee of 'cpu', 100000, above the 8000 of all nodes") == [
+        ("queue 'dev'", "lowered to that")
+    ]
+    assert limits(found, "dev", "guarantees") == {"cpu": 8000}
+
+
+GPU = {"cpu": "1", "nvidia.com/gpu": "1"}
+CONFIGURATION = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: drf
+    enableHierarchy: {hierarchy}
+- plugins:
+  - name: predicates
+  - name: {plugin}
+"""
+
+
+def configuration(plugin, hierarchy="false"):
+    """The ConfigMap of Volcano's scheduler."""
+    text = CONFIGURATION.format(plugin=plugin, hierarchy=hierarchy)
+    made = thing("ConfigMap", "volcano-scheduler-configmap", {}, namespace="volcano-system")
+    return made | {"data": {"volcano-scheduler.conf": text}}
+
+
+def waiting(queue, count, requests=None):
+    """Pods of one core each that wait in a queue of Volcano."""
+    annotations = {"scheduling.volcano.sh/queue-name": queue}
+    return [
+        pod(f"{queue}-{k}", "ml", ("Job", queue), requests=requests or {"cpu": "1"}, annotations=annotations)
+        for k in range(count)
+    ]  # fmt: skip
+
+
+def fair_tasks(found):
+    return fairlp.fair_shares(found, by="queue")["fair_tasks"]
+
+
+def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
+    """3 of 4 GPUs are guaranteed to a; its pods need a core each, too. 8 cores: a has 3 pods and b 1."""
+    items = [node("n1", allocatable={"nvidia.com/gpu": "4"})]
+    items += [volcano("a", {"guarantee": {"resource": {"nvidia.com/gpu": 3}}}), volcano("b", {})]
+    items += waiting("a", 4, GPU) + waiting("b", 4, GPU)
+    found = read(tmp_path, *items)
+    assert fair_tasks(found)[["a", "b"]].tolist() == pytest.approx([3, 1])
+
+
+def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
+    """16 cores, weights 1, 2 and 1: 4, 8 and 4. a wants 2 only, and b may have 6: 2, 6 and 8 of 8 for c."""
+    items = [node("n1"), node("n2"), volcano("a", {"weight": 1})]
+    items += [
+        volcano("b", {"weight": 2, "capability": {"cpu": 6}}),
+        volcano("c", {"weight": 1}),
+        volcano("idle", {"weight": 9}),
+    ]
+    items += waiting("a", 2) + waiting("b", 20) + waiting("c", 20)
+    found = read(tmp_path, *items)
+    assert found.plugin == "proportion"
+    assert (16 * found.shares["deserved"]).to_dict() == pytest.approx({"a": 2, "b": 6, "c": 8})
+    assert fair_tasks(found)[["a", "b", "c"]].tolist() == pytest.approx([2, 6, 8])
+    what = "they are shared by the plugin proportion (the default;"
+    assert [place for place, _ in said(found, what)] == ["queues of Volcano"]
+    fairlp.report(found, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "deserved" in text and "the plugin proportion" in text
+
+
+def test_what_pods_outside_of_queues_use_is_not_divided(tmp_path):
+    """4 of 16 cores are used by another namespace: a and b deserve 6 each."""
+    items = [node("n1"), node("n2"), volcano("a", {}), volcano("b", {})]
+    items += [pod("web", "shop", ("Job", "web"), "n1", requests={"cpu": "4"})]
+    found = read(tmp_path, *items, *waiting("a", 20), *waiting("b", 20))
+    assert (16 * found.shares["deserved"]).to_dict() == pytest.approx({"a": 6, "b": 6})
+
+
+def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
+    """spec.deserved of 12 and 4 of 16 cores under capacity; halves under proportion, by weights 1 and 1."""
+    items = [node("n1"), node("n2"), volcano("a", {"deserved": {"cpu": 12}})]
+    items += [volcano("b", {"deserved": {"cpu": 4}}), *waiting("a", 20), *waiting("b", 20)]
+    expected = {"capacity": [12, 4], "proportion": [8, 8]}
+    for plugin, tasks in expected.items():
+        found = read(tmp_path / plugin, *items, configuration(plugin))
+        assert found.plugin == plugin
+        assert (16 * found.shares["deserved"]).tolist() == pytest.approx(tasks)
+        assert fair_tasks(found)[["a", "b"]].tolist() == pytest.approx(tasks)
+        what = f"they are shared by the plugin {plugin} (the ConfigMap of the scheduler names it)"
+        assert len(said(found, what)) == 1
+    without = read(tmp_path / "without", *items)
+    assert without.plugin == "capacity"
+    hierarchical = read(tmp_path / "drf", *items, configuration("nodeorder", "true"))
+    assert hierarchical.plugin == "drf" and hierarchical.shares.empty
+    no_plugin = read(tmp_path / "none", *items, configuration("nodeorder"))
+    assert no_plugin.plugin == "" and said(no_plugin, "no plugin shares them")
+
+
+def test_a_hierarchy_by_annotation_is_shared_by_drf(tmp_path):
+    queue = volcano("sci-dev", {"weight": 5}, hierarchy="root/sci/dev", hierarchy_weights="1/2/8")
+    found = read(tmp_path, node("n1"), queue, *waiting("sci-dev", 3))
+    assert found.plugin == "drf" and found.shares.empty
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("tiers: [", "is no YAML"), ("tiers: 3", "tiers is 3; expected a list")],
+)
+def test_a_configuration_that_is_odd(tmp_path, text, words):
+    made = configuration("capacity") | {"data": {"volcano-scheduler.conf": text}}
+    found = read(tmp_path, node("n1"), volcano("a", {}), made, *waiting("a", 1))
+    assert words in notes(found) and found.plugin == "proportion"
+
+
+def test_the_proportion_of_several_resources():
+    """The plugin divides each resource by itself: c asks for no memory, so that its part goes to a and b.
+
+    12 cores: 4 each; 30 GiB: 10 each at first. b wants 6 GiB; what it and c leave is a's: 24, of which it wants 20.
+    """
+    claims = {
+        "a": QueueRequest(1, {"cpu": 9, "memory": 20}, {}, {}),
+        "b": QueueRequest(1, {"cpu": 9, "memory": 6}, {}, {}),
+        "c": QueueRequest(1, {"cpu": 9}, {}, {}),
+    }
+    deserved = in_proportion({"cpu": 12, "memory": 30}, claims)
+    assert deserved["a"] == pytest.approx({"cpu": 4, "memory": 20})
+    assert deserved["b"] == pytest.approx({"cpu": 4, "memory": 6})
+    assert deserved["c"] == pytest.approx({"cpu": 4, "memory": 0})
+
+
+def test_guarantees_come_before_proportions():
+    """a is guaranteed 6 of 8 cores: b may have no more than the 2 that are guaranteed to no other."""
+    claims = {
+        "a": QueueRequest(1, {"cpu": 8}, {"cpu": 6}, {}),
+        "b": QueueRequest(3, {"cpu": 8}, {}, {}),
+    }
+    assert in_proportion({"cpu": 8}, claims) == {"a": {"cpu": 6}, "b": {"cpu": 2}}
 
 
 def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,14 +134,140 @@ def test_the_golden_dump(tmp_path):
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
-def test_capacities_by_partition_are_told(tmp_path):
-    by_partition = [
-        {"partitionName": "", "capacity": 100.0},
-        {"partitionName": "gpu", "capacity": 30.0},
+def by_partition(name, capacity, gpu, **more):
+    """A queue with these percentages of the default partition and of the partition gpu."""
+    entries = [
+        {"partitionName": "", "capacity": capacity, "maxCapacity": 100.0},
+        {"partitionName": "gpu", "capacity": gpu, "maxCapacity": 100.0},
     ]
-    queue = leaf("a", 100.0, capacities={"queueCapacitiesByPartition": by_partition})
-    found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": [queue]}})
-    assert [place for place, _ in said(found, "capacity in partition 'gpu'")] == ["queue 'a'"]
+    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **more)
+
+
+def wants(number, queue, count, partition="", user="ann", memory=1024):
+    """An application that has nothing and asks for containers of one core in a partition."""
+    requests = [asks(count, memory, nodeLabelExpression=partition)]
+    return app(number, queue, user, (0, 0), 0, resourceRequests=requests)
+
+
+TWO_PARTITIONS = [
+    node("n1", left=(102400, 100)),
+    node("g1", left=(20480, 20), nodeLabels=["gpu"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "fair"),
+    [
+        # of the default partition alone: 10 and 90 of its 100 cores
+        ([""], {"ml": 10, "web": 90}),
+        # ml only in the partition gpu, which web does not want
+        (["gpu"], {"ml": 20, "web": 100}),
+        # ml in both: in each what is guaranteed there
+        (["", "gpu"], {"ml": 30, "web": 90, "ml/nodes": 10, "ml/nodes of 'gpu'": 20}),
+    ],
+)
+def test_a_queue_is_guaranteed_its_part_of_each_partition(tmp_path, partitions, fair):
+    """Queues ml 10 % and web 90 % of 100 cores, and 100 % and 0 % of 20 cores with GPUs; all want 200."""
+    queues = [by_partition("ml", 10.0, 100.0), by_partition("web", 90.0, 0.0)]
+    apps = [wants(k, "root.ml", 200, partition) for k, partition in enumerate(partitions)]
+    apps.append(wants(9, "root.web", 200, user="bob"))
+    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    assert said(found, "have no node") == []
+    shares = fairlp.fair_shares(found, by="queue")
+    assert {path: shares.loc[path, "fair_tasks"] for path in fair} == pytest.approx(fair)
+    of_ml = 10 * ("" in partitions) + 20 * ("gpu" in partitions)
+    assert shares.loc["ml", "guarantee"] == pytest.approx(of_ml / 120)
+
+
+def test_caps_are_by_partition_too(tmp_path):
+    """ml may have half of the 20 cores with GPUs, and all of the other 100: 110 together."""
+    ml = by_partition("ml", 100.0, 50.0)
+    ml["capacities"]["queueCapacitiesByPartition"][1]["maxCapacity"] = 50.0
+    apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu"), wants(3, "ml", 1, "moon")]
+    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": [ml]}})
+    assert limits(found, "ml/nodes of 'gpu'", "caps") == {"vcores": 10, "memory": 10240}
+    assert limits(found, "ml/nodes", "caps") == {}
+    assert limits(found, "ml", "caps") == {"vcores": 110, "memory": 112640}
+    shares = fairlp.fair_shares(found, by="queue")
+    assert shares.loc["ml", "fair_tasks"] == pytest.approx(110)
+    # ml/nodes has 100 of 120 cores, and the part with GPUs 10
+    assert 120 * shares.loc["ml", "guarantee"] == pytest.approx(110)
+
+
+def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
+    """Percentages of all 120 cores: 108 for web, which may use the 100 of the default partition only.
+
+    ml is guaranteed 12: web is lowered by the 8 that no node has, and by the 12 that ml has there.
+    """
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    apps = [wants(1, "root.ml", 200), wants(2, "root.web", 200, user="bob")]
+    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    assert said(found, "20 of 108 vcores of its guarantee have no node") == [
+        ("queue 'web'", "the guarantee is lowered to what has one")
+    ]
+    fair = fairlp.fair_shares(found, by="queue")["fair_tasks"]
+    assert fair[["ml", "web"]].tolist() == pytest.approx([12, 88])
+    fairlp.report(found, tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("seed", [15, 16, 72, 118])
+def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, seed):
+    """Users of one queue in both partitions, with guarantees of all nodes: what is missing halves in each step."""
+    random = np.random.default_rng(seed)
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    apps = []
+    for number in range(6):
+        queue, partition = random.choice(["root.ml", "root.web"]), random.choice(["", "gpu"])
+        memory = int(random.choice([512, 1500, 3000]))
+        apps.append(wants(number, str(queue), 90, str(partition), memory=memory))
+    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    fairlp.report(found, tmp_path / "page.html")
+
+
+def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path):
+    """ml is guaranteed 7.7 of 77 GiB and its users run on a node of 3 GiB, on which tasks of 4 GiB do not fit.
+
+    Reports leave those out; of ml's others, with 3,000 MiB each, 3,072 / 3,000 = 1.024 tasks fit.
+    """
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    nodes = [
+        node("n1", left=(74240, 19)),
+        node("g1", left=(3072, 10), nodeLabels=["gpu"]),
+    ]
+    of_ml = [("cat", 4096, 3, 86), ("bob", 4096, 2, 86), ("cat", 3000, 2, 22), ("bob", 3000, 1, 24)]
+    apps = [
+        app(number, "root.ml", user, (0, 0), 0,
+            resourceRequests=[asks(count, memory, cores, nodeLabelExpression="gpu")])
+        for number, (user, memory, cores, count) in enumerate(of_ml)
+    ]  # fmt: skip
+    apps.append(app(9, "root.web", "eve", (0, 0), 0, resourceRequests=[asks(48, 1500, 2)]))
+    found = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": queues}})
+    with pytest.warns(fairlp.errors.OversizedTaskWarning):
+        fair = fairlp.fair_shares(found, by="queue")["fair_tasks"]
+    assert fair[["ml", "web"]].tolist() == pytest.approx([1.024, 9.5])
+
+
+def test_what_a_queue_in_two_partitions_is_guaranteed_stands_beside_it(tmp_path):
+    """science has all of 100 and half of 20 cores; its child half of either: 50 and 5."""
+    child = by_partition("physics", 50.0, 50.0)
+    other = by_partition("chemistry", 50.0, 50.0)
+    science = by_partition("science", 100.0, 50.0, queues={"queue": [child, other]})
+    rest = by_partition("rest", 0.0, 50.0)
+    apps = [
+        wants(1, "physics", 200),
+        wants(2, "physics", 200, "gpu"),
+        wants(3, "root.rest", 200, "gpu", "bob"),
+    ]
+    scheduler = CAPACITY | {"queues": {"queue": [science, rest]}}
+    found = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
+    assert limits(found, "science/physics/nodes", "guarantees")["vcores"] == 50
+    assert limits(found, "science/physics/nodes of 'gpu'", "guarantees")["vcores"] == 5
+    assert limits(found, "rest", "guarantees")["vcores"] == 10
+    assert list(found.instance.users) == [
+        "science/physics/ann",
+        "science/physics/ann #2",
+        "rest/bob",
+    ]
 
 
 def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_path):
@@ -381,6 +508,53 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
         found.instance.queues.weights[named("big")]
         == 3 * found.instance.queues.weights[named("small")]
     )
+
+
+@pytest.mark.parametrize("capacity", [0.0, 25.0])
+def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_path, capacity):
+    """A queue is printed with 25 % (or 0) of 40 vcores, and an effective minimum of 30: 30 are guaranteed."""
+
+    def effective(name, vcores, percentage):
+        entry = {"partitionName": "", "effectiveMinResource": amounts(vcores, 1024 * vcores)}
+        return leaf(name, percentage, capacities={"queueCapacitiesByPartition": [entry]})
+
+    queues = [effective("big", 30, capacity), effective("small", 10, capacity and 75.0)]
+    apps = [wants(1, "root.big", 40), wants(2, "root.small", 40, user="bob")]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    found = read(tmp_path, [node("n1", left=(40960, 40))], apps, scheduler)
+    assert limits(found, "big", "guarantees") == {"vcores": 30, "memory": 30720}
+    assert fairlp.fair_shares(found, by="queue").loc["big", "fair_tasks"] == pytest.approx(30)
+
+
+def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
+    """Half of 30 vcores is 15."""
+    entry = {
+        "partitionName": "",
+        "configuredMinResource": amounts(30, 30720),
+        "effectiveMinResource": amounts(30, 30720),
+        "effectiveMaxResource": amounts(40, 40960),
+    }
+    below = [leaf("x", 50.0), leaf("y", 50.0)]
+    listed = {"queueCapacitiesByPartition": [entry]}
+    big = leaf("big", 0.0, capacities=listed, queues={"queue": below})
+    apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
+    nodes = [node("n1", left=(40960, 40))]
+    found = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
+    assert limits(found, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
+
+
+def test_a_node_that_was_resized_below_its_use_has_its_new_size(tmp_path):
+    """10 GiB and 10 cores in use, −2 GiB and −1 core available: 8 GiB and 9 cores."""
+    nodes = [node("n1", (10240, 10), (-2048, -1)), node("n2", (0, 0), (1024, 1))]
+    found = read(tmp_path, nodes, [app(1, has=(10240, 10), containers=10)])
+    assert found.instance.capacities.tolist() == [[10, 9216]]
+    assert said(found, "amounts are negative") == []
+
+
+def test_nodes_of_which_none_is_running_are_counted(tmp_path):
+    nodes = [node("n1", state="NEW"), node("n2", state="NEW")]
+    with pytest.raises(fairlp.errors.InstanceError, match=r"2 nodes, none RUNNING \(2 NEW\)"):
+        read(tmp_path, nodes, [app(1)])
 
 
 def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tmp_path):

@@ -181,6 +181,10 @@ def test_room_for_one_of_five_tasks_is_not_room_for_all(tmp_path):
         "There is room for 1 of the 5 now on n0. test holds 4 CPU beyond fair shares on the servers "
         "where it could run. For 4 tasks to fit, 4 tasks of test would be pre-empted.",
     ]
+    assert headline(comparison)[-1].endswith(
+        "Volcano's proportion plugin gives each queue what it deserves by its weight, as far as it "
+        "asks for it."
+    )
 
 
 def lost(name, message="", **spec):

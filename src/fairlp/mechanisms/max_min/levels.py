@@ -222,7 +222,7 @@ def guaranteed(instance: Instance, can_run: np.ndarray) -> np.ndarray:
     Each guarantee is shared as a pool of its own.
 
     The deepest queues come first; what they guarantee, the users of a queue above them have already
-    there.
+    there. Of a resource that a guarantee does not name the pool has as much as all servers.
 
     Parameters
     ----------
@@ -235,13 +235,16 @@ def guaranteed(instance: Instance, can_run: np.ndarray) -> np.ndarray:
     limits = instance.task_limits
     floors = np.zeros(len(demands))
     for v in sorted(queues.guaranteed.tolist(), key=lambda v: -int(queues.depths[v])):
-        pool = queues.guarantees[v]
+        named = np.flatnonzero(queues.guarantees[v])
         inside = queues.users_below(v) > 0
-        users = np.flatnonzero(inside & can_run & ~((demands > 0) & (pool == 0)).any(axis=1))
+        users = np.flatnonzero(inside & can_run & demands[:, named].any(axis=1))
         if not users.size:
             continue
         needs = demands[users]
-        shares = np.divide(needs, pool, out=np.zeros_like(needs), where=needs > 0)
+        pool = instance.pool.astype(float)
+        pool[named] = queues.guarantees[v, named]
+        shares = np.zeros_like(needs)
+        shares[:, named] = needs[:, named] / pool[named]
         tasks_alone = 1.0 / shares.max(axis=1)
         tree = LevelTree(
             queues.select(users),

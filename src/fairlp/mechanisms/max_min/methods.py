@@ -214,6 +214,9 @@ def require_room(instance: Instance, guaranteed: np.ndarray) -> None:
         (v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0),
         key=lambda v: int(queues.depths[v]),
     )
+    if not queues.guarantees[v, r]:  # what lacks room is one that the guarantee does not name
+        r = int((amounts.sum(axis=0) / instance.pool * (queues.guarantees[v] > 0)).argmax())
+        resource = instance.resources[r]
     raise InstanceError(
         f"the guarantees of queues cannot all be kept: queue {queues.paths[v]!r} is guaranteed "
         f"{queues.guarantees[v, r]:g} {resource!r}, and {amounts[:, r].sum():g} of {resource!r} "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +34,8 @@ class Quotas:
 
     A flavor is a set of servers: those where a condition on their attributes holds, or all. What a
     task takes of a resource counts in the first column, in this order, that its queue lists and
-    that has the server. A resource of which its queue lists nothing is not counted.
+    that has the server, or in one that has the very same servers. A resource of which its queue
+    lists nothing is not counted.
 
     Attributes
     ----------
@@ -174,6 +177,17 @@ class Lanes:
     user: np.ndarray
     use: np.ndarray
 
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Number of the set of servers of each lane, from 0 on.
+
+        Lanes of one user either have the same servers, with other flavors, or none in common.
+        """
+        runs = self.instance.eligible
+        is_new = np.ones(len(self.user), dtype=bool)
+        is_new[1:] = (self.user[1:] != self.user[:-1]) | (runs[1:] != runs[:-1]).any(axis=1)
+        return np.cumsum(is_new) - 1
+
     @classmethod
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
@@ -235,4 +249,30 @@ def _ways(
     allowed = np.logical_and.reduce([servers[choices].any(axis=0) for choices in columns])
     picks = np.array([choices[servers[choices].argmax(axis=0)] for choices in columns])
     kinds = np.unique(picks[:, allowed], axis=1).T
-    return [(kind, allowed & (picks == kind[:, None]).all(axis=0)) for kind in kinds]
+    ways = []
+    for kind in kinds:
+        where = allowed & (picks == kind[:, None]).all(axis=0)
+        ways += [(way, where) for way in _with_equal_flavors(quotas, servers, columns, kind)]
+    return ways
+
+
+def _with_equal_flavors(
+    quotas: Quotas, servers: np.ndarray, columns: list[np.ndarray], kind: np.ndarray
+) -> list[np.ndarray]:
+    """Return a choice of columns, and those with other flavors of the same servers in their place.
+
+    Resources of the same flavors (a resource group of Kueue) have one flavor together.
+    """
+    column_of_flavor = []
+    for choices, column in zip(columns, kind, strict=True):
+        equal = choices[(servers[choices] == servers[column]).all(axis=1)]
+        flavors = [quotas.flavors[m] for m in equal]
+        column_of_flavor.append(dict(zip(flavors, equal.tolist(), strict=True)))
+
+    groups = list(dict.fromkeys(tuple(of_flavor) for of_flavor in column_of_flavor))
+    ways = []
+    for choice in product(*groups):
+        flavor_of_group = dict(zip(groups, choice, strict=True))
+        way = [of_flavor[flavor_of_group[tuple(of_flavor)]] for of_flavor in column_of_flavor]
+        ways.append(np.array(way))
+    return ways

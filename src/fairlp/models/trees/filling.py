@@ -25,7 +25,7 @@ from scipy import sparse
 
 from ...errors import SolverError
 from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
-from ..instances.arithmetic import tasks_alone
+from ..instances.arithmetic import quotients, tasks_alone
 from ..instances.instance import Instance
 from ..instances.queues import Queues
 from .rates import Pace, Rates, TreePoint
@@ -384,7 +384,9 @@ def floors(instance: Instance) -> np.ndarray:
 
     Each guarantee G[v,·] is shared as a pool of its own along the tree (satisfied users counted)
     among the users below v who can run somewhere, up to their task limits; caps of queues hold
-    within it. Where guarantees below a queue are more than its own, they count.
+    within it. Resources that the guarantee does not name (G[v,r] = 0) do not limit it: of these
+    there is as much as all servers have. Where guarantees below a queue are more than its own,
+    they count.
     """
     guaranteed_tasks = np.zeros(len(instance.users))
     queues = instance.tree
@@ -399,18 +401,18 @@ def floors(instance: Instance) -> np.ndarray:
     guaranteed = queues.guaranteed
     for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0
-        pool = queues.guarantees[v]
-        users = np.flatnonzero(
-            below & can_run & ~((instance.demands > 0) & (pool == 0)).any(axis=1)
-        )
+        named = queues.guarantees[v] > 0
+        users = np.flatnonzero(below & can_run & (instance.demands[:, named] > 0).any(axis=1))
         if not users.size:
             continue
         demands = instance.demands[users]
+        pool = np.where(named, queues.guarantees[v], instance.pool)
         tree = queues.select(users)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(demands > 0, demands / pool, 0.0)
+
+        # Shares of the guarantee: of the resources that it names.
+        share = np.where(named, quotients(demands, pool), 0.0)
         share /= share.max(axis=1, keepdims=True)
-        alone = tasks_alone(demands, pool[None, :])[:, 0]
+        alone = tasks_alone(demands * named, pool[None, :])[:, 0]
         rates = Rates(tree, weights[users], share, alone, counted=True)
         first = first_segment(
             rates,

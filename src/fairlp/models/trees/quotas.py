@@ -133,10 +133,20 @@ class QuotaTree:
 
 
 def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
-    """Return the quota tree, and each node's use of quota columns by tasks of user and server."""
+    """Return the quota tree, and each node's use of quota columns by tasks of user and server.
+
+    Tasks that may count in several flavors of the same servers are divided by nominal quotas.
+    """
     lanes = Lanes.of(instance)
     tree = QuotaTree(instance, lanes)
-    return tree, tree.usage(np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1))
+    tasks_of_lanes = np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1)
+    if lanes.places[-1] + 1 < len(lanes.user):
+        nominal = np.nan_to_num(instance.quotas.amounts[0])[tree.owner]
+        size = np.where(lanes.use > 0, nominal, 0.0).sum(axis=1)
+        total = np.bincount(lanes.places, weights=size)[lanes.places]
+        count = np.bincount(lanes.places)[lanes.places]
+        tasks_of_lanes *= np.where(total > 0, size / np.where(total > 0, total, 1.0), 1.0 / count)
+    return tree, tree.usage(tasks_of_lanes)
 
 
 class _Stage:

@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance
-from ...errors import InstanceError, TooLargeError
+from ...errors import InstanceError, SolverError, TooLargeError
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from ...models.instances.quotas import KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
+from ...tolerances import AGREEMENT, GUARANTEE_ROOM
 from .cluster import (
     Cluster,
     Floats,
@@ -31,7 +32,6 @@ from .cluster import (
     name_in_path,
     unique_labels,
 )
-from .pods import PODS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,8 +61,11 @@ class Snapshot:
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
     shares : DataFrame
-        Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what
-        is admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
+        Of cohorts and queues with quotas, by ``queue``: ``nominal``, the quotas of the queue and of
+        what lends to it, ``borrowed``, what is admitted beyond them, and ``lendable``, what its
+        cohort could have, as dominant shares of the pool (NaN of a root cohort and of a queue in
+        none, which borrow nothing); ``weighted_share``, the dominant resource share of what is
+        admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
         and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
         ``usage`` and the ``fairshare`` factor of ``sshare``.
     tenants : Series
@@ -72,6 +75,9 @@ class Snapshot:
     jobs : Series
         Of Slurm: how many jobs ``run``, ``wait`` and ``are held``, as ``squeue -r`` counts them. A
         job on two nodes is two tasks of the instance.
+    plugin : str
+        The plugin of Volcano that shares among its queues: ``capacity``, ``proportion`` or ``drf``
+        (by an annotated hierarchy); empty for none.
     """
 
     instance: Instance
@@ -84,6 +90,7 @@ class Snapshot:
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     tenants: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
+    plugin: str = ""
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -108,8 +115,7 @@ def queue_rows(
 ) -> dict[str, Record]:
     """Return weight, guarantee, cap and quotas of each queue by path, as an instance takes them.
 
-    Queues of which the scheduler says nothing are listed, too. Pods need ``pods``, which quotas
-    need not name: a guarantee then has as many as its other amounts allow.
+    Queues of which the scheduler says nothing are listed, too.
 
     Parameters
     ----------
@@ -129,6 +135,7 @@ def queue_rows(
         ancestor: {} for path in [*cluster.queues, *used_paths] for ancestor in lineage(path)
     }
 
+    capacity = dict(zip(resources, pool.tolist(), strict=True))
     for path, queue in cluster.queues.items():
         row: Record = {"weight": queue.get("weight", 1.0)}
         for kind in ("guarantee", "cap"):
@@ -136,11 +143,10 @@ def queue_rows(
         _lower_to_caps(cluster, path, row)
         if not in_use:
             row |= _quotas(queue, resources)
+            _lower_to_pool(cluster, path, row, capacity)
         table[path] = row
 
-    _note_excess_guarantees(cluster, table, dict(zip(resources, pool.tolist(), strict=True)))
-    if PODS in resources:
-        _guarantee_pods(table, rows)
+    _note_excess_guarantees(cluster, table, capacity)
     return table
 
 
@@ -170,6 +176,37 @@ def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
             row["guarantee"][resource] = cap
 
 
+def _lower_to_pool(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
+    """Lower guarantees of a queue that are above what all nodes have; quotas stay, and have their note."""
+    for resource, guarantee in row["guarantee"].items():
+        total = capacity[resource]
+        if guarantee > total:
+            if not row["nominal"]:
+                message = (
+                    f"guarantee of {resource!r}, {guarantee:g}, above the {total:g} of all nodes"
+                )
+                cluster.note("", f"queue {path!r}", message, "lowered to that")
+            row["guarantee"][resource] = total
+
+
+def _note_large_quotas(cluster: Cluster, instance: Instance) -> None:
+    """Note nominal quotas of queues that are above what the nodes of their flavor have."""
+    quotas = instance.tree.quotas
+    if quotas is None:
+        return
+    capacities = instance.total_capacities[:, quotas.resource]
+    available = np.where(quotas.servers(instance).T, capacities, 0.0).sum(axis=0)
+    nominal = np.nan_to_num(quotas.amounts[0])
+    names = quotas.names(instance.resources)
+    for v, m in np.argwhere(nominal > available * (1 + AGREEMENT)).tolist():
+        message = (
+            f"nominal quota of {names[m]!r}, {nominal[v, m]:g}, above the {available[m]:g} of its "
+            "nodes"
+        )
+        action = "unchanged: it counts as far as there are nodes"
+        cluster.note("", f"queue {instance.tree.paths[v]!r}", message, action)
+
+
 def _quotas(queue: Record, resources: list[str]) -> Record:
     """Return the quotas of a queue, by kind and column, of the instance's resources."""
     quotas: Record = {}
@@ -190,35 +227,20 @@ def _note_excess_guarantees(cluster: Cluster, table: dict[str, Record], pool: Fl
         if path != ROOT:
             children.setdefault(parent_of(path), []).append(path)
 
-    for parent, paths in children.items():
+    # Of each queue its own guarantee, or those of its children, if they are more together.
+    totals = {path: dict(queue.get("guarantee", {})) for path, queue in table.items()}
+    for parent in sorted(children, key=lambda path: len(lineage(path)), reverse=True):
+        paths = children[parent]
         place = f"queue {parent!r}" if parent else "the root"
         for resource, capacity in pool.items():
-            guarantees = [table[path].get("guarantee", {}).get(resource, 0.0) for path in paths]
-            total = sum(guarantees)
+            total = sum(totals[path].get(resource, 0.0) for path in paths)
+            totals[parent][resource] = max(totals[parent].get(resource, 0.0), total)
             limit = table[parent].get("cap", {}).get(resource, capacity)
             if total > limit and not math.isclose(total, limit):
                 message = (
                     f"guarantees of {resource!r} below it add up to {total:g}, more than {limit:g}"
                 )
                 cluster.note("", place, message, "unchanged")
-
-
-def _guarantee_pods(table: dict[str, Record], rows: list[Row]) -> None:
-    """Guarantee each queue that has guarantees the pods that its other amounts allow."""
-    for path, queue in table.items():
-        guarantee = queue.get("guarantee", {})
-        if not guarantee or PODS in guarantee:
-            continue
-        demands = [dict(row.leaf.demand) for row in rows if path in lineage(row.leaf.queue)]
-        pods = 0.0
-        for demand in demands:
-            tasks = [
-                amount / demand[resource]
-                for resource, amount in guarantee.items()
-                if resource in demand
-            ]
-            pods += min(tasks, default=0.0) * demand.get(PODS, 0.0)
-        guarantee[PODS] = pods
 
 
 # From nodes and leaves to an instance.
@@ -319,6 +341,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         shares=_shares(cluster, observed),
         tenants=tenants_of_users,
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
+        plugin=cluster.plugin,
     )
 
 
@@ -352,11 +375,14 @@ def _require_nodes_and_users(
     if nodes and rows:
         return
     if not nodes:
-        message = "the dump has no nodes"
+        message = cluster.no_nodes
     elif cluster.absent:
         message = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
     else:
         message = "nothing runs and nothing waits that could run"
+        reasons = [reason for group in cluster.groups.values() for reason in group.held_tasks]
+        if reasons:
+            message += f" ({reasons[0]})"
     raise InstanceError(
         f"{path}: {message}; expected the nodes of one cluster and what runs on them, dumped "
         "together"
@@ -435,12 +461,8 @@ def _label_rows(rows: list[Row]) -> None:
 
 
 def _tenant_names(rows: list[Row]) -> list[str]:
-    """Return the tenant of each row by name; two of one name in different queues are numbered."""
-    keys = [(row.leaf.queue, row.leaf.tenant) for row in rows]
-    distinct = list(dict.fromkeys(keys))
-    names = unique_labels(tenant or queue or "all" for queue, tenant in distinct)
-    name_of = dict(zip(distinct, names, strict=True))
-    return [name_of[key] for key in keys]
+    """Return the tenant of each row by name."""
+    return [row.leaf.tenant or row.leaf.queue or "all" for row in rows]
 
 
 def _waiting_table(rows: list[Row]) -> pd.DataFrame:
@@ -689,6 +711,7 @@ def _instance(
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
+    _note_large_quotas(cluster, instance)
     return _with_placed_guarantees(cluster, instance)
 
 
@@ -698,18 +721,37 @@ def _with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
     if not queues.guarantees.any():
         return instance
 
-    # Lower the guarantees by what finds no server; after _TRIES times, drop those that still lack.
+    # Lower the guarantees by what finds no server, from the second time on by a little more, so
+    # that steps that halve what is missing come to an end, with room. Where that fails, drop them.
     before = queues.guarantees
     lowered = before
-    for is_last in [False] * _TRIES + [True]:
-        unplaced_tasks = unplaced(instance)
+    is_oversized = instance.users.labels.isin(instance.oversized().index)
+    for k in range(_TRIES + 1):
+        try:
+            unplaced_tasks = unplaced(instance)
+            if is_oversized.any() and not unplaced_tasks.any():
+                # Reports leave out tasks that fit no server: others have their part.
+                limits = np.where(is_oversized, 0.0, instance.task_limits)
+                unplaced_tasks = unplaced(instance.derived(task_limits=limits))
+        except SolverError:
+            lowered = np.zeros(before.shape)
+            instance = instance.derived(queues=replace(queues, guarantees=lowered))
+            break
         if not unplaced_tasks.any():
+            if k > 1:
+                lowered = np.where(lowered < before, lowered * (1 - GUARANTEE_ROOM), lowered)
+                instance = instance.derived(queues=replace(queues, guarantees=lowered))
             break
         unplaced_amounts = queues.below @ (unplaced_tasks[:, None] * instance.demands)
-        if is_last:
-            lowered = np.where(unplaced_amounts.any(axis=1, keepdims=True), 0.0, lowered)
+        is_lacking = unplaced_amounts.any(axis=1, keepdims=True)
+        if k == _TRIES:
+            lowered = np.where(is_lacking, 0.0, lowered)
         else:
-            lowered = np.maximum(lowered - unplaced_amounts, 0.0)
+            margin = GUARANTEE_ROOM * before if k else 0.0
+            lowered = np.maximum(lowered - unplaced_amounts - margin * is_lacking, 0.0)
+            # An amount of 0 would be one that the guarantee does not name: drop the others, too.
+            is_gone = ((before > 0) & (lowered == 0)).any(axis=1, keepdims=True)
+            lowered = np.where(is_gone, 0.0, lowered)
         instance = instance.derived(queues=replace(queues, guarantees=lowered))
 
     # Of each queue, note the resource that loses the largest part.
@@ -731,6 +773,13 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     instance = observed.instance
     queues = instance.tree
     figures = pd.DataFrame.from_dict(cluster.share_figures, orient="index").rename_axis("queue")
+    if cluster.deserved:
+        whole_pool = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
+        deserved = {
+            path: max(amounts.get(resource, 0.0) / whole for resource, whole in whole_pool.items())
+            for path, amounts in cluster.deserved.items()
+        }
+        return pd.DataFrame({"deserved": deserved}).rename_axis("queue")
     if queues.quotas is None:
         return figures
 
@@ -743,12 +792,30 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
             admitted[queues.named(path)] = [amounts.get(column, 0.0) for column in columns]
         used = tree.upward(admitted, tree.reserved)
 
-    shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
-    shares[tree.is_late[: len(queues)]] = np.inf
-    printed_shares = figures.reindex(shares.index, columns=["told"])["told"]
-    table = pd.DataFrame({"weighted_share": shares, "told": printed_shares})
-    has_quotas = queues.quotas.listed.any(axis=1)
-    return table.iloc[np.flatnonzero(has_quotas)]
+    # Of nodes that are queues; users, which come behind them, have no quotas.
+    count = len(queues)
+    paths = queues.paths.labels.rename("queue")
+    shares = 1000 * tree.shares(used)[:count]
+    shares[tree.is_late[:count] & (shares > 0)] = np.inf
+    pool = instance.pool
+    borrowed = (np.maximum(used - tree.owned, 0.0) @ tree.sums / pool)[:count].max(axis=1)
+    borrowed[queues.depths <= 1] = (
+        np.nan
+    )  # a root cohort, and a queue in none, borrows from no other
+    table = pd.DataFrame(
+        {
+            "nominal": (tree.owned @ tree.sums / pool)[:count].max(axis=1),
+            "borrowed": borrowed,
+            "lendable": np.where(queues.depths > 1, (tree.lent / pool)[:count].max(axis=1), np.nan),
+            "weighted_share": shares,
+            "told": figures.reindex(paths, columns=["told"])["told"].to_numpy(),
+        },
+        index=paths,
+    )
+    has_quotas = np.array(queues.quotas.listed.any(axis=1))
+    for v in range(count - 1, 0, -1):  # cohorts have the quotas below them
+        has_quotas[queues.parents[v]] |= has_quotas[v]
+    return table.iloc[1 + np.flatnonzero(has_quotas[1:])]
 
 
 def _observed(whole: Instance, rows: list[Row]) -> Allocation:

@@ -247,6 +247,9 @@ class Cluster:
         self.admitted: dict[str, Floats] = {}
         #: The figures that the scheduler itself gives of the shares of queues, by column.
         self.share_figures: dict[str, Floats] = {}
+        #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
+        self.deserved: dict[str, Floats] = {}
+        self.plugin = ""
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
         #: The scheduler's word for those whom it promises a share.
@@ -255,6 +258,8 @@ class Cluster:
         self.jobs: dict[str, int] = {}
         #: Returns why no node may take the tasks of a place, in the words of the dump.
         self.why_nowhere: Callable[[Hashable], str] = lambda place: ""
+        #: The message where no node counts.
+        self.no_nodes = "the dump has no nodes"
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""

@@ -153,6 +153,7 @@ class KubernetesReader:
             ("", "Node"): self._read_node,
             ("", "Pod"): self._read_pod,
             ("", "ResourceQuota"): self.quotas.add,
+            ("", "ConfigMap"): self._read_config_map,
             **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
             **{("scheduling.volcano.sh", kind): read for kind, read in self.volcano.kinds.items()},
         }
@@ -208,6 +209,11 @@ class KubernetesReader:
         }
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
+    def _read_config_map(self, manifest: Record, file: str) -> None:
+        """Read the ConfigMap of Volcano's scheduler; others say nothing of shares."""
+        if not self.volcano.read_configuration(manifest):
+            raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
+
     def _read_pod(self, manifest: Record, file: str) -> None:
         pod = pod_of(manifest, file, self.cluster.notes)
         if pod is None:
@@ -251,6 +257,7 @@ class KubernetesReader:
         for pod in map(self.kueue.placed, self.kueue.waiting(owners)):
             self._wait(self._leaf(pod), pod)
         self.kueue.bar(cluster)
+        self.volcano.put_deserved(cluster)
 
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:

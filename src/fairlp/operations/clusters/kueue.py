@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, product
 from typing import NamedTuple
 
+from ...models.instances.arithmetic import quantity as quantity_text
 from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
 from ...models.instances.quotas import AT as QUOTA_SEPARATOR
@@ -47,6 +50,7 @@ from .pods import (
     place_of,
     quantity,
     taints_of,
+    unit_of,
 )
 
 #: Labels of a pod that name its LocalQueue.
@@ -55,6 +59,8 @@ _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 _READ = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
 #: The kind of owners that the pods themselves name as theirs.
 _DIRECT = "Job"
+#: Reasons of QuotaReserved of Workloads that wait in vain.
+_REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
 #: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: Resource and flavor.
@@ -95,6 +101,13 @@ class _Admission(NamedTuple):
     pods: list[Pod]
 
 
+class _Request(NamedTuple):
+    """A Workload that is not admitted: its pods, and so many of each that it starts with, at least."""
+
+    pods: list[Pod]
+    least: list[int]
+
+
 class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
@@ -118,6 +131,11 @@ class _QuotaQueue(NamedTuple):
             totals[resource] = None if total is None or amount is None else total + amount
         return totals
 
+    def kept(self, owned: Fraction, column: Column) -> Fraction:
+        """Return what it keeps for itself of so much that it owns."""
+        lending = self.quotas.get(column, {}).get("lending")
+        return Fraction(0) if lending is None else max(owned - lending, Fraction(0))
+
     @property
     def nominal(self) -> Amounts:
         """Nominal quotas by resource."""
@@ -138,7 +156,7 @@ class Kueue:
         self._cohorts: dict[str, _QuotaQueue] = {}
         self._local_queues: dict[tuple[str, str], str] = {}
         self._queue_of_owner: dict[tuple[str, str], str] = {}
-        self._waiting: list[Pod] = []
+        self._waiting: list[_Request] = []
         self._paths: dict[str, str] = {}
         self._flavors: dict[str, _Flavor] = {}
         self._uncovered: dict[str, Floats] = {}
@@ -230,6 +248,7 @@ class Kueue:
         gate = _workload_gate(manifest, conditions)
 
         pods = []
+        least = []
         for pod_set in list_at(manifest, "spec", "podSets"):
             pod_spec = mapping_at(pod_set, "template", "spec")
             demand, place = demand_and_place(pod_spec, False, where, self._notes)
@@ -254,6 +273,7 @@ class Kueue:
                 message=_quota_message(conditions),
             )
             pods.append(pod)
+            least.append(value_at(pod_set, "minCount", kind=int, default=count))
 
         admission = mapping_at(manifest, "status", "admission")
         if admission:  # it holds its quota, whether or not its pods exist already
@@ -262,7 +282,7 @@ class Kueue:
             usage = _admitted_usage(admission)
             self._admissions.append(_Admission(cluster_queue, usage, pods_owner, pods))
         elif kind != "Pod":
-            self._waiting += pods
+            self._waiting.append(_Request(pods, least))
 
     def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that name its queue."""
@@ -273,7 +293,10 @@ class Kueue:
 
         ``owners`` are namespace and owner of the pods of the dump.
         """
-        yield from self._waiting
+        for pods, least in self._waiting:
+            for pod, count in zip(pods, least, strict=True):
+                excess = self._excess(pod, count)
+                yield pod if pod.gate or not excess else pod._replace(gate=excess)
         for admission in self._admissions:
             if admission.owner is not None and admission.owner not in owners:
                 yield from (pod._replace(gate="") for pod in admission.pods)
@@ -310,6 +333,8 @@ class Kueue:
             return pod
         queue = self._queues[name]
         demanded = {resource for resource, _ in pod.demand}
+        if not (pod.node or pod.gate):
+            pod = pod._replace(gate=self._excess(pod, 1))
 
         covered = {PODS, *(resource for resource, _ in queue.quotas)}
         uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
@@ -338,6 +363,70 @@ class Kueue:
                 )
             places.append(place)
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
+
+    def _excess(self, pod: Pod, count: int) -> str:
+        """Return of which resource so many pods need more than their ClusterQueue can ever have.
+
+        The text is empty where some flavor of each resource could have room for them.
+        """
+        name = self._cluster_queue_of(pod, note=False)
+        if name is None:
+            return ""
+        queue = self._queues[name]
+        for resource, demand in pod.demand:
+            flavors = [flavor for listed, flavor in queue.quotas if listed == resource]
+            if not flavors or resource == PODS:
+                continue
+            most = max(
+                amount(resource, self._most_of_queue(name, (resource, flavor)))
+                for flavor in flavors
+            )
+            if count * demand > most:
+                unit = unit_of(resource)
+                asked = quantity_text(count * demand, resource, unit)
+                return (
+                    f"{asked} at once, more than the {quantity_text(most, resource, unit)} that "
+                    f"ClusterQueue {name!r} can ever have"
+                )
+        return ""
+
+    def _most_of_queue(self, name: str, column: Column) -> Fraction:
+        """Return the most that a ClusterQueue can ever have of a resource and flavor."""
+        queue = self._queues[name]
+        if not queue.parent:
+            return queue.quotas[column]["nominal"]
+        return self._most(queue, queue.quotas[column]["nominal"], column, ())
+
+    def _most(
+        self, queue: _QuotaQueue, owned: Fraction, column: Column, below: tuple[str, ...]
+    ) -> Fraction:
+        """Return the most that a queue below a cohort can have, of which it owns so much.
+
+        ``below`` are the cohorts below it; one that is above itself counts as a root.
+        """
+        cohort = self._cohorts.get(queue.parent)
+        most = self._owned(queue.parent, column, ())
+        is_root = cohort is None or not cohort.parent or cohort.parent in (*below, queue.parent)
+        if cohort is not None and not is_root:
+            most = self._most(cohort, most, column, (*below, queue.parent))
+        most += queue.kept(owned, column)
+        borrowing = queue.quotas.get(column, {}).get("borrowing")
+        return most if borrowing is None else min(most, owned + borrowing)
+
+    def _owned(self, cohort: str, column: Column, above: tuple[str, ...]) -> Fraction:
+        """Return what a cohort has of a resource and flavor: its own, and what those below lend it."""
+        total = Fraction(0)
+        if cohort in self._cohorts:
+            total += self._cohorts[cohort].quotas.get(column, {}).get("nominal", Fraction(0))
+        for name, child in self._cohorts.items():
+            if child.parent == cohort and name not in (*above, cohort):
+                owned = self._owned(name, column, (*above, cohort))
+                total += owned - child.kept(owned, column)
+        for queue in self._queues.values():
+            if queue.parent == cohort:
+                owned = queue.quotas.get(column, {}).get("nominal", Fraction(0))
+                total += owned - queue.kept(owned, column)
+        return total
 
     def _path(self, name: str) -> str:
         """Return the path of a ClusterQueue: its cohorts from the root down, and its name."""
@@ -405,14 +494,11 @@ class Kueue:
         row["weight"] = queue.weight
         for (resource, flavor), amounts in queue.quotas.items():
             column = self._column(resource, flavor)
-            if column in row.setdefault("nominal", {}):
-                message = f"several flavors of {resource!r} on the same nodes"
-                self._note(*queue.where, message, "their quotas are added up")
             for kind in _KINDS:
                 quotas = row.setdefault(kind, {})
                 quota = amounts.get(kind)
                 if quota is not None:
-                    add_amounts(quotas, {column: amount(resource, quota)})
+                    quotas[column] = amount(resource, quota)
                 elif kind != "nominal":
                     quotas[column] = math.inf
 
@@ -425,12 +511,29 @@ class Kueue:
             cluster.share_figures[path] = {"told": queue.weighted_share}
 
     def _column(self, resource: str, flavor: str) -> str:
-        """Return the column of a resource and flavor, with a condition on the flavor's nodes."""
-        lines = self._flavors.get(flavor, _Flavor()).labels
+        """Return the column of a resource and flavor, with a condition on the flavor's nodes.
+
+        The condition of flavors with equal labels also has the flavor's name, in a comparison that
+        holds everywhere.
+        """
+        lines = self._labels(flavor)
         labels = {line.key: line.values[0] for line in lines}
-        if not labels:
-            return resource
-        return f"{resource}{QUOTA_SEPARATOR}{condition_text(labels, f'flavor {flavor!r}')}"
+        condition = condition_text(labels, f"flavor {flavor!r}")
+        if self._flavors_of_labels[lines] > 1:
+            name = repr(flavor)
+            condition = " and ".join(filter(None, [condition, f"{name} == {name}"]))
+        return f"{resource}{QUOTA_SEPARATOR}{condition}" if condition else resource
+
+    def _labels(self, flavor: str) -> tuple[Requirement, ...]:
+        """Return the labels of a flavor's nodes."""
+        return self._flavors.get(flavor, _Flavor()).labels
+
+    @cached_property
+    def _flavors_of_labels(self) -> Counter[tuple[Requirement, ...]]:
+        """How many flavors of quotas have these labels; for use when all objects are read."""
+        queues = chain(self._queues.values(), self._cohorts.values())
+        flavors = {flavor for queue in queues for _, flavor in queue.quotas}
+        return Counter(map(self._labels, flavors))
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
         """Add labels of flavors that no node has to the first node, without a value.
@@ -484,7 +587,7 @@ def _workload_gate(manifest: Record, conditions: dict[str, Record]) -> str:
     if value_at(manifest, "spec", "active", kind=bool, default=True) is False:
         return "it is not active"
     reserved = conditions.get("QuotaReserved", {})
-    if text_at(reserved, "reason") == "Inadmissible":
+    if text_at(reserved, "reason") in _REFUSALS:
         return text_at(reserved, "message")
     return ""
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+import yaml
+
+from ...models.instances.queues import lineage
+from ...tolerances import ROUNDING
 from .cluster import (
     Cluster,
     EntryError,
@@ -12,13 +17,15 @@ from .cluster import (
     ReadEntry,
     Record,
     Where,
+    add_amounts,
     largest_amounts,
+    list_at,
     mapping_at,
     name_in_path,
     text_at,
     value_at,
 )
-from .pods import Pod, in_units, name_of, namespace_of, quantities, quantity
+from .pods import PODS, Pod, in_units, name_of, namespace_of, quantities, quantity
 
 _HIERARCHY = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
@@ -26,6 +33,15 @@ _QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 _READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
 _ROOT = "root"
+#: The key of the scheduler's ConfigMap that names its plugins.
+_CONFIGURATION = "volcano-scheduler.conf"
+#: The plugins that say what queues deserve; of several, the first.
+CAPACITY = "capacity"
+PROPORTION = "proportion"
+#: The plugin that shares along the annotated hierarchy, by weights; no queue deserves amounts.
+HIERARCHY = "drf"
+#: Rounds of the proportion plugin; what remains shrinks in each by a part at least.
+_ROUNDS = 1000
 
 
 class _Queue(NamedTuple):
@@ -34,9 +50,20 @@ class _Queue(NamedTuple):
     names: tuple[str, ...]
     weights: tuple[float, ...]
     parent: str
+    weight: float
     guarantee: Floats
+    deserved: Floats
     cap: Floats
     where: Where
+
+
+class QueueRequest(NamedTuple):
+    """What the proportion plugin knows of a queue; a resource that ``cap`` does not name has none."""
+
+    weight: float
+    request: Floats
+    guarantee: Floats
+    cap: Floats
 
 
 class Volcano:
@@ -47,6 +74,7 @@ class Volcano:
         self._queues: dict[str, _Queue] = {}
         self._queue_of_group: dict[tuple[str, str], str] = {}
         self._paths: dict[str, str] = {}
+        self._plugins: list[str] | None = None  # of the ConfigMap; None without one
         self.kinds: dict[str, ReadEntry] = {
             "Queue": self._read_queue,
             "PodGroup": self._read_pod_group,
@@ -68,18 +96,53 @@ class Volcano:
         annotations = mapping_at(manifest, "metadata", "annotations")
         names, weights = self._hierarchy(annotations, where)
 
-        # The deserved amounts of a queue are reclaimed from the queues that borrow them as soon as
-        # it needs them, as its guarantee is.
-        guarantee = quantities(mapping_at(spec, "guarantee", "resource"))
-        deserved = quantities(mapping_at(spec, "deserved"))
         self._queues[name] = _Queue(
             names=names or (name,),
             weights=weights or (weight,),
             parent="" if names else text_at(spec, "parent"),
-            guarantee=in_units(largest_amounts(guarantee, deserved)),
+            weight=weight,
+            guarantee=in_units(quantities(mapping_at(spec, "guarantee", "resource"))),
+            deserved=in_units(quantities(mapping_at(spec, "deserved"))),
             cap=in_units(quantities(mapping_at(spec, "capability"))),
             where=where,
         )
+
+    def read_configuration(self, manifest: Record) -> bool:
+        """Read a ConfigMap; return whether it is the scheduler's own."""
+        text = text_at(manifest, "data", _CONFIGURATION)
+        if not text:
+            return False
+        try:
+            configuration = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise EntryError(f"its {_CONFIGURATION} is no YAML") from error
+        plugins = []
+        for tier in list_at(configuration, "tiers"):
+            for plugin in list_at(tier, "plugins"):
+                name = text_at(plugin, "name")
+                if name != HIERARCHY or value_at(plugin, "enableHierarchy", kind=bool):
+                    plugins.append(name)
+        self._plugins = plugins
+        return True
+
+    @property
+    def _plugin(self) -> tuple[str, str]:
+        """The plugin that shares among queues (empty for none), and how that is known."""
+        if self._plugins is not None:
+            names = (CAPACITY, PROPORTION, HIERARCHY)
+            plugin = next((name for name in names if name in self._plugins), "")
+            return plugin, "the ConfigMap of the scheduler names it"
+        if any(queue.deserved for queue in self._queues.values()):
+            return (
+                CAPACITY,
+                "queues say what they deserve; the scheduler's ConfigMap is not in the dump",
+            )
+        if any(len(queue.weights) > 1 for queue in self._queues.values()):
+            return (
+                HIERARCHY,
+                "queues have a hierarchy; the scheduler's ConfigMap is not in the dump",
+            )
+        return PROPORTION, "the default; the scheduler's ConfigMap is not in the dump"
 
     def _hierarchy(
         self, annotations: Record, where: Where
@@ -171,6 +234,76 @@ class Volcano:
             row["cap"] = queue.cap
             row["guarantee"] = queue.guarantee
 
+    def put_deserved(self, cluster: Cluster) -> None:
+        """Guarantee queues what they deserve; for use when all pods are in the cluster.
+
+        These amounts are reclaimed from the queues that borrow them as soon as a queue needs them,
+        as its guarantee is.
+        """
+        if not self._queues:
+            return
+        plugin, reason = self._plugin
+        cluster.plugin = plugin
+        deserved: dict[str, Floats] = {}
+        if plugin == CAPACITY:
+            deserved = {
+                self._path(name): largest_amounts(queue.deserved, queue.guarantee)
+                for name, queue in self._queues.items()
+                if queue.deserved
+            }
+        elif plugin == PROPORTION:
+            deserved = self._deserved_in_proportion(cluster)
+        for path, amounts in deserved.items():
+            cluster.deserved[path] = amounts
+            row = cluster.queue(path)
+            guarantee = row.get("guarantee", {})
+            if plugin == PROPORTION and guarantee:  # what it does not name does not limit it
+                amounts = {resource: amounts.get(resource, 0.0) for resource in guarantee}
+            row["guarantee"] = largest_amounts(guarantee, amounts)
+
+        message = f"they are shared by the plugin {plugin}" if plugin else "no plugin shares them"
+        action = {
+            CAPACITY: "a queue is guaranteed its spec.deserved",
+            PROPORTION: "a queue is guaranteed what it deserves by weight, capability and requests",
+        }.get(plugin, "weights and guarantees count")
+        if any(queue.deserved for queue in self._queues.values()) and plugin != CAPACITY:
+            action += "; spec.deserved does not count"
+        self._note("", "queues of Volcano", f"{message} ({reason})", action)
+
+    def _deserved_in_proportion(self, cluster: Cluster) -> dict[str, Floats]:
+        """Return what the proportion plugin lets each queue with pods deserve, by path.
+
+        A queue above others has what they deserve, too, which the plugin does not add up.
+        """
+        total: Floats = {}
+        for node in cluster.nodes.values():
+            if node.closed != "not ready":
+                add_amounts(total, node.amounts)
+        total.pop(PODS, None)
+
+        # Requests of queues; the pods of others take from the whole what they use.
+        claims: dict[str, QueueRequest] = {}
+        for name, queue in self._queues.items():
+            path = self._path(name)
+            claims.setdefault(path, QueueRequest(queue.weight, {}, queue.guarantee, queue.cap))
+        for leaf, group in cluster.groups.items():
+            running = sum(group.running.values())
+            demand = {resource: amount for resource, amount in leaf.demand if resource in total}
+            if leaf.queue in claims:
+                add_amounts(claims[leaf.queue].request, demand, running + group.waiting)
+            else:
+                add_amounts(total, demand, -running)
+        total = {resource: max(amount, 0.0) for resource, amount in total.items()}
+
+        deserved: dict[str, Floats] = {}
+        for path, amounts in in_proportion(total, claims).items():
+            for above in lineage(path)[1:]:
+                add_amounts(deserved.setdefault(above, {}), amounts)
+        return {
+            path: {resource: amount for resource, amount in amounts.items() if amount > 0}
+            for path, amounts in deserved.items()
+        }
+
     def _put_weights(self, cluster: Cluster, path: str, queue: _Queue) -> None:
         """Put the weights of a queue on the last steps of its path, where none are set."""
         steps = path.split("/") if path else []
@@ -180,3 +313,53 @@ class Volcano:
             if earlier_weight != weight:
                 message = f"weight {weight:g} of {step!r}, where another says {earlier_weight:g}"
                 self._note(*queue.where, message, "left out")
+
+
+def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, Floats]:
+    """Return what each queue with requests deserves by Volcano's proportion plugin.
+
+    In each round, queues that lack something of their requests get what remains of each resource in
+    proportion to their weights, up to their requests and caps; no queue is below its guarantee.
+    Guarantees of other queues lower the cap.
+
+    >>> of_two = {"a": QueueRequest(1, {"cpu": 2}, {}, {}), "b": QueueRequest(3, {"cpu": 20}, {}, {})}
+    >>> in_proportion({"cpu": 8}, of_two)
+    {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
+    """
+    guaranteed: Floats = {}
+    for claim in claims.values():
+        add_amounts(guaranteed, claim.guarantee)
+    deserved: dict[str, Floats] = {
+        path: dict.fromkeys(total, 0.0) for path, claim in claims.items() if claim.request
+    }
+    lacking = list(deserved)
+    remaining = {resource: float(amount) for resource, amount in total.items()}
+    for _ in range(_ROUNDS):
+        total_weight = sum(claims[path].weight for path in lacking)
+        still_lacking = []
+        for path in lacking:
+            claim = claims[path]
+            amounts: Floats = {}
+            for resource, whole in total.items():
+                guarantee = claim.guarantee.get(resource, 0.0)
+                amount = deserved[path][resource]
+                amount += remaining[resource] * claim.weight / total_weight
+                cap = whole - guaranteed.get(resource, 0.0) + guarantee
+                amount = min(amount, cap, claim.cap.get(resource, math.inf))
+                amount = min(amount, claim.request.get(resource, 0.0))
+                amounts[resource] = max(amount, guarantee)
+            grows = any(
+                amounts[resource] > deserved[path][resource] + ROUNDING * whole
+                for resource, whole in total.items()
+            )
+            lacks = any(amounts[resource] < request for resource, request in claim.request.items())
+            if grows and lacks:
+                still_lacking.append(path)
+            deserved[path] = amounts
+        lacking = still_lacking
+        for resource, whole in total.items():
+            shared = sum(amounts[resource] for amounts in deserved.values())
+            remaining[resource] = max(whole - shared, 0.0)
+        if not lacking:
+            break
+    return deserved

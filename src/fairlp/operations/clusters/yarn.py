@@ -7,16 +7,17 @@ one server of the instance.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...models.files.whole_files import read_text
-from ...models.instances.queues import LEAST_WEIGHT
+from ...models.instances.queues import LEAST_WEIGHT, lineage
 from .assembly import Allowed
 from .cluster import (
     Cluster,
@@ -50,6 +51,17 @@ _HUNDRED = Fraction(100)
 Resources = dict[str, int]
 
 
+class _Limits(NamedTuple):
+    """Guarantee and cap of a queue, each as a fraction of a partition or as amounts by resource."""
+
+    guarantee: Fraction | Resources
+    cap: Fraction | Resources
+
+
+_WHOLE = _Limits(Fraction(1), Fraction(1))
+_NOTHING = _Limits(Fraction(0), Fraction(1))
+
+
 def entries(value: Any, name: str) -> list[Any]:
     """Return the entries of a list as YARN prints it.
 
@@ -63,9 +75,17 @@ def entries(value: Any, name: str) -> list[Any]:
 
 
 def resources_of(
-    value: Any, flat: Any = None, memory_key: str = "", vcores_key: str = ""
+    value: Any,
+    flat: Any = None,
+    memory_key: str = "",
+    vcores_key: str = "",
+    *,
+    signed: bool = False,
 ) -> Resources:
-    """Return amounts by resource: of a resource object, else of two numbers in ``flat``."""
+    """Return amounts by resource: of a resource object, else of two numbers in ``flat``.
+
+    Amounts below 0 are refused, and −1 stands for an unknown one, unless they are ``signed``.
+    """
     resource_object = mapping_at(value)
     amounts: Resources = {}
     informations = mapping_at(resource_object, "resourceInformations")
@@ -85,6 +105,8 @@ def resources_of(
         if amount is not None:
             amounts.setdefault(resource, amount)
 
+    if signed:
+        return amounts
     if any(amount < -1 for amount in amounts.values()):
         raise EntryError(f"amounts are negative: {amounts!r}")
     if any(amount < 0 for amount in amounts.values()):
@@ -98,14 +120,19 @@ class YarnQueues:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._note = notes.add
-        self._rows: dict[str, Record] = {}
+        self._weights: dict[str, float] = {}
+        #: Guarantee and cap of each queue by partition; None for all partitions together.
+        self._limits: dict[str, dict[str | None, _Limits]] = {}
         self._leaves: dict[str, list[str]] = {}
 
     def read(self, info: Record, file: str) -> None:
         """Read the queues of a scheduler."""
         kind = text_at(info, "type")
         if kind == "capacityScheduler":
-            self._read_children(info, "", (Fraction(1), Fraction(1)), file)
+            partitions: set[str | None] = set(_partitions_below(info))
+            # Without labels, percentages are of all nodes.
+            partitions = {None} if partitions <= {""} else {"", *partitions}
+            self._read_children(info, "", dict.fromkeys(partitions, _WHOLE), file)
         elif kind == "fairScheduler":
             self._read_fair_queue(mapping_at(info, "rootQueue"), "", file)
         else:
@@ -113,52 +140,38 @@ class YarnQueues:
                 f"scheduler of type {kind!r}; expected capacityScheduler or fairScheduler"
             )
 
-    def _add(self, path: str, **row: Any) -> None:
-        self._rows[path] = row
+    def _add(self, path: str, weight: float, limits: dict[str | None, _Limits]) -> None:
+        self._weights[path] = weight
+        self._limits[path] = limits
         self._leaves.setdefault(path.rpartition("/")[2], []).append(path)
 
     def _read_children(
-        self, info: Any, path: str, fractions: tuple[Fraction, Fraction], file: str
+        self, info: Any, path: str, parent_limits: dict[str | None, _Limits], file: str
     ) -> None:
-        """Read the queues below a queue of the capacity scheduler.
-
-        ``fractions`` are the parts of the cluster that the queue itself is guaranteed and may use.
-        """
+        """Read the queues below a queue of the capacity scheduler."""
         listed = entries(value_at(info, "queues", kind=(dict, list)), "queue")
         children = [mapping_at(child) for child in listed]
-        percentages = [_percent(child, "capacity") for child in children]
-        # Percentages are printed with few digits: their sum, and no rounding, is the whole.
-        whole = max(sum(percentages, Fraction(0)), _HUNDRED)
+        limits_of_children: list[dict[str | None, _Limits]] = [{} for _ in children]
+        for partition, limits in parent_limits.items():
+            of_partition = _limits_of_children(children, limits, partition)
+            for child_limits, child_of_partition in zip(
+                limits_of_children, of_partition, strict=True
+            ):
+                child_limits[partition] = child_of_partition
 
-        absolute_limits = [_absolute_limits(child) for child in children]
-        total_guarantee: Resources = {}
-        for limits in absolute_limits:
-            if limits is not None:
-                add_amounts(total_guarantee, limits[0])
-
-        for child, percentage, limits in zip(children, percentages, absolute_limits, strict=True):
+        weights_by_amounts = _weights_by_amounts(children)
+        for child, weight_by_amounts, limits_of_child in zip(
+            children, weights_by_amounts, limits_of_children, strict=True
+        ):
             name = text_at(child, "queueName").rpartition(".")[2]
             child_path = f"{path}/{name_in_path(name)}".lstrip("/")
             where = file, f"queue {child_path!r}"
-            if limits is not None:
-                parts = [
-                    Fraction(amount, total_guarantee[resource])
-                    for resource, amount in limits[0].items()
-                    if amount
-                ]
-                weight = float(max(parts))
-            else:
-                weight = self._weight(child, percentage, where)
+            weight = weight_by_amounts
+            if weight is None:
+                weight = self._weight(child, _percent(child, "capacity"), where)
             self._note_unread(child, where)
-
-            guaranteed_fraction = fractions[0] * percentage / whole
-            largest_fraction = _percent(child, "maxCapacity", 100) / _HUNDRED * fractions[1]
-            if "absoluteMaxCapacity" in child:
-                largest_fraction = _percent(child, "absoluteMaxCapacity") / _HUNDRED
-            child_fractions = (guaranteed_fraction, largest_fraction)
-            guarantee, cap = child_fractions if limits is None else limits
-            self._add(child_path, weight=weight, guarantee=guarantee, cap=cap)
-            self._read_children(child, child_path, child_fractions, file)
+            self._add(child_path, weight, limits_of_child)
+            self._read_children(child, child_path, limits_of_child, file)
 
     def _weight(self, queue: Record, percentage: Fraction, where: Where) -> float:
         """Return the weight of a queue: its percentage, or its weight where that is 0."""
@@ -171,7 +184,7 @@ class YarnQueues:
         return LEAST_WEIGHT
 
     def _note_unread(self, queue: Record, where: Where) -> None:
-        """Note the state, the limits of users and the partitions of a queue, which do not count."""
+        """Note the state and the limits of users of a queue, which do not count."""
         state = value_at(queue, "state", kind=str, default="RUNNING")
         if state != "RUNNING":
             self._note(*where, f"its state is {state}", "left out: it counts as any other")
@@ -180,12 +193,6 @@ class YarnQueues:
         if has_factor or queue.get("userLimit") not in (None, 100):
             message = "limits of single users (userLimit, userLimitFactor)"
             self._note(*where, message, "left out")
-
-        for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
-            label = text_at(entry, "partitionName")
-            if label:
-                action = "left out: what it has of the default partition is taken of all nodes"
-                self._note(*where, f"capacity in partition {label!r}", action)
 
     def _read_fair_queue(self, info: Record, parent: str, file: str) -> None:
         """Read a queue of the fair scheduler, and those below it."""
@@ -210,7 +217,7 @@ class YarnQueues:
             weight = float(positive_weight(printed_weight, where, self._notes))
         guarantee = resources_of(value_at(info, "minResources"))
         cap = resources_of(value_at(info, "maxResources"))
-        self._add(path, weight=weight, guarantee=guarantee, cap=cap)
+        self._add(path, weight, {None: _Limits(guarantee, cap)})
         for child in entries(value_at(info, "childQueues", kind=(dict, list)), "queue"):
             self._read_fair_queue(mapping_at(child), path, file)
 
@@ -218,7 +225,7 @@ class YarnQueues:
         """Return the path of an application's queue, given by its path or its last name."""
         steps = [name_in_path(step) for step in queue.split(".")]
         path = "/".join(steps[1:] if steps[0] == _ROOT else steps)
-        if path in self._rows or not self._rows:
+        if path in self._weights or not self._weights:
             return path
         paths_of_name = self._leaves.get(path, [])
         if len(paths_of_name) == 1:
@@ -227,21 +234,173 @@ class YarnQueues:
         self._note(*where, f"queue {queue!r} is {problem}", "it stands at the root")
         return path
 
-    def fill(self, cluster: Cluster, total: Resources) -> None:
-        """Put weights, guarantees and caps on the queues of a cluster with this total capacity."""
-        for path, row in self._rows.items():
+    def fill(
+        self,
+        cluster: Cluster,
+        totals: dict[str, Resources],
+        partitions_of_queue: dict[str, set[str]],
+    ) -> None:
+        """Put weights, guarantees and caps on the queues of a cluster.
+
+        A queue has what it is guaranteed in the partitions in which it has applications. Where
+        these are several, its applications stand in queues of its own for each partition, which
+        have the guarantees.
+
+        Parameters
+        ----------
+        cluster : Cluster
+        totals : mapping
+            Total capacity of each partition.
+        partitions_of_queue : mapping
+            The partitions in which the applications of a queue, or of one below it, run or wait.
+        """
+        for path, weight in self._weights.items():
             queue = cluster.queue(path)
-            queue["weight"] = row["weight"]
-            guarantee = _amounts_of(row["guarantee"], total)
-            queue["guarantee"] = {
-                resource: float(amount) for resource, amount in guarantee.items() if amount
+            queue["weight"] = weight
+            limits = self._limits[path]
+            partitions = partitions_of_queue.get(path) or set(totals)
+            if None in limits:
+                everything: Resources = {}
+                for partition_total in totals.values():
+                    add_amounts(everything, partition_total)
+                queue |= _amounts(limits[None], everything)
+                continue
+
+            amounts_by_partition = {
+                partition: _amounts(limits.get(partition, _NOTHING), totals.get(partition, {}))
+                for partition in partitions
             }
-            cap = _amounts_of(row["cap"], total)
-            queue["cap"] = {
-                resource: float(amount)
-                for resource, amount in cap.items()
-                if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
-            }
+            if len(partitions) == 1:
+                queue |= amounts_by_partition.popitem()[1]
+                continue
+            queue["cap"] = _caps_together(amounts_by_partition, totals)
+            for partition in sorted(partitions_of_queue.get(path, ())):
+                child_path = self.path_in(path, partition, partitions_of_queue)
+                if child_path != path and self._is_leaf(path):
+                    child = cluster.queue(child_path)
+                    child |= {"weight": 1.0, **amounts_by_partition[partition]}
+
+    def _is_leaf(self, path: str) -> bool:
+        """Whether no queue stands below a queue."""
+        return not any(other.startswith(f"{path}/") for other in self._weights)
+
+    def path_in(self, path: str, partition: str, partitions_of_queue: dict[str, set[str]]) -> str:
+        """Return the path of applications of a queue in a partition.
+
+        It is that of the queue, or, where limits are by partition and the queue has applications
+        in several, that of its part there.
+        """
+        has_limits = None not in self._limits.get(path, {None: _NOTHING})
+        if has_limits and len(partitions_of_queue[path]) > 1:
+            return f"{path}/{name_in_path(partition_name(partition))}"
+        return path
+
+
+def _partitions_below(info: Any) -> Iterator[str]:
+    """Yield the partitions of which a queue of the capacity scheduler, or one below it, has a part."""
+    for entry in entries(value_at(info, "capacities"), "queueCapacitiesByPartition"):
+        yield text_at(entry, "partitionName")
+    for child in entries(value_at(info, "queues", kind=(dict, list)), "queue"):
+        yield from _partitions_below(mapping_at(child))
+
+
+def _limits_of_children(
+    children: list[Record], parent: _Limits, partition: str | None
+) -> list[_Limits]:
+    """Return guarantee and cap in a partition of the queues below a queue of the capacity scheduler.
+
+    They are the amounts that YARN itself prints, where it does, else percentages of the parent's.
+    """
+    listings = [child if not partition else _entry_of(child, partition) for child in children]
+    percentages = [_percent(listing, "capacity") for listing in listings]
+    # Percentages are printed with few digits: their sum, and no rounding, is the whole.
+    whole = max(sum(percentages, Fraction(0)), _HUNDRED)
+
+    limits = []
+    for child, listing, percentage in zip(children, listings, percentages, strict=True):
+        cap = _scaled(parent.cap, _percent(listing, "maxCapacity", 100) / _HUNDRED)
+        if "absoluteMaxCapacity" in listing:
+            cap = _percent(listing, "absoluteMaxCapacity") / _HUNDRED
+        guarantee = _scaled(parent.guarantee, percentage / whole)
+
+        entry = _entry_of(child, partition or "")
+        effective_guarantee = resources_of(value_at(entry, "effectiveMinResource"))
+        if any(effective_guarantee.values()):
+            guarantee = effective_guarantee
+            if any(resources_of(value_at(entry, "configuredMinResource")).values()):
+                cap = resources_of(value_at(entry, "effectiveMaxResource"))
+        limits.append(_Limits(guarantee, cap))
+    return limits
+
+
+def _weights_by_amounts(children: list[Record]) -> list[float | None]:
+    """Return the weights of queues that are configured in amounts; None for those in percent.
+
+    The weight of such a queue is its part of its siblings' guarantees, of the resource of which it
+    has the largest part.
+    """
+    amounts: list[Resources] = []
+    total: Resources = {}
+    for child in children:
+        entry = _entry_of(child, "")
+        configured = resources_of(value_at(entry, "configuredMinResource"))
+        effective = resources_of(value_at(entry, "effectiveMinResource"))
+        is_in_amounts = any(configured.values()) or not (
+            _percent(child, "capacity") or value_at(child, "weight", kind=_NUMBER, default=-1) > 0
+        )
+        amounts.append(effective if is_in_amounts else {})
+        add_amounts(total, amounts[-1])
+
+    weights: list[float | None] = []
+    for of_child in amounts:
+        parts = [
+            Fraction(amount, total[resource]) for resource, amount in of_child.items() if amount
+        ]
+        weights.append(float(max(parts)) if parts else None)
+    return weights
+
+
+def _entry_of(queue: Record, partition: str) -> Record:
+    """Return what a queue of the capacity scheduler lists of a partition; empty where it lists none."""
+    for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
+        if text_at(entry, "partitionName") == partition:
+            return mapping_at(entry)
+    return {}
+
+
+def _scaled(limit: Fraction | Resources, fraction: Fraction) -> Any:
+    """Return a part of a limit, which may be a fraction of the cluster or amounts by resource."""
+    if isinstance(limit, Fraction):
+        return limit * fraction
+    return {resource: amount * fraction for resource, amount in limit.items()}
+
+
+def _amounts(limits: _Limits, total: Resources) -> Record:
+    """Return guarantee and cap as amounts by resource, of this total capacity."""
+    guarantee = _amounts_of(limits.guarantee, total)
+    cap = _amounts_of(limits.cap, total)
+    return {
+        "guarantee": {resource: float(amount) for resource, amount in guarantee.items() if amount},
+        "cap": {
+            resource: float(amount)
+            for resource, amount in cap.items()
+            if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
+        },
+    }
+
+
+def _caps_together(
+    amounts_by_partition: dict[str, Record], totals: dict[str, Resources]
+) -> dict[str, float]:
+    """Return the caps of a queue in several partitions together; where there are none, their totals count."""
+    caps: dict[str, float] = {}
+    capped = {resource for amounts in amounts_by_partition.values() for resource in amounts["cap"]}
+    for partition, amounts in amounts_by_partition.items():
+        total = totals.get(partition, {})
+        for resource in capped:
+            cap = amounts["cap"].get(resource, float(total.get(resource, 0)))
+            caps[resource] = caps.get(resource, 0.0) + cap
+    return caps
 
 
 def _amounts_of(limit: Fraction | Resources, total: Resources) -> Mapping[str, int | Fraction]:
@@ -249,17 +408,6 @@ def _amounts_of(limit: Fraction | Resources, total: Resources) -> Mapping[str, i
     if isinstance(limit, Fraction):
         return {resource: limit * amount for resource, amount in total.items()}
     return limit
-
-
-def _absolute_limits(queue: Record) -> tuple[Resources, Resources] | None:
-    """Return guarantee and cap of a queue that is configured in amounts; None for percentages."""
-    for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
-        guarantee = resources_of(value_at(entry, "effectiveMinResource"))
-        configured = resources_of(value_at(entry, "configuredMinResource"))
-        is_default_partition = not text_at(entry, "partitionName")
-        if is_default_partition and any(configured.values()) and any(guarantee.values()):
-            return guarantee, resources_of(value_at(entry, "effectiveMaxResource"))
-    return None
 
 
 def _percent(queue: Record, key: str, default: float = 0.0) -> Fraction:
@@ -281,6 +429,16 @@ def partition_name(label: str) -> str:
     return f"nodes of {label!r}" if label else "nodes"
 
 
+class _Application(NamedTuple):
+    """An application: its record, its queue, and the containers that run and wait, by partition."""
+
+    entry: Record
+    where: Where
+    queue: str
+    running: list[tuple[str, Resources]]
+    waiting: list[tuple[int, Demand, str]]
+
+
 class YarnReader:
     """Reads nodes and applications, and then puts applications where queues are known."""
 
@@ -292,6 +450,8 @@ class YarnReader:
         self.node_use: Resources = {}  # as nodes report it
         self.applications: dict[str, tuple[Record, str]] = {}
         self.nodes: set[str] = set()
+        self.nodes_of_state: Counter[str] = Counter()
+        self.partitions_of_queue: dict[str, set[str]] = {}
 
     def read(self, path: Path) -> None:
         """Read a file."""
@@ -317,6 +477,7 @@ class YarnReader:
         if name in self.nodes:
             self.note(*where, "an earlier node has this name", "left out")
             return
+        self.nodes_of_state[state] += 1
         if state not in _WORKS:
             self.note(*where, f"it does not work ({state})", "left out")
             return
@@ -325,7 +486,10 @@ class YarnReader:
         used_object = value_at(entry, "usedResource")
         used = resources_of(used_object, entry, "usedMemoryMB", "usedVirtualCores")
         free_object = value_at(entry, "availableResource")
-        free = resources_of(free_object, entry, "availMemoryMB", "availableVirtualCores")
+        # A node that was resized below its use has less than nothing available.
+        free = resources_of(
+            free_object, entry, "availMemoryMB", "availableVirtualCores", signed=True
+        )
         if not used and not free:
             raise EntryError("it has no amounts")
         labels = list_at(entry, "nodeLabels")
@@ -362,21 +526,25 @@ class YarnReader:
         for label, amounts in self.capacities.items():
             capacity = {resource: float(amount) for resource, amount in amounts.items()}
             cluster.add(Node(partition_name(label), capacity, {"partition": label}))
+        if not cluster.nodes and self.nodes_of_state:
+            states = ", ".join(f"{n} {state}" for state, n in self.nodes_of_state.items())
+            cluster.no_nodes = f"{self.nodes_of_state.total()} nodes, none RUNNING ({states})"
         if cluster.nodes:
             message = "the dump does not say on which nodes containers run"
             action = "the nodes of a partition are one server"
             cluster.note("", f"{len(self.nodes)} nodes", message, action)
 
-        total: Resources = {}
-        for amounts in self.capacities.values():
-            add_amounts(total, amounts)
-        self.queues.fill(cluster, total)
-
-        application_use: Resources = {}
+        applications = []
         for name, (entry, file) in self.applications.items():
             where = file, f"application {name!r}"
             with cluster.notes.noting(*where):
-                self._place(entry, where, application_use)
+                applications.append(self._read_use(entry, where))
+        self.queues.fill(cluster, self.capacities, self.partitions_of_queue)
+
+        application_use: Resources = {}
+        for application in applications:
+            with cluster.notes.noting(*application.where):
+                self._place(application, application_use)
         self._note_other_use(application_use)
 
         partitions = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
@@ -394,18 +562,35 @@ class YarnReader:
                 action = "what applications say is what is observed"
                 self.note("", f"resource {resource!r}", message, action)
 
-    def _place(self, entry: Record, where: Where, application_use: Resources) -> None:
-        """Count the containers of an application, and add its amounts to ``application_use``."""
+    def _read_use(self, entry: Record, where: Where) -> _Application:
+        """Return an application with what it has and waits for, and remember its partitions."""
         queue = self.queues.path(text_at(entry, "queue"), where)
-        user = text_at(entry, "user")
-        name = f"{queue}/{user}" if queue else user
-        leaf = Leaf(queue, user, name, (), tenant=name)
-
-        containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
+        running = []
         for partition, listed_amounts in self._allocated(entry):
             amounts = {r: amount for r, amount in listed_amounts.items() if amount > 0}
-            if not amounts:
-                continue
+            if amounts:
+                running.append((partition, amounts))
+        waiting = list(self._requests(entry))
+
+        partitions = {partition for partition, _ in running}
+        partitions |= {partition for _, _, partition in waiting}
+        partitions &= set(self.capacities)
+        for path in lineage(queue):
+            self.partitions_of_queue.setdefault(path, set()).update(partitions)
+        return _Application(entry, where, queue, running, waiting)
+
+    def _place(self, application: _Application, application_use: Resources) -> None:
+        """Count the containers of an application, and add its amounts to ``application_use``."""
+        entry, where, queue, running, waiting_containers = application
+        user = text_at(entry, "user")
+        name = f"{queue}/{user}" if queue else user
+
+        def leaf_in(partition: str, demand: Demand) -> Leaf:
+            path = self.queues.path_in(queue, partition, self.partitions_of_queue)
+            return Leaf(path, user, name, demand, partition, tenant=name)
+
+        containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
+        for partition, amounts in running:
             add_amounts(application_use, amounts)
             parts = containers
             if not parts or any(amount % parts for amount in amounts.values()):
@@ -413,7 +598,7 @@ class YarnReader:
                 message = f"its {containers} containers are not alike"
                 self.note(*where, message, "it counts as equal parts of what it has")
             demand = demand_of({resource: amount // parts for resource, amount in amounts.items()})
-            container = leaf._replace(demand=demand, place=partition)
+            container = leaf_in(partition, demand)
             self.cluster.run(container, partition_name(partition), where, parts)
 
         waiting = 0
@@ -421,10 +606,9 @@ class YarnReader:
         priority = entry.get("priority")
         if type(priority) is not int:
             priority = None
-        for count, demand, partition in self._requests(entry):
+        for count, demand, partition in waiting_containers:
             waiting += count
-            container = leaf._replace(demand=demand, place=partition)
-            self.cluster.wait(container, count, since, priority)
+            self.cluster.wait(leaf_in(partition, demand), count, since, priority)
         if not waiting and entry["state"] != "RUNNING":
             message = f"it is {entry['state']}, and the dump does not say what it asks for"
             self.note(*where, message, "left out")

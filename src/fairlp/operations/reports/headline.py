@@ -30,6 +30,15 @@ _PROMISES = {
 }
 
 
+#: What Volcano promises its queues, by the plugin that shares among them.
+_PLUGINS = {
+    "proportion": "Volcano's proportion plugin gives each queue what it deserves by its weight, as far "
+    "as it asks for it",
+    "capacity": "Volcano's capacity plugin gives each queue what its spec says that it deserves",
+    "drf": "Volcano's drf plugin shares along the hierarchy of its queues by their weights",
+}
+
+
 def headline(comparison: ShareComparison) -> list[str]:
     """Return the first sentences of the page, a paragraph each."""
     subject = comparison.subject
@@ -304,6 +313,8 @@ def _rule(comparison: ShareComparison) -> str:
             "Kueue gives every queue its nominal quota first, and shares what is lent by dominant "
             "resource shares"
         )
+    elif subject.plugin:
+        reason = _PLUGINS[subject.plugin]
     elif subject.scheduler in _PROMISES:
         usage = "not in the dump, so that" if subject.shares.empty else "in the dump, and"
         reason = _PROMISES[subject.scheduler].format(usage)

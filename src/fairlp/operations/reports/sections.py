@@ -401,11 +401,15 @@ def _since(facts: Facts) -> Section:
 
 #: Columns of the schedulers' own figures of shares, with descriptions.
 _SCHEDULER_SHARES = {
+    "lendable": "the most that its cohort could have",
+    "deserved": "by the plugin of Volcano that shares among queues",
     "weighted_share": "dominant resource share in thousandths, over the weight",
     "told": "the same, as Kueue prints it",
     "usage": "decayed, as Slurm prints it; it does not count here",
     "fairshare": "Slurm's own factor of that usage, 1 without use",
 }
+#: Those of them that are shares of the whole cluster.
+_PERCENTAGES = ("lendable", "deserved")
 #: Users who are named in a sentence.
 _NAMED = 5
 
@@ -414,6 +418,17 @@ def _queues(facts: Facts) -> Section:
     queues = facts.share_comparison.queues
     waits = _is_observed(facts)
     noun = "user" if facts.share_comparison.subject.tenants.are_users else "job size"
+    figures = list(_QUEUE_FIGURES)
+    due = [
+        TableColumn("guarantee", "percent", _SHARE),
+        TableColumn("borrowed", "percent", "beyond the guarantee"),
+    ]
+    if "nominal" in queues:  # the words of Kueue
+        figures[figures.index("guarantee")] = "nominal"
+        due = [
+            TableColumn("nominal", "percent", "its nominal quota, and those that lend to it"),
+            TableColumn("borrowed", "percent", "beyond the nominal quota"),
+        ]
     columns = [
         TableColumn("queue", "label"),
         TableColumn("has", "percent", _SHARE),
@@ -425,13 +440,15 @@ def _queues(facts: Facts) -> Section:
         TableColumn("fair tasks"),
         TableColumn(f"{noun}s"),
         TableColumn("weight", about="among its siblings"),
-        TableColumn("guarantee", "percent", _SHARE),
-        TableColumn("borrowed", "percent", "beyond the guarantee"),
+        *due,
     ]
     share_columns = [name for name in _SCHEDULER_SHARES if name in queues]
-    columns += [
-        TableColumn(name.replace("_", " "), about=_SCHEDULER_SHARES[name]) for name in share_columns
-    ]
+    for name in share_columns:
+        about = _SCHEDULER_SHARES[name]
+        if name in _PERCENTAGES:
+            columns.append(TableColumn(name, "percent", about))
+        else:
+            columns.append(TableColumn(name.replace("_", " "), about=about))
 
     def rows(frame: pd.DataFrame) -> list[list[Any]]:
         return [
@@ -442,7 +459,7 @@ def _queues(facts: Facts) -> Section:
                 row.waiting,
                 row.blocked_by,
                 _holders(facts, row.blocked_by, row.held_by),
-                *(getattr(row, name) for name in _QUEUE_FIGURES),
+                *(getattr(row, name) for name in figures),
                 *(getattr(row, name) for name in share_columns),
             ]
             for path, row in zip(frame.index, records(frame), strict=True)

@@ -232,9 +232,11 @@ class ShareComparison:
 
         amounts = below @ (self.has[:, None] * instance.demands)
         fair_amounts = below @ (self.fair_tasks[:, None] * instance.demands)
-        guarantee = (tree.guarantees / pool).max(axis=1)
-        borrowed = (np.maximum(amounts - tree.guarantees, 0.0) / pool).max(axis=1)
+        guarantee = (self._guarantees_below / pool).max(axis=1)
+        borrowed = (np.maximum(amounts - self._guarantees_below, 0.0) / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has no queue to borrow from
+        if tree.quotas is not None:  # cohorts are guaranteed nothing but what stands below them
+            guarantee[~tree.guarantees.any(axis=1)] = np.nan
         cap = np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan)
         columns = {
             "level": tree.depths,
@@ -253,8 +255,20 @@ class ShareComparison:
         rows = [self._obstacle_of_queue(v) for v in range(len(tree))]
         paths = pd.Index(tree.paths.labels, name="queue")
         table = pd.DataFrame(columns | _columns_of(rows), index=paths)
-        shares = self.subject.shares
-        return table if shares.empty else table.join(shares)
+        shares = self.subject.shares.reindex(table.index)
+        table[shares.columns] = shares  # what the scheduler counts as borrowed comes first
+        return table
+
+    @property
+    def _guarantees_below(self) -> np.ndarray:
+        """Guarantees of queues; those of its children together where a queue below the root has none."""
+        tree = self.instance.tree
+        guarantees = tree.guarantees.copy()
+        for v in range(len(tree) - 1, 0, -1):  # children come after their parents
+            parent = tree.parents[v]
+            if parent and not tree.guarantees[parent].any():
+                guarantees[parent] += guarantees[v]
+        return guarantees
 
     @property
     def _has_guarantees(self) -> bool:

@@ -164,6 +164,8 @@ class Subject:
         Those whom the scheduler promises a share; by default each user.
     jobs : Series
         Jobs that ``run``, ``wait`` and ``are held``, of a scheduler that counts jobs.
+    plugin : str
+        The plugin of Volcano that shares among its queues; empty for none.
     """
 
     instance: Instance
@@ -185,6 +187,7 @@ class Subject:
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     tenants: Tenants = None  # type: ignore[assignment]
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
+    plugin: str = ""
 
     def __post_init__(self) -> None:
         if self.tenants is None:
@@ -366,6 +369,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         shares=dump.shares,
         tenants=Tenants.named(dump.tenants.reindex(users)),
         jobs=dump.jobs,
+        plugin=dump.plugin,
     )
 
 
