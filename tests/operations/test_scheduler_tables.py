@@ -16,7 +16,10 @@ from fairlp.tolerances import AGREEMENT
 from scheduler_tables import (
     CAPACITY_PREEMPTION,
     COMPUTE_FAIR_SHARES,
+    MESOS_SORTER,
     OVER_CAPACITY_IMBALANCE,
+    YUNIKORN_RATIOS,
+    YUNIKORN_SORTERS,
     ids,
 )
 
@@ -146,3 +149,65 @@ def test_what_is_preempted_of_two_resources():
     )
     table = fairlp.fair_shares(instance, observed=[[10], [0]])
     assert table["fair_tasks"].tolist() == pytest.approx([6, 4], rel=AGREEMENT)
+
+
+# Sorters of Mesos and YuniKorn: the client with the smallest share is served first.
+
+
+def instance_of(case):
+    """Return the instance of a case, and tasks: one of what a client has, none where it has nothing."""
+    amounts = np.array(list(case.has.values()), dtype=float)
+    has_any = amounts.any(axis=1)
+    demands = np.where(has_any[:, None], amounts, 1.0)
+    paths = list(case.has)
+    weights = {
+        path: weight
+        for path, weight in (case.weights or {}).items()
+        if any(client == path or client.startswith(f"{path}/") for client in paths)
+    }
+    instance = Instance.from_arrays(demands, [case.pool], users=paths, queue=paths, queues=weights)
+    return instance, has_any[:, None].astype(float)
+
+
+def served(levels, path=""):
+    """Return clients below a path: at each branch those of the smaller level first, then by name."""
+    depth = path.count("/") + 1 if path else 0
+    children = [
+        p for p in levels if p and p.count("/") == depth and p.startswith(path and path + "/")
+    ]
+    if not children:
+        return [path]
+    children.sort(key=lambda child: (levels[child], child))
+    return [client for child in children for client in served(levels, child)]
+
+
+@pytest.mark.parametrize("case", ids([*MESOS_SORTER, *YUNIKORN_SORTERS]))
+def test_shares_over_weights_give_the_order_of_the_sorters(case):
+    """Apache Mesos, sorter_tests.cpp and hierarchical_allocator_tests.cpp (DRFSorterTest and
+    HierarchicalAllocatorTest); Apache YuniKorn, sorters_test.go.
+
+    A share is the largest part of a resource that all below a path have, over the weight of the path.
+    """
+    instance, tasks = instance_of(case)
+    table = fairlp.fair_shares(instance, observed=tasks, by="queue")
+    levels = (table["share"] / table["weight"]).to_dict()
+    for path, share in (case.shares or {}).items():
+        assert levels[path] == pytest.approx(share, rel=AGREEMENT, abs=0)
+    assert served(levels) == case.order.split()
+
+
+@pytest.mark.parametrize("case", ids(YUNIKORN_RATIOS))
+def test_ratios_of_dominant_shares(case):
+    """Apache YuniKorn, resources_test.go: TestFairnessRatio and TestCompUsage."""
+    instance = Instance.from_arrays([case.left, case.right], [case.pool])
+    shares = fairlp.fair_shares(instance, observed=[[1], [1]])["share"].to_numpy()
+    assert shares[0] / shares[1] == pytest.approx(case.ratio, rel=AGREEMENT)
+
+
+def test_ratios_of_shares_of_totals_of_their_own():
+    """Apache YuniKorn, TestCompUsage (each its own total): 50 of 100 is less than 10 of 10."""
+    shares = []
+    for has, total in ((50.0, 100.0), (10.0, 10.0)):
+        instance = Instance.from_arrays([[has] * 3], [[total] * 3])
+        shares += fairlp.fair_shares(instance, observed=[[1]])["share"].tolist()
+    assert shares == [0.5, 1.0]

@@ -134,3 +134,193 @@ CAPACITY_PREEMPTION = [
     Preemption("testPreemptionNotHappenForSingleReservedQueue", 100,
                {"A": (40, 70, 30), "B": (40, 0, 0), "C": (20, 0, 0)}, {}),
 ]  # fmt: skip
+
+
+class Order(NamedTuple):
+    """Clients in the order in which a sorter serves them, those with the smallest share first.
+
+    ``has`` are the amounts of each client by its path, ``weights`` those of paths that are not 1,
+    and ``pool`` the total amounts. ``shares`` are shares over weights that the test states.
+    """
+
+    name: str
+    pool: tuple[float, ...]
+    has: dict[str, tuple[float, ...]]
+    order: str
+    weights: dict[str, float] | None = None
+    shares: dict[str, float] | None = None
+
+
+def _both(**amounts):
+    """Return clients that have as much of the second resource as of the first."""
+    return {path: (amount, amount) for path, amount in amounts.items()}
+
+
+_HUNDRED = (100, 100)
+_DRF = _both(a=5, b=6)
+_DRF_4 = _DRF | {"c": (1, 1), "d": (3, 1)}
+_DRF_E = {"b": (2, 2), "c": (1, 1), "d": (3, 1), "e": (1, 5)}
+_DRF_F = _DRF_E | {"c": (1, 16), "f": (5, 1)}
+_DRF_STEPS = [
+    ("a, b", _HUNDRED, _DRF, "a b", {"a": 0.05, "b": 0.06}),
+    ("c and d come", _HUNDRED, _DRF_4, "c d a b", {"a": 0.05, "b": 0.06, "c": 0.01, "d": 0.03}),
+    ("a leaves, b gives 4 back", _HUNDRED, {"b": (2, 2), "c": (1, 1), "d": (3, 1)}, "c b d",
+     {"b": 0.02, "c": 0.01, "d": 0.03}),
+    ("e comes, half of the cpus go", (50, 100), _DRF_E, "c b e d", {"b": 0.04, "c": 0.02, "d": 0.06, "e": 0.05}),
+    ("f comes, memory is doubled", (50, 200), _DRF_F, "e b d c f",
+     {"b": 0.04, "c": 0.08, "d": 0.06, "e": 0.025, "f": 0.1}),
+    ("d is inactive", (50, 200), {c: has for c, has in _DRF_F.items() if c != "d"}, "e b c f", {}),
+]  # fmt: skip
+_DEEP = {
+    "a": "a/a/a/a/a", "b": "b/b/b/b", "c": "c/c/c", "d": "d/d", "e": "e/e/e/e/e/e", "f": "f/f",
+}  # fmt: skip
+
+
+def _of_drf(test, nested):
+    """Return the steps of a test that repeats DRF with clients at other paths."""
+    return [
+        Order(
+            f"{test}: {step}",
+            pool,
+            {nested[client]: amounts for client, amounts in has.items()},
+            " ".join(nested[client] for client in order.split()),
+            shares={nested[client]: share for client, share in shares.items()},
+        )
+        for step, pool, has, order, shares in _DRF_STEPS
+    ]
+
+
+_W = {"b": 2.0, "d": 10.0, "e": 0.1}
+_WDRF = _both(a=5, b=6, c=4) | {"d": (10, 20)}
+_WDRF_D = _both(a=5, c=4) | {"d": (20, 45)}
+_WDRF_E = _WDRF_D | {"e": (1, 1)}
+_TREE = {"a": (6, 6), "b/c": (4, 4), "b/d": (3, 3)}
+_TREE_8 = _TREE | {"a": (8, 8)}
+_TREE_F = _TREE_8 | {"b/e/f": (3.5, 3.5)}
+_LEAF = {"a/.": (10, 10), "b": (6, 6), "a/c": (5, 5)}
+_SUBTREE = {"a": 2.0, "b": 3.0}
+_XY = {"a/x": (10, 10), "b/y": (10, 10)}
+_XYZ = _XY | {"b/z": (5, 5)}
+_XYZB = _XYZ | {"b/.": (4, 4)}
+_X = {"x/a": (10, 10), "x/b": (6, 6)}
+
+#: Apache Mesos, ``src/tests/sorter_tests.cpp``. A client that has others below it competes with them
+#: as a client of weight 1 (``a/.`` here).
+MESOS_SORTER = [
+    *_of_drf("DRF", {client: client for client in "abcdef"}),
+    *_of_drf("ShallowHierarchy", {client: f"{client}/{client}" for client in "abcdef"}),
+    *_of_drf("DeepHierarchy", _DEEP),
+    Order("WDRF: a, b", _HUNDRED, _DRF, "b a", _W, {"a": 0.05, "b": 0.03}),
+    Order("WDRF: c comes", _HUNDRED, _both(a=5, b=6, c=4), "b c a", _W, {"c": 0.04}),
+    Order("WDRF: d comes", _HUNDRED, _WDRF, "d b c a", _W, {"a": 0.05, "b": 0.03, "c": 0.04, "d": 0.02}),
+    Order("WDRF: b leaves", _HUNDRED, _both(a=5, c=4) | {"d": (10, 20)}, "d c a", _W),
+    Order("WDRF: d gets more", _HUNDRED, _WDRF_D, "c d a", _W, {"d": 0.045}),
+    Order("WDRF: e comes", _HUNDRED, _WDRF_E, "c d a e", _W, {"e": 0.1}),
+    Order("WDRF: a leaves", _HUNDRED, {c: _WDRF_E[c] for c in "cde"}, "c d e", _W),
+    Order("UpdateWeight: before", _HUNDRED, _DRF, "a b", {}, {"a": 0.05, "b": 0.06}),
+    Order("UpdateWeight: b 2", _HUNDRED, _DRF, "b a", {"b": 2.0}, {"a": 0.05, "b": 0.03}),
+    Order("HierarchicalAllocation: a", _HUNDRED, _TREE | {"b/c": (0, 0), "b/d": (0, 0)}, "b/c b/d a",
+          {}, {"a": 0.06}),
+    Order("HierarchicalAllocation: c, d", _HUNDRED, _TREE, "a b/d b/c", {}, {"b/d": 0.03, "b/c": 0.04}),
+    Order("HierarchicalAllocation: a 8", _HUNDRED, _TREE_8, "b/d b/c a", {}, {"a": 0.08}),
+    Order("HierarchicalAllocation: f comes", _HUNDRED, _TREE_8 | {"b/e/f": (0, 0)}, "b/e/f b/d b/c a"),
+    Order("HierarchicalAllocation: f 3.5", _HUNDRED, _TREE_F, "a b/d b/e/f b/c", {}, {"b/e/f": 0.035}),
+    Order("HierarchicalAllocation: f leaves", _HUNDRED, _TREE_8, "b/d b/c a"),
+    Order("HierarchicalAllocation: c 1", _HUNDRED, _TREE_8 | {"b/c": (1, 1)}, "b/c b/d a", {}, {"b/c": 0.01}),
+    Order("HierarchicalAllocation: f again", _HUNDRED, _TREE_F | {"b/c": (1, 1)}, "b/c b/d b/e/f a"),
+    Order("HierarchicalIterationOrder: c", _HUNDRED,
+          {"a/b": (0, 0), "c": (8, 8), "d/.": (0, 0), "d/e": (0, 0)}, "a/b d/. d/e c"),
+    Order("HierarchicalIterationOrder: d, e", _HUNDRED,
+          {"a/b": (0, 0), "c": (8, 8), "d/.": (3, 3), "d/e": (2, 2)}, "a/b d/e d/. c"),
+    Order("HierarchicalIterationOrder: b", _HUNDRED,
+          {"a/b": (6, 6), "c": (8, 8), "d/.": (3, 3), "d/e": (2, 2)}, "d/e d/. a/b c"),
+    Order("AddChildToLeaf: leaf", _HUNDRED, {"a": (10, 10), "b": (6, 6)}, "b a"),
+    Order("AddChildToLeaf: child", _HUNDRED, _LEAF, "b a/c a/."),
+    Order("AddChildToLeaf: a leaves", _HUNDRED, {"b": (6, 6), "a/c": (5, 5)}, "a/c b"),
+    Order("AddChildToLeaf: a/c 0.2", _HUNDRED, _LEAF, "b a/. a/c", {"a/c": 0.2}),
+    Order("AddChildToLeaf: a 3", _HUNDRED, _LEAF, "a/. a/c b", {"a/c": 0.2, "a": 3.0}),
+    Order("AddChildToLeaf: a/c 1", _HUNDRED, _LEAF, "a/c a/. b", {"a": 3.0}),
+    Order("AddChildToInternal: a, b", _HUNDRED, _X, "x/b x/a"),
+    Order("AddChildToInternal: x", _HUNDRED, _X | {"x/.": (7, 7)}, "x/b x/. x/a"),
+    Order("AddChildToInternal: z", _HUNDRED, _X | {"x/.": (7, 7), "z": (20, 20)}, "z x/b x/. x/a"),
+    Order("AddChildToInternal: x leaves", _HUNDRED, _X | {"z": (20, 20)}, "x/b x/a z"),
+    Order("ChangeWeightOnSubtree: x, y", _HUNDRED, _XY, "b/y a/x", _SUBTREE),
+    Order("ChangeWeightOnSubtree: z", _HUNDRED, _XYZ, "b/z b/y a/x", _SUBTREE),
+    Order("ChangeWeightOnSubtree: b", _HUNDRED, _XYZB, "a/x b/. b/z b/y", _SUBTREE),
+    Order("ChangeWeightOnSubtree: zz", _HUNDRED, _XYZB | {"a/zz": (2, 2)}, "a/zz a/x b/. b/z b/y", _SUBTREE),
+    Order("SplitResourceShares", (100, 100, 100), {"a": (9, 9, 9), "b": (9, 9, 10)}, "a b"),
+    Order("UpdateTotal: before", (10, 100), {"a": (2, 1), "b": (1, 2)}, "b a", {}, {"a": 0.2, "b": 0.1}),
+    Order("UpdateTotal: after", (100, 10), {"a": (2, 1), "b": (1, 2)}, "a b", {}, {"a": 0.1, "b": 0.2}),
+    Order("MultipleSlavesUpdateTotal: before", (10, 100), {"a": (2, 1), "b": (1, 3)}, "b a", {},
+          {"a": 0.2, "b": 0.1}),
+    Order("MultipleSlavesUpdateTotal: after", (100, 100), {"a": (2, 1), "b": (1, 3)}, "a b", {},
+          {"a": 0.02, "b": 0.03}),
+    Order("RemoveResources: before", (10,), {"a": (6,), "b": (4,)}, "b a", {}, {"a": 0.6, "b": 0.4}),
+    Order("RemoveResources: after", (5,), {"a": (1,), "b": (4,)}, "a b", {}, {"a": 0.2, "b": 0.8}),
+    Order("HierarchicalAllocator UnreservedDRF: second agent", (3, 1536), {"role1": (2, 1024), "role2": (0, 0)},
+          "role2 role1", {}, {"role1": 2 / 3, "role2": 0}),
+    Order("HierarchicalAllocator UnreservedDRF: third agent", (6, 3584), {"role1": (2, 1024), "role2": (1, 512)},
+          "role2 role1", {}, {"role1": 1 / 3, "role2": 1 / 6}),
+    Order("HierarchicalAllocator UnreservedDRF: fourth agent", (10, 7680),
+          {"role1": (2, 1024), "role2": (4, 2560)}, "role1 role2", {}, {"role1": 0.2, "role2": 0.4}),
+    Order("HierarchicalAllocator UnreservedDRF: fifth agent", (11, 8192),
+          {"role1/1": (2, 1024), "role1/3": (4, 4096), "role2": (4, 2560)}, "role2 role1/1 role1/3", {},
+          {"role1": 0.625, "role2": 4 / 11}),
+    Order("HierarchicalAllocator NestedRoleDRF: third agent", (3, 1536),
+          {"a/b": (2, 1024), "a/c": (0, 0), "d/e": (1, 512), "d/f": (0, 0)}, "d/f d/e a/c a/b", {},
+          {"a": 2 / 3, "d": 1 / 3}),
+]  # fmt: skip
+
+_RATIOS = {"q0": 500.0, "q1": 300.0, "q2": 200.0}
+
+#: Apache YuniKorn core, ``pkg/scheduler/objects/sorters_test.go``: what a queue has over what it is
+#: guaranteed. Queues or applications that are equal there are left out, but for one.
+YUNIKORN_SORTERS = [
+    Order("TestSortQueues: fair first", (1200, 1200), _both(q0=300, q1=200, q2=100), "q2 q0 q1", _RATIOS,
+          {"q0": 0.6 / 1200, "q1": 2 / 3 / 1200, "q2": 0.5 / 1200}),
+    Order("TestSortQueues: fair second", (1200, 1200), _both(q0=200, q1=300, q2=100), "q0 q2 q1", _RATIOS,
+          {"q0": 0.4 / 1200, "q1": 1 / 1200, "q2": 0.5 / 1200}),
+    Order("TestSortQueues: fair third", (1200, 1200), _both(q0=150, q1=120, q2=100), "q0 q1 q2", _RATIOS,
+          {"q0": 0.3 / 1200, "q1": 0.4 / 1200, "q2": 0.5 / 1200}),
+    Order("TestNoQueueLimits: first", (1000, 1000), _both(q0=300, q1=200, q3=100), "q3 q1 q0"),
+    Order("TestNoQueueLimits: second", (1000, 1000), _both(q0=200, q1=300, q3=100), "q3 q0 q1"),
+    Order("TestSortAppsFair: no alloc, set total", (5000,), {f"app{k}": (100 * (k + 1),) for k in range(4)},
+          "app0 app1 app2 app3"),
+    Order("TestSortAppsFair: app-1 allocated", (5000,),
+          {"app0": (100,), "app1": (1000,), "app2": (300,), "app3": (400,)}, "app0 app2 app3 app1"),
+    Order("TestSortAppsPriorityFair: app-2 allocated", (5000,), {"app0": (100,), "app2": (1000,), "app3": (400,)},
+          "app0 app3 app2"),
+]  # fmt: skip
+
+
+class Ratio(NamedTuple):
+    """The dominant share of one user as a multiple of that of another."""
+
+    name: str
+    pool: tuple[float, ...]
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    ratio: float
+
+
+_FOURS = (4, 4, 4)
+_FAIRNESS = {
+    1: [((1, 1, 1), (1, 1, 1)), ((2, 1, 1), (1, 2, 1)), ((2, 1, 0), (0, 1, 2)), ((2, 2, 1), (1, 2, 2)),
+        ((3, 2, 1), (1, 2, 3)), ((2, 2, 1), (2, 1, 1)), ((2, 2, 1), (0, 2, 2)), ((2, 2, 2), (2, 1, 1)),
+        ((3, 1, 1), (3, 0, 0))],
+    1.5: [((3, 2, 1), (2, 2, 2)), ((3, 1, 1), (2, 2, 2))],
+    2: [((2, 2, 2), (1, 1, 1)), ((2, 1, 1), (1, 1, 0))],
+}  # fmt: skip
+
+#: Apache YuniKorn core, ``pkg/common/resources/resources_test.go``; and the file of this path of the
+#: project before it came to Apache (Cloudera, 2019), with a cluster of 4, 4 and 4.
+YUNIKORN_RATIOS = [
+    Ratio("TestFairnessRatio: left is larger", (100,), (90,), (1,), 90),
+    Ratio("TestFairnessRatio: right is larger", (100,), (1,), (90,), 1 / 90),
+    Ratio("TestCompUsage: 50 and 10 of 100", (100, 100, 100), (50, 50, 50), (10, 10, 10), 5),
+    *(
+        Ratio(f"TestFairnessRatio (2019): {left} and {right}", _FOURS, left, right, ratio)
+        for ratio, pairs in _FAIRNESS.items()
+        for left, right in pairs
+    ),
+]
