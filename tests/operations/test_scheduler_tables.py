@@ -6,6 +6,8 @@ Where a rule of theirs differs from fairlp's on purpose, both numbers stand in t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,13 @@ import fairlp
 from fairlp import Instance
 from fairlp.models.instances.queues import LEAST_WEIGHT
 from fairlp.tolerances import AGREEMENT
+from kubernetes_dumps import kueue, node, written
+from kueue_dumps import workload
 from scheduler_tables import (
     CAPACITY_PREEMPTION,
     COMPUTE_FAIR_SHARES,
+    GPU,
+    KUEUE_SHARES,
     MESOS_SORTER,
     OVER_CAPACITY_IMBALANCE,
     YUNIKORN_RATIOS,
@@ -211,3 +217,89 @@ def test_ratios_of_shares_of_totals_of_their_own():
         instance = Instance.from_arrays([[has] * 3], [[total] * 3])
         shares += fairlp.fair_shares(instance, observed=[[1]])["share"].tolist()
     assert shares == [0.5, 1.0]
+
+
+# Kueue: weighted shares, and the workloads that fair sharing pre-empts.
+
+DISAGREES = {
+    "multiple flavors": "flavors without node labels are added up: 0 for 25",
+    "cohort has resource share": "a cohort without quotas of its own has no row: 50 expected",
+    "resource share defined for resources only available at the root cohort": (
+        "a cohort without quotas of its own has no row: 100 expected"
+    ),
+    "TestZeroWeightBorrows: zero weight and not borrowing": "a weight of 0 is infinite always",
+}
+
+
+def kueue_objects(quotas, weights, cohorts, parents):
+    """Return ClusterQueues with a LocalQueue each, and cohorts."""
+    items = []
+    for name, flavor_quotas in quotas.items():
+        kind = "Cohort" if name in cohorts else "ClusterQueue"
+        entries = [
+            {
+                "name": flavor,
+                "resources": [{"name": resource} | quota for resource, quota in rows.items()],
+            }
+            for flavor, rows in flavor_quotas.items()
+        ]
+        covered = sorted({resource for rows in flavor_quotas.values() for resource in rows})
+        spec = {
+            "resourceGroups": [{"coveredResources": covered, "flavors": entries}] * bool(entries)
+        }
+        if parents.get(name):
+            spec["parentName" if kind == "Cohort" else "cohortName"] = parents[name]
+        if name in weights:
+            spec["fairSharing"] = {"weight": weights[name]}
+        items.append(kueue(kind, name, spec))
+        if kind == "ClusterQueue":
+            items.append(kueue("LocalQueue", name, {"clusterQueue": name}, namespace="default"))
+    return items
+
+
+def admitted(flavor, resource, amount):
+    """A Workload that has its quota of ``cq``, of one pod that needs one resource."""
+    made = workload(f"job-{flavor}-{resource}", "cq", ("Job", f"{flavor}-{resource}"), count=1)
+    container = {"resources": {"requests": {resource: amount}}}
+    made["metadata"]["namespace"] = "default"
+    made["spec"]["podSets"][0]["template"]["spec"]["containers"] = [container]
+    assignment = {"name": "main", "count": 1} | {
+        "flavors": {resource: flavor},
+        "resourceUsage": {resource: amount},
+    }
+    made["status"] = {"admission": {"clusterQueue": "cq", "podSetAssignments": [assignment]}}
+    return made
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=case.name,
+            marks=[pytest.mark.xfail(strict=True, reason=DISAGREES[case.name])]
+            if case.name in DISAGREES
+            else [],
+        )
+        for case in KUEUE_SHARES
+    ],
+)
+def test_weighted_shares_of_kueue(tmp_path, case):
+    """Kueue, fair_sharing_test.go: borrowed over what the parent can lend, over the weight.
+
+    Kueue rounds thousandths up to whole ones; fairlp does not.
+    """
+    parents = case.parents
+    if parents is None:
+        parents = dict.fromkeys(case.quotas, "test-cohort")
+    flavors = {flavor for rows in case.quotas.values() for flavor in rows}
+    items = [
+        node("n1", allocatable={"cpu": "4k", GPU: "2k"}),
+        *(kueue("ResourceFlavor", flavor, {}) for flavor in sorted(flavors)),
+        *kueue_objects(case.quotas, case.weights or {}, case.cohorts, parents),
+        *(admitted(flavor, resource, amount) for (flavor, resource), amount in case.usage.items()),
+    ]
+    shares = fairlp.snapshot(written(tmp_path, *items)).shares["weighted_share"]
+    assert {
+        path: math.ceil(share) if share < math.inf else share for path, share in shares.items()
+    } == case.shares
