@@ -15,13 +15,15 @@ import fairlp
 from fairlp import Instance
 from fairlp.models.instances.queues import LEAST_WEIGHT
 from fairlp.tolerances import AGREEMENT
-from kubernetes_dumps import kueue, node, written
-from kueue_dumps import workload
+from kubernetes_dumps import kueue, node, pod, written
+from kueue_dumps import LABEL, workload
 from scheduler_tables import (
     CAPACITY_PREEMPTION,
     COMPUTE_FAIR_SHARES,
     GPU,
+    KUEUE_PREEMPTION,
     KUEUE_SHARES,
+    KUEUE_WHOLE_WORKLOADS,
     MESOS_SORTER,
     OVER_CAPACITY_IMBALANCE,
     YUNIKORN_RATIOS,
@@ -228,6 +230,12 @@ DISAGREES = {
         "a cohort without quotas of its own has no row: 100 expected"
     ),
     "TestZeroWeightBorrows: zero weight and not borrowing": "a weight of 0 is infinite always",
+    "can't preempt nominal from Cohort with 0 weight": (
+        "a cohort of weight 0 comes last for its own nominal quota, too: left-cq 1, right-cq 0"
+    ),
+    "cohort with zero weight can reclaim nominal quota": (
+        "a cohort of weight 0 comes last for its own nominal quota, too: a 0, b 1"
+    ),
 }
 
 
@@ -271,19 +279,7 @@ def admitted(flavor, resource, amount):
     return made
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(
-            case,
-            id=case.name,
-            marks=[pytest.mark.xfail(strict=True, reason=DISAGREES[case.name])]
-            if case.name in DISAGREES
-            else [],
-        )
-        for case in KUEUE_SHARES
-    ],
-)
+@pytest.mark.parametrize("case", ids(KUEUE_SHARES, DISAGREES))
 def test_weighted_shares_of_kueue(tmp_path, case):
     """Kueue, fair_sharing_test.go: borrowed over what the parent can lend, over the weight.
 
@@ -303,3 +299,81 @@ def test_weighted_shares_of_kueue(tmp_path, case):
     assert {
         path: math.ceil(share) if share < math.inf else share for path, share in shares.items()
     } == case.shares
+
+
+def cohorts_with_an_incoming_workload(tmp_path, case):
+    """Return the snapshot of ClusterQueues whose pods run, and one pod that waits."""
+    quotas = case.quotas or {"all/a": 3, "all/b": 3, "all/c": 3}
+    paths = {path.rpartition("/")[2]: path for path in quotas}
+    objects = kueue_objects(
+        {name: cpus(quotas[path]) for name, path in paths.items()},
+        case.weights or {},
+        [name for name, path in paths.items() if path not in case.sizes],
+        {name: path.rpartition("/")[0].rpartition("/")[2] for name, path in paths.items()},
+    )
+    running = [(path, size) for path, sizes in case.sizes.items() for size in sizes]
+    pods = []
+    for path, size in [*running, (case.target, case.incoming)]:
+        name = path.rpartition("/")[2]
+        pods.append(
+            pod(
+                f"{name.lower()}-{len(pods)}",
+                namespace="default",
+                owner=("Job", f"{name.lower()}-of-{size}"),
+                on="n1" if len(pods) < len(running) else None,
+                requests={"cpu": str(size)},
+                labels={LABEL: name},
+            )
+        )
+    machine = node("n1", allocatable={"cpu": "64", "pods": "10000"})
+    return fairlp.snapshot(written(tmp_path, machine, *objects, *pods))
+
+
+def cpus(quota):
+    return {"default": {"cpu": {"nominalQuota": str(quota)}}}
+
+
+def cpus_by_queue(snapshot, column, paths):
+    table = fairlp.fair_shares(snapshot, by="queue")
+    return {path: 64 * table.loc[path, column] for path in paths if path in table.index}
+
+
+@pytest.mark.parametrize("case", ids(KUEUE_PREEMPTION, DISAGREES))
+def test_kueue_preempts_for_a_queue_that_is_short_of_a_workload(tmp_path, case):
+    """Kueue, TestFairPreemptions: it pre-empts where a queue is short of the whole workload that waits.
+
+    All queues that it takes from have more than what is fair. Where it lets the workload wait, the
+    queue is not short of as much as the workload.
+    """
+    snapshot = cohorts_with_an_incoming_workload(tmp_path, case)
+    paths = [path for path in case.sizes if case.sizes[path] or path == case.target]
+    fair = cpus_by_queue(snapshot, "fair_share", paths)
+    has = {path: sum(case.sizes[path]) for path in paths}
+    assert fair == pytest.approx(
+        {path: case.fair[path] for path in paths}, rel=AGREEMENT, abs=AGREEMENT
+    )
+    lacking = fair[case.target] - has[case.target]
+    assert (lacking > case.incoming * (1 - AGREEMENT)) == bool(case.from_queues)
+    for path in case.from_queues:
+        assert has[path] > fair[path]
+
+
+@pytest.mark.parametrize("case", ids(KUEUE_WHOLE_WORKLOADS))
+def test_kueue_preempts_whole_workloads_where_shares_are_fair_in_parts(tmp_path, case):
+    """Kueue, TestFairPreemptions: whole workloads, and lower priorities of the queue itself, go.
+
+    What is fair is in parts of a workload here, and does not move with priorities: the queue is not
+    short of the workload, or more queues than those that Kueue takes from have too much. Those that
+    it takes from have too much here, too.
+    """
+    snapshot = cohorts_with_an_incoming_workload(tmp_path, case)
+    paths = [path for path in case.sizes if case.sizes[path] or path == case.target]
+    fair = cpus_by_queue(snapshot, "fair_share", paths)
+    has = {path: sum(case.sizes[path]) for path in paths}
+    assert fair == pytest.approx(
+        {path: case.fair[path] for path in paths}, rel=AGREEMENT, abs=AGREEMENT
+    )
+    beyond = {path for path in paths if has[path] > fair[path] * (1 + AGREEMENT)}
+    is_short = fair[case.target] - has[case.target] >= case.incoming
+    assert beyond >= set(case.from_queues)
+    assert beyond > set(case.from_queues) or not is_short
