@@ -13,19 +13,22 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.models.instances.queues import LEAST_WEIGHT
+from fairlp.models.instances.queues import LEAST_WEIGHT, lineage
 from fairlp.tolerances import AGREEMENT
-from kubernetes_dumps import kueue, node, pod, written
+from kubernetes_dumps import kueue, node, pod, volcano, written
 from kueue_dumps import LABEL, workload
 from scheduler_tables import (
     CAPACITY_PREEMPTION,
     COMPUTE_FAIR_SHARES,
     GPU,
+    KAI_PROPORTION,
     KUEUE_PREEMPTION,
     KUEUE_SHARES,
     KUEUE_WHOLE_WORKLOADS,
     MESOS_SORTER,
     OVER_CAPACITY_IMBALANCE,
+    VOLCANO_CAPACITY,
+    VOLCANO_HDRF,
     YUNIKORN_RATIOS,
     YUNIKORN_SORTERS,
     ids,
@@ -377,3 +380,108 @@ def test_kueue_preempts_whole_workloads_where_shares_are_fair_in_parts(tmp_path,
     is_short = fair[case.target] - has[case.target] >= case.incoming
     assert beyond >= set(case.from_queues)
     assert beyond > set(case.from_queues) or not is_short
+
+
+# Volcano: hierarchical DRF, the capacity plugin, and proportion.
+
+
+def pods_of(queue, count, requests, on=None):
+    """Pods of a Volcano queue that run on a node, or wait."""
+    digest = "-".join(requests.values()).lower()
+    return [
+        pod(
+            f"{queue}-{on or 'waiting'}-{digest}-{k}",
+            owner=("Job", f"{queue}-{digest}"),
+            on=on,
+            requests=requests,
+            annotations={"volcano.sh/queue-name": queue},
+            schedulerName="volcano",
+        )
+        for k in range(count)
+    ]
+
+
+@pytest.mark.parametrize("mechanism", [None, "h-drf"])
+@pytest.mark.parametrize("case", ids(VOLCANO_HDRF))
+def test_hierarchical_drf_of_volcano(tmp_path, case, mechanism):
+    """Volcano, hdrf_test.go: these pods run on one node in the end, queue by queue."""
+    items = [
+        node("n", allocatable={"cpu": str(case.size), "memory": f"{case.size}G", "pods": "1k"})
+    ]
+    for name, (path, weights, cpu, memory, count) in case.queues.items():
+        items.append(volcano(name, {"weight": 1}, hierarchy=path, hierarchy_weights=weights))
+        amounts = {"cpu": cpu, "memory": memory}
+        items += pods_of(name, count, {r: a for r, a in amounts.items() if a.strip("G") != "0"})
+    snapshot = fairlp.snapshot(written(tmp_path, *items))
+    fair = fairlp.fair_shares(snapshot, mechanism, by="queue")["fair_tasks"]
+    tasks = {name: fair[path.removeprefix("root/")] for name, (path, *_) in case.queues.items()}
+    assert tasks == pytest.approx(case.pods, rel=AGREEMENT)
+
+
+@pytest.mark.parametrize("case", ids(VOLCANO_CAPACITY))
+def test_queues_with_deserved_amounts_and_capabilities(tmp_path, case):
+    """Volcano, capacity_test.go: a pod starts where its queue is owed a whole one.
+
+    It starts in free room, or where another queue has a whole pod more than what is fair.
+    """
+    items = [node(f"n{k}", allocatable=case.node) for k in (1, 2)]
+    for name, (deserved, capability) in case.queues.items():
+        items.append(volcano(name, {"deserved": deserved, "capability": capability}))
+    counts = {}
+    for queue, requests in case.running:
+        k = counts[queue] = counts.get(queue, 0) + 1
+        on = f"n{k}" if queue != "q2" or len(case.queues) == 1 else "n2"
+        items += pods_of(queue, 1, requests, on)
+    queue, requests = case.waiting
+    items += pods_of(queue, 1, requests)
+    snapshot = fairlp.snapshot(written(tmp_path, *items))
+    users = fairlp.fair_shares(snapshot)
+    waits = users[(users["waiting"] > 0)].iloc[0]
+    assert (waits["owed"] >= 1) == case.starts
+    if case.evicted:
+        beyond = users[users["tasks"] >= users["fair_tasks"] + 1]
+        assert set(beyond["queue"]) >= {case.evicted}
+
+
+def departments(case, deserved_of):
+    """Return the instance of a case; ``deserved_of`` gives what a queue deserves, by its path."""
+    return Instance.from_arrays(
+        [[1.0]] * len(case.asked),
+        [[float(case.total)]],
+        resources=["gpu"],
+        queue=list(case.asked),
+        queues={
+            path: {"guarantee": {"gpu": deserved_of(path)}, "weight": weight}
+            for path, (_, weight) in case.queues.items()
+        },
+        task_limits=list(case.asked.values()),
+    )
+
+
+@pytest.mark.parametrize("case", ids(KAI_PROPORTION))
+def test_deserved_gpus_and_weights_beyond_them(case):
+    """KAI, proportion_test.go: first what a queue deserves, then the rest in parts of its weights.
+
+    KAI divides among departments before it divides what a department has: of a queue that deserves
+    more than its department, only as much counts as its department deserves. In the last case it
+    also calls 2 GPUs fair for such a queue (d2/q2), where its department has 1; here both have 1.
+    """
+
+    def within_its_department(path):
+        return min(case.queues[above][0] for above in lineage(path)[1:])
+
+    instance = departments(case, within_its_department)
+    allocation = fairlp.allocate(instance, "h-drf-counted", count="borrowed")
+    gpus = allocation.by_queue()["gpu"].drop("").to_dict()
+    assert gpus == pytest.approx(case.expected, rel=AGREEMENT)
+
+
+def test_a_queue_that_deserves_more_than_its_department_raises_it():
+    """KAI gives 7 and 5 of 12 GPUs (over-quota); fairlp keeps the 2 that d2/q2 deserves: 6.5 and 5.5.
+
+    d1 deserves 3, d2 1 and its queue 2: 12 − 3 − 2 = 7 GPUs are left, half of them for each.
+    """
+    (case,) = [case for case in KAI_PROPORTION if case.name.endswith("over-quota")]
+    instance = departments(case, lambda path: case.queues[path][0])
+    allocation = fairlp.allocate(instance, "h-drf-counted", count="borrowed")
+    assert allocation.totals.tolist() == pytest.approx([6.5, 5.5], rel=AGREEMENT)

@@ -545,3 +545,126 @@ KUEUE_WHOLE_WORKLOADS = [
                     "ROOT/B/BB/BBB": 0, "ROOT/C": 0, "ROOT/C/CC": 0, "ROOT/C/CC/CCC": 0},
                    {"A": "1.01", "B": "0.99"}),
 ]  # fmt: skip
+
+
+class Hierarchy(NamedTuple):
+    """Queues of Volcano by annotation; pods of each, all waiting; and how many run in the end.
+
+    ``queues`` are by name: hierarchy, its weights, CPUs and GB of a pod, and the number of pods.
+    """
+
+    name: str
+    size: int
+    queues: dict[str, tuple[str, str, str, str, int]]
+    pods: dict[str, int]
+
+
+#: Volcano, ``pkg/scheduler/plugins/drf/hdrf_test.go``: TestHDRF.
+VOLCANO_HDRF = [
+    Hierarchy(
+        "rescaling test",
+        10,
+        {
+            "root-sci": ("root/sci", "100/50", "1", "1G", 10),
+            "root-eng-dev": ("root/eng/dev", "100/50/50", "1", "0G", 10),
+            "root-eng-prod": ("root/eng/prod", "100/50/50", "0", "1G", 10),
+        },
+        {"root-sci": 5, "root-eng-dev": 5, "root-eng-prod": 5},
+    ),
+    Hierarchy(
+        "blocking nodes test",
+        30,
+        {
+            "root-pg1": ("root/pg1", "100/25", "1", "0G", 30),
+            "root-pg2": ("root/pg2", "100/25", "1", "0G", 30),
+            "root-pg3-pg31": ("root/pg3/pg31", "100/25/50", "1", "0G", 30),
+            "root-pg3-pg32": ("root/pg3/pg32", "100/25/50", "0", "1G", 30),
+            "root-pg4": ("root/pg4", "100/25", "0", "1G", 30),
+        },
+        {"root-pg1": 10, "root-pg2": 10, "root-pg3-pg31": 10, "root-pg3-pg32": 15, "root-pg4": 15},
+    ),
+]
+
+
+class Capacity(NamedTuple):
+    """Queues of Volcano's capacity plugin, pods that run and one that waits.
+
+    ``queues`` are by name: deserved and capability; ``running`` and ``waiting`` pods have queue and
+    requests. ``starts`` is whether the waiting pod gets room, at once or from ``evicted``.
+    """
+
+    name: str
+    node: dict[str, str]
+    queues: dict[str, tuple[dict[str, str], dict[str, str]]]
+    running: list[tuple[str, dict[str, str]]]
+    waiting: tuple[str, dict[str, str]]
+    starts: bool
+    evicted: str = ""
+
+
+_ONE = {"cpu": "1", "memory": "1Gi"}
+_TWO = {"cpu": "2", "memory": "4Gi"}
+_A100 = "nvidia.com/A100"
+_TEN = {_A100: "10"}
+_C3 = {"cpu": "1", "memory": "3G"}
+_3C = {"cpu": "3", "memory": "1G"}
+_LIMITS = {
+    "q1": ({"cpu": "2", "memory": "2G"}, {"cpu": "2", "memory": "2G"}),
+    "q2": ({"cpu": "2", "memory": "2G"}, {"cpu": "3", "memory": "3G"}),
+}
+
+#: Volcano, ``pkg/scheduler/plugins/capacity/capacity_test.go``: Test_capacityPlugin_OnSessionOpen
+#: and TestEnqueueAndAllocatable. Two nodes each.
+VOLCANO_CAPACITY = [
+    Capacity("OnSessionOpen case0: within its capability", _TWO, {"q1": ({}, {"cpu": "2", "memory": "2Gi"})},
+             [("q1", _ONE)], ("q1", _ONE), True),
+    Capacity("OnSessionOpen case1: beyond its capability", _TWO, {"q2": ({}, {"cpu": "1.5", "memory": "1.5Gi"})},
+             [("q2", _ONE)], ("q2", _ONE), False),
+    Capacity("OnSessionOpen case2: reclaims what it deserves", _TWO, {"q3": (_TWO, {}), "q4": (_TWO, {})},
+             [("q3", _TWO), ("q3", _TWO)], ("q4", _TWO), True, "q3"),
+    Capacity("OnSessionOpen case3: reclaims one resource alone", _TWO | _TEN,
+             {"q5": (_TWO | _TEN, {}), "q6": (_TWO | _TEN, {})},
+             [("q5", _TEN), ("q5", _TEN), ("q6", _TWO), ("q6", _TWO)], ("q6", _TEN), True, "q5"),
+    Capacity("EnqueueAndAllocatable case0: memory beyond, asks for CPU", {"cpu": "3", "memory": "3G"}, _LIMITS,
+             [("q1", _C3), ("q2", _3C)], ("q1", {"cpu": "1"}), True),
+    Capacity("EnqueueAndAllocatable case1: CPU beyond, asks for memory", {"cpu": "3", "memory": "3G"}, _LIMITS,
+             [("q1", _C3), ("q2", _3C)], ("q2", {"memory": "1G"}), True),
+]  # fmt: skip
+
+
+class Departments(NamedTuple):
+    """Deserved GPUs and weights beyond them, by queue; GPUs in all, those asked for, and fair ones."""
+
+    name: str
+    total: int
+    queues: dict[str, tuple[float, float]]
+    asked: dict[str, int]
+    expected: dict[str, float]
+
+
+_DEPARTMENTS = {"d1": (3, 1), "d1/q1": (2, 1), "d2": (1, 1), "d2/q2": (2, 1)}
+_ASKED = {"d1/q1": 100, "d2/q2": 100}
+
+#: KAI (whose proportion plugin comes from kube-batch, as Volcano's does),
+#: ``pkg/scheduler/plugins/proportion/proportion_test.go``: Set Fair Share in Proportion.
+KAI_PROPORTION = [
+    Departments("simple scenario with single top queue", 3,
+                {"top": (3, 1), "top/mid": (3, 1), "top/mid/leaf1": (2, 1), "top/mid/leaf2": (1, 1)},
+                {"top/mid/leaf1": 2, "top/mid/leaf2": 1},
+                {"top": 3, "top/mid": 3, "top/mid/leaf1": 2, "top/mid/leaf2": 1}),
+    Departments("two top parent queues", 4,
+                {"top1": (2, 1), "top1/child1": (1, 1), "top1/child2": (1, 1), "top2": (2, 1), "top2/child3": (0, 1),
+                 "top2/child4": (1, 1)},
+                {"top1/child1": 1, "top1/child2": 1, "top2/child3": 0, "top2/child4": 2},
+                {"top1": 2, "top1/child1": 1, "top1/child2": 1, "top2": 2, "top2/child3": 0, "top2/child4": 2}),
+    Departments("two top parent queues - sanity", 4,
+                _DEPARTMENTS | {"d1": (2, 1), "d2": (2, 1)}, _ASKED, {"d1": 2, "d1/q1": 2, "d2": 2, "d2/q2": 2}),
+    Departments("two top parent queues - over-quota", 12, _DEPARTMENTS, _ASKED,
+                {"d1": 7, "d1/q1": 7, "d2": 5, "d2/q2": 5}),
+    Departments("two top parent queues - over-quota weight", 12, _DEPARTMENTS | {"d2": (1, 7)}, _ASKED,
+                {"d1": 4, "d1/q1": 4, "d2": 8, "d2/q2": 8}),
+    Departments("two top parent queues - over-quota weight - reversed", 12, _DEPARTMENTS | {"d1": (3, 7)}, _ASKED,
+                {"d1": 10, "d1/q1": 10, "d2": 2, "d2/q2": 2}),
+    Departments("two top parent queues - deserved department quota", 4, _DEPARTMENTS, _ASKED,
+                {"d1": 3, "d1/q1": 3, "d2": 1, "d2/q2": 1}),
+]  # fmt: skip
