@@ -29,6 +29,7 @@ from scheduler_tables import (
     OVER_CAPACITY_IMBALANCE,
     VOLCANO_CAPACITY,
     VOLCANO_HDRF,
+    VOLCANO_PROPORTION,
     YUNIKORN_RATIOS,
     YUNIKORN_SORTERS,
     ids,
@@ -418,9 +419,9 @@ def test_hierarchical_drf_of_volcano(tmp_path, case, mechanism):
     assert tasks == pytest.approx(case.pods, rel=AGREEMENT)
 
 
-@pytest.mark.parametrize("case", ids(VOLCANO_CAPACITY))
+@pytest.mark.parametrize("case", ids([*VOLCANO_CAPACITY, *VOLCANO_PROPORTION]))
 def test_queues_with_deserved_amounts_and_capabilities(tmp_path, case):
-    """Volcano, capacity_test.go: a pod starts where its queue is owed a whole one.
+    """Volcano, capacity_test.go and proportion_test.go: a pod starts where its queue is owed a whole one.
 
     It starts in free room, or where another queue has a whole pod more than what is fair.
     """
@@ -441,6 +442,24 @@ def test_queues_with_deserved_amounts_and_capabilities(tmp_path, case):
     if case.evicted:
         beyond = users[users["tasks"] >= users["fair_tasks"] + 1]
         assert set(beyond["queue"]) >= {case.evicted}
+
+
+def test_the_guarantee_of_a_queue_goes_before_weights(tmp_path):
+    """Volcano, proportion_test.go, TestGuarantee: of 8 CPUs, q2 runs its pod of 6.
+
+    Weights are equal; q2 is guaranteed 6, so 1 CPU is fair for q1 and q3 each, whose pods need 4.
+    """
+    items = [node("node1", allocatable={"cpu": "8", "memory": "8k", "pods": "15"})]
+    items.append(volcano("q1", {"weight": 1}))
+    items.append(
+        volcano("q2", {"weight": 1, "guarantee": {"resource": {"cpu": "6", "memory": "6k"}}})
+    )
+    items.append(volcano("q3", {"weight": 1}))
+    for queue, cpu in (("q1", "4"), ("q2", "6"), ("q3", "4")):
+        items += pods_of(queue, 1, {"cpu": cpu, "memory": f"{cpu}k"})
+    table = fairlp.fair_shares(fairlp.snapshot(written(tmp_path, *items)), by="queue")
+    fair = {queue: table.loc[queue, "fair_tasks"] for queue in ("q1", "q2", "q3")}
+    assert fair == pytest.approx({"q1": 0.25, "q2": 1, "q3": 0.25}, rel=AGREEMENT)
 
 
 def departments(case, deserved_of):

@@ -629,6 +629,23 @@ VOLCANO_CAPACITY = [
              [("q1", _C3), ("q2", _3C)], ("q1", {"cpu": "1"}), True),
     Capacity("EnqueueAndAllocatable case1: CPU beyond, asks for memory", {"cpu": "3", "memory": "3G"}, _LIMITS,
              [("q1", _C3), ("q2", _3C)], ("q2", {"memory": "1G"}), True),
+    Capacity("EnqueueAndAllocatable case2: beyond its capability", {"cpu": "3", "memory": "3G"}, _LIMITS,
+             [("q1", _C3), ("q2", _3C)], ("q1", {"cpu": "1", "memory": "1G"}), False),
+]  # fmt: skip
+
+_2C = {"cpu": "2", "memory": "2G"}
+_CAPABILITIES = {"q1": ({}, {"cpu": "2", "memory": "2G"}), "q2": ({}, {"cpu": "3", "memory": "3G"})}
+_BOTH = [("q1", {"cpu": "1", "memory": "2G"}), ("q2", {"cpu": "2", "memory": "1G"})]
+
+#: Volcano, ``pkg/scheduler/plugins/proportion/proportion_test.go``: TestEnqueueAndAllocable. The
+#: plugin calls deserved what fairlp calls fair.
+VOLCANO_PROPORTION = [
+    Capacity("EnqueueAndAllocable case0: memory beyond, asks for CPU", _2C, _CAPABILITIES, _BOTH,
+             ("q1", {"cpu": "1"}), True),
+    Capacity("EnqueueAndAllocable case1: CPU beyond, asks for memory", _2C, _CAPABILITIES, _BOTH,
+             ("q2", {"memory": "1G"}), True),
+    Capacity("EnqueueAndAllocable case2 and case3: beyond what it deserves", _2C, _CAPABILITIES, _BOTH,
+             ("q1", {"cpu": "1", "memory": "1G"}), False),
 ]  # fmt: skip
 
 
