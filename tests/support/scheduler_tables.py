@@ -58,9 +58,10 @@ class Preemption(NamedTuple):
     """Leaf queues of a capacity scheduler, and the amounts that its policy pre-empts.
 
     ``queues`` has by path guaranteed, used and pending amounts (of leaves), or the guaranteed
-    amount of a parent; ``preempted`` the amounts by path, ``exact`` the amounts before YARN rounds
-    them, where it does. ``caps`` are maximum capacities below the whole; leaves of ``keeping`` are
-    not pre-empted from. A container takes ``size``.
+    amount of a parent; ``preempted`` the amounts by path that the test expects. ``exact`` are ours,
+    by hand, where YARN rounds; ``in_full`` are ours where queues also get more than guarantees.
+    ``caps`` are maximum capacities below the whole; leaves of ``keeping`` are not pre-empted from.
+    A container takes ``size``.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Preemption(NamedTuple):
     queues: dict[str, Any]
     preempted: dict[str, int]
     exact: dict[str, Fraction] | None = None
+    in_full: dict[str, Fraction] | None = None
     caps: dict[str, int] | None = None
     keeping: tuple[str, ...] = ()
     size: int = 1
@@ -108,14 +110,14 @@ _ZERO_OVER = {
 }  # fmt: skip
 _THIRD = Fraction(1, 3)
 
-#: Two queues beyond what they are guaranteed, each with more to run.
-OVER_CAPACITY_IMBALANCE = Preemption("testOverCapacityImbalance", 100, _IMBALANCE, {})
-
-#: Apache Hadoop, ``…/monitor/capacity/TestProportionalCapacityPreemptionPolicy.java``.
+#: Apache Hadoop, ``…/monitor/capacity/TestProportionalCapacityPreemptionPolicy.java``. In full: A, B
+#: and C share 100 as 1 : 4 : 2, that is 100/7, 400/7 and 200/7; 50 and 50 of 100; B and D share the
+#: 150 that C and F leave, 75 each.
 CAPACITY_PREEMPTION = [
     Preemption("testIgnore", 100, {"A": (40, 0, 0), "B": (40, 60, 0), "C": (20, 40, 0)}, {}),
     Preemption("testProportionalPreemption", 100,
-               {"A": (10, 30, 20), "B": (40, 60, 5), "C": (20, 10, 20), "D": (30, 0, 0)}, {"A": 10}),
+               {"A": (10, 30, 20), "B": (40, 60, 5), "C": (20, 10, 20), "D": (30, 0, 0)}, {"A": 10},
+               in_full={"A": 30 - Fraction(100, 7), "B": 60 - Fraction(400, 7)}),
     Preemption("testMaxCap", 100, _IMBALANCE, {}, caps={"B": 45}),
     Preemption("testPreemptCycle", 100, {"A": (40, 0, 10), "B": (40, 60, 0), "C": (20, 40, 0)}, {"C": 10}),
     Preemption("testPerQueueDisablePreemption: B keeps", 100, _THREE, {"C": 10}, keeping=("B",)),
@@ -128,11 +130,11 @@ CAPACITY_PREEMPTION = [
                {"D/E": 50}, keeping=("A/B",)),
     Preemption("testPerQueueDisablePreemptionInheritParent: none keeps", 1000, _INHERIT,
                {"A/C": 17, "A/D": 183}, exact={"A/C": 17 - _THIRD, "A/D": 183 + _THIRD}),
-    OVER_CAPACITY_IMBALANCE,
-    Preemption("testNaturalTermination", 100, _IMBALANCE, {}),
+    Preemption("testOverCapacityImbalance", 100, _IMBALANCE, {}, in_full={"A": Fraction(5)}),
+    Preemption("testNaturalTermination", 100, _IMBALANCE, {}, in_full={"A": Fraction(5)}),
     Preemption("testHierarchical", 200, _FOUR, {"A/B": 10}),
     Preemption("testZeroGuar", 199, _ZERO, {}),
-    Preemption("testZeroGuarOverCap", 200, _ZERO_OVER, {}),
+    Preemption("testZeroGuarOverCap", 200, _ZERO_OVER, {}, in_full={"A/D": Fraction(15)}),
     Preemption("testHierarchicalWithReserved", 200, _FOUR, {"A/B": 10}),  # reserved is used
     Preemption("testHierarchicalLarge", 400, _LARGE, {"A/B": 9, "G/H": 6},
                exact={"A/B": Fraction(10), "G/H": Fraction(5)}),
@@ -287,7 +289,8 @@ MESOS_SORTER = [
 _RATIOS = {"q0": 500.0, "q1": 300.0, "q2": 200.0}
 
 #: Apache YuniKorn core, ``pkg/scheduler/objects/sorters_test.go``: what a queue has over what it is
-#: guaranteed. Queues or applications that are equal there are left out, but for one.
+#: guaranteed, in pools that hold it. Queues or applications that are equal there are left out, but
+#: for one.
 YUNIKORN_SORTERS = [
     Order("TestSortQueues: fair first", (1200, 1200), _both(q0=300, q1=200, q2=100), "q2 q0 q1", _RATIOS,
           {"q0": 0.6 / 1200, "q1": 2 / 3 / 1200, "q2": 0.5 / 1200}),
@@ -325,8 +328,8 @@ _FAIRNESS = {
     2: [((2, 2, 2), (1, 1, 1)), ((2, 1, 1), (1, 1, 0))],
 }  # fmt: skip
 
-#: Apache YuniKorn core, ``pkg/common/resources/resources_test.go``; and the file of this path of the
-#: project before it came to Apache (Cloudera, 2019), with a cluster of 4, 4 and 4.
+#: Apache YuniKorn core, ``pkg/common/resources/resources_test.go``; those of 2019, with a cluster of
+#: 4, 4 and 4, are of an early version of the file.
 YUNIKORN_RATIOS = [
     Ratio("TestFairnessRatio: left is larger", (100,), (90,), (1,), 90),
     Ratio("TestFairnessRatio: right is larger", (100,), (1,), (90,), 1 / 90),
@@ -472,7 +475,9 @@ def _fair(a, b, c):
 
 
 #: Kueue, ``pkg/scheduler/preemption/preemption_fair_test.go``: TestFairPreemptions. By hand: first
-#: nominal quota, then equal borrowed parts of the cohort's CPUs over weights.
+#: nominal quota, then equal borrowed parts of the cohort's CPUs over weights. Of the hierarchy: LEFT
+#: 7 + 2t, c 1 + t and RIGHT 7 + t are 20 at t = 1.25; a needs 5 of LEFT's 9.5; d 1 + u and e
+#: 1 + 0.99u are 8.25.
 KUEUE_PREEMPTION = [
     FairPreemption("reclaim nominal from user using the most", _units(3, 5, 1), "all/c", 1, ("all/b",),
                    _fair(3, 4, 2)),
@@ -637,8 +642,8 @@ _2C = {"cpu": "2", "memory": "2G"}
 _CAPABILITIES = {"q1": ({}, {"cpu": "2", "memory": "2G"}), "q2": ({}, {"cpu": "3", "memory": "3G"})}
 _BOTH = [("q1", {"cpu": "1", "memory": "2G"}), ("q2", {"cpu": "2", "memory": "1G"})]
 
-#: Volcano, ``pkg/scheduler/plugins/proportion/proportion_test.go``: TestEnqueueAndAllocable. The
-#: plugin calls deserved what fairlp calls fair.
+#: Volcano, ``pkg/scheduler/plugins/proportion/proportion_test.go``: TestEnqueueAndAllocable (read in
+#: the fork ckyuto/volcano-1). The plugin calls deserved what fairlp calls fair.
 VOLCANO_PROPORTION = [
     Capacity("EnqueueAndAllocable case0: memory beyond, asks for CPU", _2C, _CAPABILITIES, _BOTH,
              ("q1", {"cpu": "1"}), True),
