@@ -223,12 +223,6 @@ def test_ratios_of_shares_of_totals_of_their_own():
 # Kueue: weighted shares, and the workloads that fair sharing pre-empts.
 
 DISAGREES = {
-    "multiple flavors": "flavors without node labels are added up: 0 for 25",
-    "cohort has resource share": "a cohort without quotas of its own has no row: 50 expected",
-    "resource share defined for resources only available at the root cohort": (
-        "a cohort without quotas of its own has no row: 100 expected"
-    ),
-    "TestZeroWeightBorrows: zero weight and not borrowing": "a weight of 0 is infinite always",
     "can't preempt nominal from Cohort with 0 weight": (
         "a cohort of weight 0 comes last for its own nominal quota, too: left-cq 1, right-cq 0"
     ),

@@ -796,12 +796,12 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     count = len(queues)
     paths = queues.paths.labels.rename("queue")
     shares = 1000 * tree.shares(used)[:count]
-    shares[tree.is_late[:count] & (shares > 0)] = np.inf
     pool = instance.pool
     borrowed = (np.maximum(used - tree.owned, 0.0) @ tree.sums / pool)[:count].max(axis=1)
-    borrowed[queues.depths <= 1] = (
-        np.nan
-    )  # a root cohort, and a queue in none, borrows from no other
+    # Of weight 0, any borrowing is without limit, also of what no other queue lends.
+    shares[tree.is_late[:count] & (borrowed > 0)] = np.inf
+    # A root cohort, and a queue in none, borrows from no other.
+    borrowed[queues.depths <= 1] = np.nan
     table = pd.DataFrame(
         {
             "nominal": (tree.owned @ tree.sums / pool)[:count].max(axis=1),

@@ -299,7 +299,7 @@ class Kueue:
                 yield pod if pod.gate or not excess else pod._replace(gate=excess)
         for admission in self._admissions:
             if admission.owner is not None and admission.owner not in owners:
-                yield from (pod._replace(gate="") for pod in admission.pods)
+                yield from (pod._replace(gate="", has_quota=True) for pod in admission.pods)
 
     def queue_of(self, pod: Pod) -> str | None:
         """Return the path of a pod's queue, None where it is in none."""
@@ -333,7 +333,7 @@ class Kueue:
             return pod
         queue = self._queues[name]
         demanded = {resource for resource, _ in pod.demand}
-        if not (pod.node or pod.gate):
+        if not (pod.node or pod.gate or pod.has_quota):
             pod = pod._replace(gate=self._excess(pod, 1))
 
         covered = {PODS, *(resource for resource, _ in queue.quotas)}

@@ -418,7 +418,7 @@ class Pod(NamedTuple):
     """A pod, or ``tasks`` pods to be created; ``node`` is empty while it waits.
 
     ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
-    what the scheduler says of it while it waits.
+    what the scheduler says of it while it waits, and ``has_quota`` whether Kueue admitted it.
     """
 
     file: str
@@ -436,6 +436,7 @@ class Pod(NamedTuple):
     gate: str = ""
     priority: float | None = None
     message: str = ""
+    has_quota: bool = False
 
     @property
     def where(self) -> Where:

@@ -245,16 +245,17 @@ class Volcano:
         plugin, reason = self._plugin
         cluster.plugin = plugin
         deserved: dict[str, Floats] = {}
+        guaranteed: dict[str, Floats] = {}
         if plugin == CAPACITY:
-            deserved = {
+            deserved = guaranteed = {
                 self._path(name): largest_amounts(queue.deserved, queue.guarantee)
                 for name, queue in self._queues.items()
                 if queue.deserved
             }
         elif plugin == PROPORTION:
-            deserved = self._deserved_in_proportion(cluster)
-        for path, amounts in deserved.items():
-            cluster.deserved[path] = amounts
+            deserved, guaranteed = self._deserved_in_proportion(cluster)
+        cluster.deserved |= deserved
+        for path, amounts in guaranteed.items():
             row = cluster.queue(path)
             guarantee = row.get("guarantee", {})
             if plugin == PROPORTION and guarantee:  # what it does not name does not limit it
@@ -270,8 +271,10 @@ class Volcano:
             action += "; spec.deserved does not count"
         self._note("", "queues of Volcano", f"{message} ({reason})", action)
 
-    def _deserved_in_proportion(self, cluster: Cluster) -> dict[str, Floats]:
-        """Return what the proportion plugin lets each queue with pods deserve, by path.
+    def _deserved_in_proportion(
+        self, cluster: Cluster
+    ) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Return what the proportion plugin lets each queue with pods deserve, and what fits of it.
 
         A queue above others has what they deserve, too, which the plugin does not add up.
         """
@@ -295,14 +298,8 @@ class Volcano:
                 add_amounts(total, demand, -running)
         total = {resource: max(amount, 0.0) for resource, amount in total.items()}
 
-        deserved: dict[str, Floats] = {}
-        for path, amounts in in_proportion(total, claims).items():
-            for above in lineage(path)[1:]:
-                add_amounts(deserved.setdefault(above, {}), amounts)
-        return {
-            path: {resource: amount for resource, amount in amounts.items() if amount > 0}
-            for path, amounts in deserved.items()
-        }
+        deserved = in_proportion(total, claims)
+        return _with_queues_above(deserved), _with_queues_above(fitting(total, deserved, claims))
 
     def _put_weights(self, cluster: Cluster, path: str, queue: _Queue) -> None:
         """Put the weights of a queue on the last steps of its path, where none are set."""
@@ -313,6 +310,44 @@ class Volcano:
             if earlier_weight != weight:
                 message = f"weight {weight:g} of {step!r}, where another says {earlier_weight:g}"
                 self._note(*queue.where, message, "left out")
+
+
+def _with_queues_above(by_leaf: dict[str, Floats]) -> dict[str, Floats]:
+    """Return the amounts above 0 of queues, and of those above them their sums."""
+    sums: dict[str, Floats] = {}
+    for path, amounts in by_leaf.items():
+        for above in lineage(path)[1:]:
+            add_amounts(sums.setdefault(above, {}), amounts)
+    return {
+        path: {resource: amount for resource, amount in amounts.items() if amount > 0}
+        for path, amounts in sums.items()
+    }
+
+
+def fitting(
+    total: Floats, deserved: dict[str, Floats], claims: dict[str, QueueRequest]
+) -> dict[str, Floats]:
+    """Return what queues deserve, lowered to the total where it is more, which the plugin allows.
+
+    Guarantees stay; of what is beyond them all queues lose the same part.
+
+    >>> equal = {"a": QueueRequest(1, {"cpu": 4}, {}, {}), "b": QueueRequest(1, {"cpu": 6}, {"cpu": 6}, {})}
+    >>> fitting({"cpu": 8}, {"a": {"cpu": 4.0}, "b": {"cpu": 6.0}}, equal)
+    {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
+    """
+    lowered: dict[str, Floats] = {path: {} for path in deserved}
+    for resource, whole in total.items():
+        guaranteed = {
+            path: min(claims[path].guarantee.get(resource, 0.0), amounts.get(resource, 0.0))
+            for path, amounts in deserved.items()
+        }
+        beyond = {path: deserved[path].get(resource, 0.0) - guaranteed[path] for path in deserved}
+        room = max(whole - sum(guaranteed.values()), 0.0)
+        total_beyond = sum(beyond.values())
+        part = min(room / total_beyond, 1.0) if total_beyond > 0 else 1.0
+        for path in deserved:
+            lowered[path][resource] = guaranteed[path] + part * beyond[path]
+    return lowered
 
 
 def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, Floats]:
