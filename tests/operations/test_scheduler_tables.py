@@ -222,15 +222,6 @@ def test_ratios_of_shares_of_totals_of_their_own():
 
 # Kueue: weighted shares, and the workloads that fair sharing pre-empts.
 
-DISAGREES = {
-    "can't preempt nominal from Cohort with 0 weight": (
-        "a cohort of weight 0 comes last for its own nominal quota, too: left-cq 1, right-cq 0"
-    ),
-    "cohort with zero weight can reclaim nominal quota": (
-        "a cohort of weight 0 comes last for its own nominal quota, too: a 0, b 1"
-    ),
-}
-
 
 def kueue_objects(quotas, weights, cohorts, parents):
     """Return ClusterQueues with a LocalQueue each, and cohorts."""
@@ -272,7 +263,7 @@ def admitted(flavor, resource, amount):
     return made
 
 
-@pytest.mark.parametrize("case", ids(KUEUE_SHARES, DISAGREES))
+@pytest.mark.parametrize("case", ids(KUEUE_SHARES))
 def test_weighted_shares_of_kueue(tmp_path, case):
     """Kueue, fair_sharing_test.go: borrowed over what the parent can lend, over the weight.
 
@@ -331,7 +322,7 @@ def fair_cpus(snapshot, paths):
     return {path: 64 * shares[path] for path in paths}
 
 
-@pytest.mark.parametrize("case", ids(KUEUE_PREEMPTION, DISAGREES))
+@pytest.mark.parametrize("case", ids(KUEUE_PREEMPTION))
 def test_kueue_preempts_for_a_queue_that_is_short_of_a_workload(tmp_path, case):
     """Kueue, TestFairPreemptions: it pre-empts where a queue is short of all that waits.
 

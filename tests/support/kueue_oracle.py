@@ -83,6 +83,15 @@ class Cohorts:
         ]
         return max(parts, default=0) / self.tree[path][0]
 
+    def borrows(self, path, used, active):
+        """Whether the next task below a path takes more than what is the path's own."""
+        demands = [self.users[a][0] for a in active if a == path or a.startswith(path + "/")]
+        return any(
+            demand[r] > 0 and used[path][r] >= self.owned[path][r] - 1e-9
+            for demand in demands
+            for r in self.resources
+        )
+
     def part(self, path, tasks):
         """The largest part of the pool that all below a path have."""
         below = [p for p in self.users if p == path or p.startswith(path + "/")]
@@ -127,9 +136,12 @@ class Cohorts:
                     for c in self.children[path]
                     if any(a == c or a.startswith(c + "/") for a in active)
                 ]
-                late = [c for c in live if self.tree[c][0] > 1e-3] or live
-                taken = {c: self.part(c, has) / self.tree[c][0] for c in late}
-                path = min(late, key=lambda c: (round(self.share(c, used), 9), taken[c]))
+                early = [
+                    c for c in live if self.tree[c][0] > 1e-3 or not self.borrows(c, used, active)
+                ]
+                early = early or live
+                taken = {c: self.part(c, has) / self.tree[c][0] for c in early}
+                path = min(early, key=lambda c: (round(self.share(c, used), 9), taken[c]))
             demand, limit = self.users[path]
             more = min(step / max(demand), limit - has[path])
             trial = has | {path: has[path] + more}

@@ -14,7 +14,8 @@ Of queue v and column m (a resource, of a flavor), from the leaves up:
 Shares rise from the root down: in each queue the children with the least share go first, all at one
 pace. A child whose share stands still while it rises (it is within what is its own) goes before the
 others; several such are compared by their largest parts of the pool, over their weights. Children
-of the least weight borrow when no other child rises.
+of the least weight borrow when no other child rises, and rise like others within what is their
+own.
 """
 
 from __future__ import annotations
@@ -245,9 +246,11 @@ class _Moves:
 
     def _choose(self, nodes: np.ndarray) -> None:
         """Let those of the children that can rise do so whose turn it is."""
+        borrows = (self.over[nodes] & (self.direction[nodes] > 0)).any(axis=1)
+        is_late = self.tree.is_late[nodes] & borrows
         has_early = np.zeros(len(self.used), dtype=bool)
-        has_early[self.tree.parents[nodes[~self.tree.is_late[nodes]]]] = True
-        nodes = nodes[~(self.tree.is_late[nodes] & has_early[self.tree.parents[nodes]])]
+        has_early[self.tree.parents[nodes[~is_late]]] = True
+        nodes = nodes[~(is_late & has_early[self.tree.parents[nodes]])]
         for stage in self.stages:
             rises, nodes = stage.choose(nodes)
             self.pace[rises] = 1.0 / stage.slope(rises)
