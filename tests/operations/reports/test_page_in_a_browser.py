@@ -23,6 +23,16 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, (instance, now) in {"plain": queued(), "hostile": hostile()}.items():
         fairlp.report(instance, folder / f"{name}.html", observed=now)
+    crowded = fairlp.Instance.from_arrays(
+        [[1.0, 4.0]] * 5,
+        [[40.0, 160.0]],
+        users=[f"a-user-with-a-long-name-{k}" for k in range(5)],
+        queue=[f"an-organisation-with-a-long-name/team-{k}" for k in range(5)],
+        resources=["cpu", "memory"],
+        task_limits=[20] * 5,
+    )
+    now = [[0], [20], [10], [10], [0]]
+    fairlp.report(crowded, folder / "crowded.html", observed=now)
     return folder
 
 
@@ -170,3 +180,23 @@ def test_on_paper_everything_is_unfolded(driver, pages):
     assert len(printed["data"]) > 20_000
     open_ = "return Array.from(document.querySelectorAll('#tree details'), d => d.open)"
     assert set(driver.execute_script(open_)) == {True}
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+@pytest.mark.parametrize(
+    ("table", "heading"), [("owed-table", "held beyond"), ("queue-table", "held by")]
+)
+def test_the_column_of_holders_is_never_cut_off(driver, pages, width, table, heading):
+    opened(driver, pages / "crowded.html")
+    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    right = f"""
+      const table = document.querySelector('#{table}');
+      const cell = Array.from(table.querySelectorAll('th'), h => h)
+        .find(h => h.textContent.startsWith('{heading}'));
+      const frame = table.closest('.scroll').getBoundingClientRect();
+      return [cell.getBoundingClientRect().right, frame.right, window.innerWidth];
+    """
+    cell, frame, window = driver.execute_script(right)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert window == width and cell <= frame <= window
