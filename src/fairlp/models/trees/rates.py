@@ -14,7 +14,9 @@ all their tasks), taken[v,·] holds what they have, too. Then there are kinks:
 * another resource becomes the one that most is taken of;
 * where a queue's level stands still while s[v] rises (nothing below needs of the resource that most is taken of), s[v]
   rises at once, and all others stand still meanwhile: the deepest such queues first, siblings by
-  their weights.
+  their weights;
+* where the past counts, a leaf of level b counts for its queues as if it had taken b, and waits
+  until s[v] asks for more.
 
 :class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on
 from there.
@@ -96,6 +98,8 @@ class Rates:
         Tasks that are a dominant share of 1 (Γ[n]).
     counted : bool
         Whether satisfied leaves count for their queues.
+    past : ndarray, shape (N,), optional
+        b[n]: the level, dominant share over weight, from which each leaf rises; 0 by default.
     """
 
     def __init__(
@@ -105,8 +109,10 @@ class Rates:
         share: np.ndarray,
         gamma: np.ndarray,
         counted: bool = False,
+        past: np.ndarray | None = None,
     ) -> None:
         self.counted = counted
+        self.past = past
         self.exact = share.dtype == object
         self.slack = 0 if self.exact else AGREEMENT
         self.satisfied = 1 - (
@@ -132,11 +138,18 @@ class Rates:
         """Return the rates of active leaves where no leaf is satisfied; O(NR + QR)."""
         return self.pace(active, self.origin).rate
 
-    def begin(self, satisfied: np.ndarray) -> TreePoint:
-        """Return where the tree begins if satisfied leaves take so many tasks (0 for the other leaves)."""
-        if not satisfied.any():
+    @property
+    def past_tasks(self) -> np.ndarray:
+        """The past of each leaf in tasks, b[n]·φ[n]Γ[n], shape (N,)."""
+        if self.past is None:
+            return np.zeros_like(self.tasks_per_level)
+        return np.asarray(self.tasks_per_level * self.past)
+
+    def begin(self, taken: np.ndarray) -> TreePoint:
+        """Return where the tree begins if leaves take so many tasks: satisfied ones, and active ones their past."""
+        if not taken.any():
             return self.origin
-        usage = self._sum(0, self.task * satisfied[:, None])
+        usage = self._sum(0, self.task * taken[:, None])
         for depth, rows in self._upward():
             usage += self._sum(depth, usage[rows])
         return TreePoint(self.origin.level, usage)
@@ -157,6 +170,8 @@ class Rates:
         alive = np.zeros(len(waits), dtype=bool)
         stands = np.zeros(len(waits), dtype=bool)
         alive[self.of[active]] = True
+        resting, past = self._resting(active, point)
+        active = active & ~resting
         total = self._sum(0, self.weighted * active[:, None])
         factor = self._zeros(len(waits)) + 1
         for depth, rows in self._upward():
@@ -183,7 +198,16 @@ class Rates:
         climb = self.queue_weights * level[self.parents]
         wake = _least(largest - reached, climb, waits & alive & (climb > 0))
         kink = _least(largest[:, None] - point.usage, faster, ~is_largest & (faster > 0))
-        return Pace(rate, level, usage, min(wake, kink), bool(stands.any()))
+        speed = level[self.of]
+        stirs = _least(past - point.level[self.of], speed, resting & (speed > 0))
+        return Pace(rate, level, usage, min(wake, kink, stirs), bool(stands.any()))
+
+    def _resting(self, active: np.ndarray, point: TreePoint) -> tuple[np.ndarray, np.ndarray]:
+        """Return which active leaves wait, since their past is more than s[v] asks for; and the past of all."""
+        if self.past is None:
+            return np.zeros_like(active), point.level[self.of]
+        resting = point.level[self.of] < self.past * (1 - self.slack)
+        return np.asarray(active & resting), self.past
 
     def _first_pace(self, active: np.ndarray) -> Pace:
         """Return the pace from the origin, where each queue is at the multiple of one vector; there are no kinks."""
@@ -235,10 +259,11 @@ def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
     return least
 
 
-def constant(tasks_per_level: np.ndarray) -> Rates:
+def constant(tasks_per_level: np.ndarray, past: np.ndarray | None = None) -> Rates:
     """Return rates that do not depend on who is active: those of DRF and its relatives, φΓ."""
     zeros = np.zeros_like(tasks_per_level)
-    return Rates(Queues.root(len(zeros), 1), zeros + 1, zeros[:, None], tasks_per_level)
+    queues = Queues.root(len(zeros), 1)
+    return Rates(queues, zeros + 1, zeros[:, None], tasks_per_level, past=past)
 
 
 class ExactTree:
@@ -340,7 +365,10 @@ def rational(values: np.ndarray) -> np.ndarray:
 
 
 def rational_rates(
-    instance: Instance, counted: bool = False, number: Callable[[float], Fraction] = Fraction
+    instance: Instance,
+    counted: bool = False,
+    number: Callable[[float], Fraction] = Fraction,
+    past: np.ndarray | None = None,
 ) -> Rates:
     """Return what the instance's leaves ask for, in rationals; ``number`` is what a float stands for."""
     shares = np.array(exact_shares(instance, number), dtype=object)
@@ -351,6 +379,7 @@ def rational_rates(
         shares / dominant[:, None],
         1 / dominant,
         counted,
+        None if past is None else rational(past),
     )
 
 
