@@ -215,7 +215,11 @@ class Replay:
                 tree.counted and not blocked.any() and self.asks_for_limits(full)
             )
             if not (full | blocked).any():
-                self.require(arrived, "not optimal", "goes on rising there", totals)
+                # Where a queue catches up, all others stand still at what they have.
+                rises = tree.pace(active)[0][tree.queue_of] > 0
+                self.require(arrived & rises, "not optimal", "goes on rising there", totals)
+                tasks = floors
+                continue
             active &= ~(full | blocked)
             satisfied |= full
             tasks = floors
@@ -568,10 +572,12 @@ def _in_rationals(
     right = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     levels = quotients(allocation.totals.to_numpy(), mechanism.tasks_per_level(instance))
     errors = differences(levels, right)
-    if (
-        instance.tree.guarantees.any()
-    ):  # what each comes to is rounded to a float, and leaves room to others
-        room = len(levels) * ROUNDING * instance.gamma().sum(axis=1)
+    if instance.tree.guarantees.any() or past is not None:
+        # what a guarantee or a past comes to is rounded to a float, and leaves room to others
+        tasks_alone = instance.gamma().sum(axis=1)
+        if past is not None:
+            tasks_alone = tasks_alone + past * mechanism.tasks_per_level(instance)
+        room = len(levels) * ROUNDING * tasks_alone
         errors[abs(levels - right) * mechanism.tasks_per_level(instance) <= room] = 0.0
     names = [f"user {user!r}" for user in instance.users]
     return replace(verdict, exact=_claimed(verdict.exact, levels)).compared(
