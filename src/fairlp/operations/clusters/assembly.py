@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ... import Allocation, Instance
+from ... import Allocation, Instance, allocate
 from ...errors import InstanceError, TooLargeError
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
@@ -31,6 +31,7 @@ from .cluster import (
     name_in_path,
     unique_labels,
 )
+from .past import history_of
 from .pods import PODS
 
 
@@ -64,6 +65,10 @@ class Snapshot:
         is admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
         and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
         ``usage`` and the ``fairshare`` factor of ``sshare``.
+    history : Series
+        By user, its past: the level (dominant share over weight) of its decayed use, times
+        half-lives. With ``half_life=1`` it is a state of :func:`fairlp.allocate`. Empty where the
+        dump says nothing of past use.
     """
 
     instance: Instance
@@ -74,6 +79,25 @@ class Snapshot:
     held: pd.DataFrame
     hidden: pd.Series[float]
     shares: pd.DataFrame = field(default_factory=pd.DataFrame)
+    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+
+    def fair_with_past(self, **options: Any) -> Allocation | None:
+        """Return fair tasks for the next half-life, what users have had counted; None where no past is known.
+
+        Parameters
+        ----------
+        **options
+            As for :func:`fairlp.allocate`; the mechanism is ``h-drf-counted``.
+
+        Returns
+        -------
+        Allocation or None
+        """
+        if self.history.empty:
+            return None
+        return allocate(
+            self.observed.instance, "h-drf-counted", state=self.history, half_life=1.0, **options
+        )
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -294,6 +318,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
         shares=_shares(cluster, observed),
+        history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
     )
 
 

@@ -238,6 +238,8 @@ class Cluster:
         self.admitted: dict[str, Floats] = {}
         #: The figures that the scheduler itself gives of the shares of queues, by column.
         self.share_figures: dict[str, Floats] = {}
+        #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
+        self.past: dict[tuple[str, str], Floats] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
 
