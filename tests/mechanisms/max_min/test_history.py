@@ -308,14 +308,36 @@ def test_along_a_tree_tasks_are_those_of_curves(seed):
 @pytest.mark.parametrize("seed", range(many(80)))
 def test_along_a_tree_on_servers_every_answer_is_proved(seed):
     rng = np.random.default_rng(seed)
-    servers = 1 + 2 * (seed % 2)
-    instance = tree_instance(rng, servers=servers, guarantees=servers == 1, caps=seed % 4 < 2)
-    past = rng.choice([0, 0, 0.1, 0.3, 0.7], len(instance.users))
-    allocation = fairlp.allocate(
-        instance, "h-drf-counted", method="lp", state=past_of(instance, past)
-    )
+    guarantees = seed % 3 == 0
+    instance = tree_instance(rng, servers=3, guarantees=guarantees, caps=seed % 2 == 0)
+    state = past_of(instance, rng.choice([0, 0, 0.1, 0.3, 0.7], len(instance.users)))
+    try:
+        allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=state)
+    except InstanceError as error:
+        assert guarantees and "guarantees of queues cannot all be kept" in str(error)
+        return
     proof = allocation.certify()
     assert proof, proof.message
+
+
+def test_a_queue_may_catch_up_where_the_first_round_begins():
+    """ann, whose queue has a past, is guaranteed 1/4 task (1 GPU) and capped there; bob has the other CPUs:
+    (18 − 2/4)/4 = 4.375 tasks."""
+    instance = Instance.from_arrays(
+        [[4, 2], [0, 4]],
+        [[4, 18]],
+        users=["ann", "bob"],
+        resources=["gpu", "cpu"],
+        weights=[3, 1],
+        queue=["b/a/a", "b"],
+        queues={"": {"cap": {"gpu": 1}}, "b/a": {"guarantee": {"gpu": 2, "cpu": 1}}},
+    )
+    for method in ("rounds", "lp"):
+        allocation = fairlp.allocate(
+            instance, "h-drf-counted", method=method, state=past_of(instance, [0.7, 0])
+        )
+        assert allocation.totals.to_numpy() == pytest.approx([0.25, 4.375])
+        assert allocation.certify()
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "h-drf-counted"])
