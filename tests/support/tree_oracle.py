@@ -265,11 +265,8 @@ def counted(instance_data, weight_of_queue, past=None):
             fits = (tasks @ d <= pool * (1 + 1e-12)).all() and (tasks <= limits * (1 + 1e-12)).all()
             low, high = (middle, high) if fits else (low, middle)
         has = at(low)
-        beyond = at(
-            high
-        )  # where nested steep levels leave no float between: what is exceeded there
-        used_up = (has @ d >= pool * (1 - 1e-7)) | (beyond @ d > pool * (1 + 1e-12))
-        full = {n for n in active if max(has[n], beyond[n]) >= limits[n] * (1 - 1e-7)}
+        used_up = has @ d >= pool * (1 - 1e-7)
+        full = {n for n in active if has[n] >= limits[n] * (1 - 1e-7)}
         stuck = {n for n in active if (d[n] > 0)[used_up].any()}
         assert full | stuck
         satisfied |= full
