@@ -6,6 +6,8 @@ the papers.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import pandas as pd
 
@@ -122,7 +124,7 @@ def inverse(values: np.ndarray) -> np.ndarray:
 # Rows of guarantees and caps: what users below a queue have together at least, and at most.
 
 #: The level that each user has by its past, by user or in their order; None: no past counts.
-Past = pd.Series | np.ndarray | None
+Past: TypeAlias = "pd.Series[float] | np.ndarray | None"
 
 #: What a level counts: everything, or what a user has beyond its guarantee.
 COUNTS = ("total", "borrowed")
