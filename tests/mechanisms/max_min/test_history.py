@@ -287,6 +287,18 @@ def test_levels_from_a_past_are_those_of_programs_by_scipy(seed, mechanism):
     assert allocation.certify(exact=True)
 
 
+def test_a_rise_of_next_to_nothing_is_not_called_unbounded():
+    """At level 1 the first user has 3·4 tasks. It runs all that fit, 2/3 + 2 + 1, and is at 0.25 + 11/36 < 0.6, where
+    the second would begin; each server lacks memory or CPUs by then. What is left to rise is rounding."""
+    instance = Instance.from_arrays(
+        [[2, 3], [1, 3], [2, 1]], [[3, 2], [4, 7], [7, 3]], weights=[3, 3, 1]
+    )
+    state = past_of(instance, [0.25, 0.6, 3])
+    for method in ("lp", "interior-point"):
+        allocation = fairlp.allocate(instance, "drfh", method=method, state=state)
+        assert allocation.totals.to_numpy() == pytest.approx([11 / 3, 0, 0], abs=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(many(200)))
 def test_along_a_tree_tasks_are_those_of_curves(seed):
     """Each queue as a curve of what it has had and asks for, in rounds of bisection; one pool. No two pasts are the
@@ -296,7 +308,10 @@ def test_along_a_tree_tasks_are_those_of_curves(seed):
     users = len(instance.users)
     past = rng.choice([0, 0, 0.1, 0.3, 0.7], users) * rng.uniform(0.9, 1.1, users)
     data, weights = for_the_oracle(instance)
-    expected = counted(data, weights, past)
+    try:
+        expected = counted(data, weights, past)
+    except FloatingPointError as error:
+        pytest.skip(str(error))  # 1 of 2,000 seeds
     for method in ("rounds", "lp"):
         allocation = fairlp.allocate(
             instance, "h-drf-counted", method=method, state=past_of(instance, past)
@@ -397,8 +412,8 @@ def test_every_period_is_pareto_optimal(seed, mechanism):
 @settings(max_examples=many(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_with_constant_demands_the_mean_of_levels_tends_to_the_leximin(seed):
-    """Without a past every period is the leximin, and stays it (H = ∞). From any past the mean of 400 periods is the
-    leximin but for a part of the past."""
+    """Without a past every period is the leximin, and stays it (H = ∞). From any past the mean of 100 periods is the
+    leximin but for the past."""
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng, flat=True, limits=False)
     leximin = fairlp.allocate(instance, "drf")
@@ -408,10 +423,10 @@ def test_with_constant_demands_the_mean_of_levels_tends_to_the_leximin(seed):
         )
 
     past = past_of(instance, rng.random(len(instance.users)))
-    periods = 400
+    periods = 100
     *_, last = over_time([instance] * periods, "drf", state=past)
     mean = (last.state - past).to_numpy() / periods
-    assert mean == pytest.approx(leximin.levels.to_numpy(), abs=20 / periods)
+    assert mean == pytest.approx(leximin.levels.to_numpy(), abs=4 / periods)
 
 
 @settings(max_examples=many(120), deadline=None)

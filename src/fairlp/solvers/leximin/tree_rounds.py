@@ -39,6 +39,8 @@ class TreeRounds(Rounds):
         Bounds on all tasks together.
     """
 
+    capacities_bound_levels = True
+
     def __init__(
         self,
         solver: Tightest,
