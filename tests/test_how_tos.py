@@ -26,7 +26,7 @@ PAGES = [
     "threads.md",
 ]
 PAGES += ["efficiency-and-fairness.md"]
-PAGES += ["proofs.md", "pictures.md"]
+PAGES += ["fair-over-time.md", "proofs.md", "pictures.md"]
 PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "reproducing.md", "library.md"]
 PAGES += [
     "arrivals.md",

@@ -191,8 +191,8 @@ STEEP = 1e-6
 HIGHEST = 100.0
 
 
-def counted(instance_data, weight_of_queue):
-    """Tasks of each user on one pool, satisfied leaves counted.
+def counted(instance_data, weight_of_queue, past=None):
+    """Tasks of each user on one pool, satisfied leaves counted, from a past level of each user on.
 
     Each node is a curve: levels, and what all below it take and ask for there (linear in between).
     A queue adds the curves of its children, each at its weight times the level inside, and inverts
@@ -204,15 +204,17 @@ def counted(instance_data, weight_of_queue):
     share = np.where(d > 0, d / np.where(pool > 0, pool, 1), 0.0)
     alone = 1 / share.max(axis=1)
     has, active, satisfied = np.zeros(users), set(np.flatnonzero(runs).tolist()), set()
+    begins = np.zeros(users) if past is None else np.asarray(past) * weights
 
     def leaf(n):
-        values = np.zeros((2, resources + users))
+        levels = np.array([0.0, begins[n], HIGHEST])
+        values = np.zeros((3, resources + users))
         if n in active:
-            values[1, :resources] = HIGHEST * share[n] * alone[n]
-            values[1, resources + n] = HIGHEST * alone[n]
+            values[:, :resources] = np.outer(np.maximum(levels, begins[n]), share[n] * alone[n])
+            values[:, resources + n] = np.maximum(levels - begins[n], 0) * alone[n]
         elif n in satisfied:
-            values[:, :resources] = has[n] * share[n]
-        return np.array([0.0, HIGHEST]), values
+            values[:, :resources] = (has[n] + begins[n] * alone[n]) * share[n]
+        return levels, values
 
     def inside(node, path):
         """The sum of the children over the level inside a node."""
@@ -266,7 +268,8 @@ def counted(instance_data, weight_of_queue):
         used_up = has @ d >= pool * (1 - 1e-7)
         full = {n for n in active if has[n] >= limits[n] * (1 - 1e-7)}
         stuck = {n for n in active if (d[n] > 0)[used_up].any()}
-        assert full | stuck
+        if not full | stuck:
+            raise FloatingPointError("a chain of queues catches up, too steeply for floats")
         satisfied |= full
         active -= full | stuck
     return has

@@ -18,16 +18,19 @@ from .region import runnable_users
 _SOURCE = "Bhattacharya et al., SoCC 2013"
 
 
-def rates_on_tree(instance: Instance, counted: bool = False) -> Rates:
+def rates_on_tree(
+    instance: Instance, counted: bool = False, past: np.ndarray | None = None
+) -> Rates:
     """Return what active users ask for while the root gives out units of dominant share.
 
-    ``counted``: whether users that have all their tasks count for their queues.
+    ``counted``: whether users that have all their tasks count for their queues. ``past`` are the
+    levels from which users rise, dominant share over weight, shape (N,).
     """
     gamma = normalisers.dominant(instance)
     if instance.queues is None:
-        return constant(normalisers.tasks_at_level_1(instance, gamma))
+        return constant(normalisers.tasks_at_level_1(instance, gamma), past)
     share = normalisers.normalised_demands(instance)
-    return Rates(instance.queues, instance.user_weights, share, gamma, counted)
+    return Rates(instance.queues, instance.user_weights, share, gamma, counted, past)
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:

@@ -4,7 +4,7 @@ Each function returns the first round of the leximin: maximise the smallest leve
 follow (:mod:`fairlp.solvers.leximin.rounds`) change bounds and coefficients of this same model. The
 rows ``fairness``, its levels, are inequalities, which have the same optimum as the papers'
 equalities and stay right when a user cannot follow the others (zero demands, task limits, placement
-constraints).
+constraints). Where the past counts (``past``, b[n]), the levels are b[n] + x[n]/(φ[n]Γ[n]).
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
-from .region import limited, runnable_users, task_limits, where_runnable, where_runs
+from .region import (
+    Past,
+    beyond_past,
+    limited,
+    runnable_users,
+    task_limits,
+    where_runnable,
+    where_runs,
+)
 
 LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
 
-def drf(instance: Instance, count: str = "total") -> Model:
+def drf(instance: Instance, count: str = "total", past: Past = None) -> Model:
     """DRF on one server: maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n]).
 
     The source is Ghodsi et al., NSDI 2011.
@@ -40,7 +48,8 @@ def drf(instance: Instance, count: str = "total") -> Model:
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
     runnable = where_runnable(model, instance)
-    risen = limited(model, instance, x, tasks_per_level * t, runnable, count=count)
+    level = beyond_past(model, instance, t, past)
+    risen = limited(model, instance, x, tasks_per_level * level, runnable, count=count)
     fairness = model.constraint("fairness", x >= risen, where=runnable)
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
@@ -48,7 +57,7 @@ def drf(instance: Instance, count: str = "total") -> Model:
     return model
 
 
-def edrf(instance: Instance, count: str = "total") -> Model:
+def edrf(instance: Instance, count: str = "total", past: Past = None) -> Model:
     """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares.
 
     It takes weights per resource and demands of zero.
@@ -66,7 +75,8 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
     runnable = where_runnable(model, instance)
-    risen = limited(model, instance, s, t, runnable, unit=scale, count=count)
+    level = beyond_past(model, instance, t, past)
+    risen = limited(model, instance, s, level, runnable, unit=scale, count=count)
     fairness = model.constraint("fairness", s >= risen, where=runnable)
     task_limits(model, instance, s, LIMIT, unit=scale)
     model.define("tasks", gamma * s)
@@ -75,7 +85,7 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     return model
 
 
-def drfh(instance: Instance, count: str = "total") -> Model:
+def drfh(instance: Instance, count: str = "total", past: Past = None) -> Model:
     """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share.
 
     With constraints it is C-DRFH.
@@ -90,7 +100,12 @@ def drfh(instance: Instance, count: str = "total") -> Model:
     weight = normalisers.tasks_at_level_1(instance, alone) / alone
     meaning = "weight of n (on the resource that binds it, with weights per resource)"
     return in_global_shares(
-        model, instance, ("phi", weight, meaning), "smallest weighted global dominant share", count
+        model,
+        instance,
+        ("phi", weight, meaning),
+        "smallest weighted global dominant share",
+        count,
+        past,
     )
 
 
@@ -100,6 +115,7 @@ def in_global_shares(
     tasks_per_level: tuple[str, np.ndarray, str],
     level: str,
     count: str = "total",
+    past: Past = None,
 ) -> Model:
     """Complete a model whose variables are global dominant shares on servers.
 
@@ -126,7 +142,8 @@ def in_global_shares(
     t = _level(model, instance, level)
     model.constraint("capacity", (d * g).sum(n) <= c)
     runnable = where_runnable(model, instance)
-    risen = limited(model, instance, g.sum(i), phi * t, runnable, unit=alone, count=count)
+    due = phi * beyond_past(model, instance, t, past)
+    risen = limited(model, instance, g.sum(i), due, runnable, unit=alone, count=count)
     fairness = model.constraint("fairness", g.sum(i) >= risen, where=runnable)
     task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
     model.define("tasks", gamma * g)
@@ -135,14 +152,16 @@ def in_global_shares(
     return model
 
 
-def asset(instance: Instance, count: str = "total") -> Model:
+def asset(instance: Instance, count: str = "total", past: Past = None) -> Model:
     """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares."""
     source = "Ghodsi et al., NSDI 2011, §4.1"
     tasks = normalisers.asset(instance)
-    return max_min(instance, "asset fairness", source, tasks, "tasks whose shares sum to 1", count)
+    return max_min(
+        instance, "asset fairness", source, tasks, "tasks whose shares sum to 1", count, past
+    )
 
 
-def cdrf(instance: Instance, count: str = "total") -> Model:
+def cdrf(instance: Instance, count: str = "total", past: Past = None) -> Model:
     """CDRF (Friedman et al., EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]).
 
     There are no constraints.
@@ -155,17 +174,18 @@ def cdrf(instance: Instance, count: str = "total") -> Model:
         normalisers.containerized(instance),
         "tasks n could run alone",
         count,
+        past,
     )
 
 
-def tsf(instance: Instance, count: str = "total") -> Model:
+def tsf(instance: Instance, count: str = "total", past: Past = None) -> Model:
     """TSF (Wang et al., SC 2016): max-min with the normaliser of CDRF.
 
     The normaliser ignores placement constraints; the allocation obeys them.
     """
     note = "tasks n could run alone, were there no constraints"
     return max_min(
-        instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count
+        instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count, past
     )
 
 
@@ -227,6 +247,7 @@ def max_min(
     alone: np.ndarray,
     meaning: str,
     count: str = "total",
+    past: Past = None,
 ) -> Model:
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
     n = instance.users
@@ -240,7 +261,8 @@ def max_min(
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
     runnable = where_runnable(model, instance)
-    risen = limited(model, instance, x.sum(i), tasks_per_level * t, runnable, count=count)
+    level = beyond_past(model, instance, t, past)
+    risen = limited(model, instance, x.sum(i), tasks_per_level * level, runnable, count=count)
     fairness = model.constraint("fairness", x.sum(i) >= risen, where=runnable)
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)

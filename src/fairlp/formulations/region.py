@@ -6,7 +6,10 @@ the papers.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import pandas as pd
 
 from ..errors import InstanceError, nearest
 from ..models.instances.arithmetic import effort, quotients
@@ -122,6 +125,9 @@ def inverse(values: np.ndarray) -> np.ndarray:
 
 # Rows of guarantees and caps: what users below a queue have together at least, and at most.
 
+#: The level that each user has by its past, by user or in their order; None: no past counts.
+Past: TypeAlias = "pd.Series[float] | np.ndarray | None"
+
 #: What a level counts: everything, or what a user has beyond its guarantee.
 COUNTS = ("total", "borrowed")
 
@@ -160,6 +166,14 @@ def limited(
     guarantee = guarantees(model, instance, total, floors(instance), runnable, unit=unit)
     caps(model, instance, total, unit)
     return guarantee + due if count == "borrowed" else due
+
+
+def beyond_past(model: Model, instance: Instance, t: Expression, past: Past) -> Expression:
+    """Return what is due to each user at level t beyond its past: t − b[n], which may be below 0."""
+    if past is None:
+        return t
+    meaning = "level that n has by its past, λ·h[n]/Δ"
+    return t - model.parameter("b", instance.users, past, meaning)
 
 
 def guarantees(

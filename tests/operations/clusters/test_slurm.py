@@ -139,7 +139,10 @@ def test_the_golden_dump(tmp_path):
         "physics/ann": 0.5,
         "physics/lab/bob": 1,
     }
-    assert len(found.not_understood) == 3
+    assert said(found, "PriorityDecayHalfLife is not in the dump (scontrol show config)") == [
+        ("the half-life of past use", "taken as 7 days, Slurm's default")
+    ]
+    assert len(found.not_understood) == 4
 
 
 def test_old_and_new_versions_say_the_same(tmp_path):
@@ -318,7 +321,7 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
     page = tmp_path / "page.html"
     fairlp.report(found, page)
     text = page.read_text(encoding="utf-8")
-    assert "decayed usage is in the dump, and past use does not count here" in text
+    assert "Counting past use, which fades by half in each half-life" in text
     assert "decayed, as Slurm prints it" in text
 
 
@@ -706,3 +709,64 @@ def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
     found = read(tmp_path, [node("n1"), node("n2")], jobs)
     assert found.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
     assert found.observed.tasks_array.sum() == 2 and found.waiting["tasks"].sum() == 2
+
+
+def used(rows, half_life="1-00:00:00"):
+    """A table of sshare (account, user, seconds of CPUs), and the configuration with the half-life."""
+    lines = [f"{account}|{user}|1|{seconds}" for account, user, seconds in rows]
+    config = (
+        f"Configuration data as of 2026-01-01T00:00:00\nPriorityDecayHalfLife   = {half_life}\n"
+    )
+    return {
+        "sshare.txt": "\n".join(["Account|User|RawShares|RawUsage", *lines]),
+        "config.txt": config,
+    }
+
+
+def with_texts(folder, texts):
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return fairlp.snapshot(folder)
+
+
+def test_past_use_counts_for_the_next_half_life(tmp_path):
+    """16 CPUs, a half-life of a day. ann has used all of them for one: h = 1 half-life. A half of that remains, so that
+    0.5 + x = y, x + y = 1: a quarter for ann and three for bob, 1 and 3 tasks of 4 CPUs."""
+    jobs = [job(1), job(2), job(3, nodes="", array_task_string="1-2")]
+    jobs += [job(k + 4, "bob", "lab", nodes="" if k > 1 else "n1") for k in range(4)]
+    written(tmp_path, [node("n1")], jobs)
+    rows = [(" physics", "", 16 * 86400), ("  physics", "ann", 16 * 86400), (" lab", "", 0)]
+    found = with_texts(tmp_path, used([("root", "", 16 * 86400), *rows, ("  lab", "bob", 0)]))
+    assert found.history.to_dict() == pytest.approx({"physics/ann": 1, "lab/bob": 0})
+    expected = pytest.approx({"physics/ann": 1, "lab/bob": 3})
+    assert found.fair_with_past().totals.to_dict() == expected
+    shares = fairlp.fair_shares(found, state=found.history, half_life=1)
+    assert shares["fair_tasks"].to_dict() == expected
+    assert fairlp.fair_shares(found)["fair_tasks"].to_dict() == pytest.approx(
+        {"physics/ann": 2, "lab/bob": 2}
+    )
+
+
+def test_an_account_counts_with_the_past_of_users_who_are_away(tmp_path):
+    """The account has had 1, ann 0.5 and eve 0.2; 0.3 is of users without jobs now, and divided among the two, who
+    have equal shares: 0.65 and 0.35."""
+    written(tmp_path, [node("n1")], [job(1), job(2, "eve")])
+    whole = 16 * 86400
+    rows = [("root", "", whole), (" physics", "", whole), ("  physics", "ann", whole // 2)]
+    rows += [("  physics", "eve", whole // 5), ("  physics", "away", whole * 3 // 10)]
+    found = with_texts(tmp_path, used(rows))
+    assert found.history.to_dict() == pytest.approx({"physics/ann": 0.65, "physics/eve": 0.35})
+
+
+@pytest.mark.parametrize(
+    ("half_life", "expected"), [("2-00:00:00", 0.5), ("12:00:00", 2), ("00:00:00", None)]
+)
+def test_the_half_life_is_that_of_the_configuration(tmp_path, half_life, expected):
+    written(tmp_path, [node("n1")], [job(1)])
+    rows = [("root", "", 9), (" physics", "", 16 * 86400), ("  physics", "ann", 16 * 86400)]
+    found = with_texts(tmp_path, used(rows, half_life))
+    if expected is None:
+        assert found.history.empty and found.fair_with_past() is None
+        assert said(found, "past use never fades")
+    else:
+        assert found.history.to_dict() == pytest.approx({"physics/ann": expected})

@@ -104,7 +104,7 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
         "Waiting, but they fit on no server as it is now: 1 task (a: it needs 24 CPU, and no server "
         "where it may run has more than 16 CPU)."
     )
-    assert "decayed usage is not in the dump" in found[-1]
+    assert "Past use does not count: the dump has no usage of sshare" in found[-1]
 
 
 def test_others_who_are_short_are_named_or_counted():

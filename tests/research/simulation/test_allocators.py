@@ -150,3 +150,23 @@ def test_what_it_lacks_is_told():
         simulate(pool(4), jobs, "karma")
     with pytest.raises(InstanceError, match="period is 0; expected the seconds of a quantum"):
         simulate(pool(4), jobs, "karma", period=0)
+
+
+@pytest.mark.parametrize("policy", ["drf", "drfh"])
+def test_a_user_who_was_away_catches_up(policy):
+    """One CPU. ann runs alone from 0 to 4. At 4 both come with 4 seconds of work: bob has had nothing and runs alone
+    until 8, then ann until 12. Without a memory both have half of the CPU until 12."""
+    jobs = workload_of([("ann", 0, 1, 4, 1), ("ann", 4, 1, 4, 1), ("bob", 4, 1, 4, 1)])
+    found = simulate(pool(1), jobs, policy, half_life=np.inf, every=1)
+    assert found.jobs["finish"].tolist() == pytest.approx([4, 12, 8])
+    assert simulate(pool(1), jobs, policy, every=1).jobs["finish"].tolist() == pytest.approx(
+        [4, 12, 12]
+    )
+
+
+def test_the_past_fades_while_no_user_asks_for_anything():
+    """ann has the CPU from 0 to 4. At 24, twenty half-lives later, nothing is left of that: both run half a task at a
+    time and end their second of work at 26."""
+    jobs = workload_of([("ann", 0, 1, 4, 1), ("ann", 24, 1, 1, 1), ("bob", 24, 1, 1, 1)])
+    found = simulate(pool(1), jobs, "drf", half_life=1, every=1)
+    assert found.jobs["finish"].tolist() == pytest.approx([4, 26, 26], rel=1e-5)

@@ -28,24 +28,34 @@ from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, TasksResult
 from ..validation import differences
+from .history import past_levels
 from .methods import count_of, rounds_table
 from .proof import MOST_EXACT, Rationals, prove_rounds
 
 
-def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:
-    """Return the leximin of tasks over what is due at level 1, in rationals."""
+def of_leximin(
+    mechanism: Mechanism, instance: Instance, count: str, past: np.ndarray | None = None
+) -> tuple[Proof, np.ndarray]:
+    """Return the leximin of tasks over what is due at level 1, in rationals; levels above the past, where it counts."""
     tasks_per_level = mechanism.tasks_per_level(instance)
     normaliser = (
         mechanism.gamma
         if mechanism.at_level_1 is None
         else (lambda _: tasks_per_level / instance.user_weights)
     )
-    rates = constant(rational(tasks_per_level)) if have_limits(instance) else None
+    rates = None
+    if have_limits(instance) or past is not None:
+        rational_past = None if past is None else rational(past)
+        rates = constant(rational(tasks_per_level), rational_past)
     return exact_leximin(instance, in_tasks(normaliser, count), rates, count)
 
 
 def of_tree(
-    mechanism: Mechanism, instance: Instance, count: str, counted: bool = False
+    mechanism: Mechanism,
+    instance: Instance,
+    count: str,
+    past: np.ndarray | None = None,
+    counted: bool = False,
 ) -> tuple[Proof, np.ndarray]:
     """Return the rounds along the tree, with rates in rationals."""
 
@@ -54,7 +64,7 @@ def of_tree(
             small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count
         )
 
-    return exact_leximin(instance, formulation, rational_rates(instance, counted), count)
+    return exact_leximin(instance, formulation, rational_rates(instance, counted, past=past), count)
 
 
 def _are_far_apart(call: MethodCall) -> bool:
@@ -124,6 +134,7 @@ def _doubt_of_prices(call: MethodCall, outcome: TasksResult, counted: bool | Non
         outcome.round_prices,
         count=count_of(call.parameters),
         counted=counted,
+        past=past_levels(call),
         may_solve=False,
     )
     return "" if np.isfinite(proof.gap) else proof.message
@@ -141,7 +152,7 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
             False, f"too large to be solved in rationals, {pairs} pairs of user and server"
         ), none
     try:
-        return rationals(call.mechanism, instance, count_of(call.parameters))
+        return rationals(call.mechanism, instance, count_of(call.parameters), past_levels(call))
     except SolverNotAvailableError as error:
         return Proof(False, str(error)), none
 

@@ -34,13 +34,17 @@ class LevelTree:
         Tasks that are one unit of dominant share.
     counted : bool
         Whether users who have all their tasks count for their queues.
+    past : ndarray, shape (N,), optional
+        The level that each user has by its past; 0 by default. It counts for the queues above, and
+        the user rises from there.
 
     Attributes
     ----------
     level : ndarray, shape (Q,)
         s[v], now.
     usage : ndarray, shape (Q, R)
-        Now, as the active users ask, and as the satisfied ones have where they count.
+        Now, as the active users ask, and as the satisfied ones have where they count. Active users
+        whose past is more than they ask for count with it.
     """
 
     def __init__(
@@ -50,8 +54,10 @@ class LevelTree:
         shares: np.ndarray,
         tasks: np.ndarray,
         counted: bool = False,
+        past: np.ndarray | None = None,
     ) -> None:
         self.counted = counted
+        self.past = np.zeros(len(weights)) if past is None else past
         self.queue_of = queues.of
         self.parents = queues.parents
         self.queue_weights = queues.weights
@@ -65,20 +71,27 @@ class LevelTree:
         self.restart(np.zeros(len(weights)))
 
     @classmethod
-    def flat(cls, tasks_per_level: np.ndarray) -> LevelTree:
+    def flat(cls, tasks_per_level: np.ndarray, past: np.ndarray | None = None) -> LevelTree:
         """Return the tree of a mechanism that knows none: every user is at the root's level."""
         count = len(tasks_per_level)
-        return cls(Queues.root(count, 1), np.ones(count), np.zeros((count, 1)), tasks_per_level)
+        shares = np.zeros((count, 1))
+        return cls(Queues.root(count, 1), np.ones(count), shares, tasks_per_level, past=past)
 
     @property
     def is_flat(self) -> bool:
         """Whether the root is the only queue."""
         return len(self.parents) == 1
 
-    def restart(self, satisfied: np.ndarray) -> None:
-        """Begin at t = 0, where satisfied users take so many tasks each, 0 for the others."""
+    @property
+    def past_tasks(self) -> np.ndarray:
+        """The past of each user, in tasks. Shape (N,)."""
+        return np.asarray(self.past * self.tasks_per_level)
+
+    def restart(self, satisfied: np.ndarray, active: np.ndarray | None = None) -> None:
+        """Begin at t = 0, where satisfied users take so many tasks each, and active ones their past."""
+        taken = satisfied if active is None else np.where(active, self.past_tasks, satisfied)
         self.level = np.zeros(len(self.parents))
-        self.usage = self._sums(self.shares_of_a_task * satisfied[:, None])
+        self.usage = self._sums(self.shares_of_a_task * taken[:, None])
 
     def advance(self, level_speed: np.ndarray, usage_speed: np.ndarray, t: float) -> None:
         """Move on by so much of t."""
@@ -103,7 +116,10 @@ class LevelTree:
         share_in_queue = self.queue_weights * self.level[self.parents]
         waits = share_in_queue < largest * (1 - AGREEMENT)
 
-        growth = self._sums_here(self.weighted_shares * active[:, None])
+        level_of_queue = self.level[self.queue_of]
+        rests = active & (level_of_queue < self.past * (1 - AGREEMENT))
+        rising = active & ~rests
+        growth = self._sums_here(self.weighted_shares * rising[:, None])
         alive = np.zeros(len(self.parents), dtype=bool)
         alive[self.queue_of[active]] = True
         ratio = np.zeros(len(self.parents))  # of the speeds of s in a queue and in its parent
@@ -133,7 +149,7 @@ class LevelTree:
             still = stands[parents] & ~catching_up[nodes]
             factor[nodes] = np.where(still, 0.0, factor[parents] * ratio[nodes])
         level_speed = np.where(stands, 0.0, factor)
-        own_growth = self.weighted_shares * (active * level_speed[self.queue_of])[:, None]
+        own_growth = self.weighted_shares * (rising * level_speed[self.queue_of])[:, None]
         usage_speed = self._sums(own_growth)
 
         speed_in_queue = self.queue_weights * level_speed[self.parents]
@@ -142,9 +158,12 @@ class LevelTree:
         faster = usage_speed - np.where(binds, usage_speed, 0.0).max(axis=1)[:, None]
         overtakes = ~binds & (faster > 0)
         overtakes[0] = False
+        speed_of_queue = level_speed[self.queue_of]
+        stirs = rests & (speed_of_queue > 0)
         ends = [
             (largest - share_in_queue)[wakes] / speed_in_queue[wakes],
             (largest[:, None] - self.usage)[overtakes] / faster[overtakes],
+            (self.past - level_of_queue)[stirs] / speed_of_queue[stirs],
         ]
         return level_speed, usage_speed, float(np.concatenate(ends).min(initial=np.inf))
 

@@ -29,6 +29,7 @@ from ...solvers.leximin.leximin import LeximinResult, climb, leximin
 from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through
+from .history import past_levels
 from .rounds import edrf_rounds
 
 __all__ = ["unplaced"]
@@ -101,7 +102,7 @@ def leximin_lp(call: MethodCall) -> TasksResult:
     mechanism = call.mechanism
     instance = call.instance
     require_count(count_of(call.parameters))
-    if have_limits(instance):
+    if have_limits(instance) or past_levels(call) is not None:
         return with_limits(call)
     assert mechanism.formulation is not None
     result = leximin(instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call))
@@ -111,24 +112,26 @@ def leximin_lp(call: MethodCall) -> TasksResult:
 def fill_server(call: MethodCall) -> TasksResult:
     """Fill one server, which queues may limit."""
     require_count(count_of(call.parameters))
+    past = past_levels(call)
     if have_limits(call.instance):
-        return _by_filling(call, constant(call.mechanism.tasks_per_level(call.instance)))
-    return combinatorial(edrf_rounds)(call)
+        return _by_filling(call, constant(call.mechanism.tasks_per_level(call.instance), past))
+    return combinatorial(partial(edrf_rounds, past=past))(call)
 
 
 def with_limits(call: MethodCall) -> TasksResult:
-    """Run the rounds of a mechanism without a tree, where queues have guarantees and caps."""
-    return _by_programs(call, constant(call.mechanism.tasks_per_level(call.instance)))
+    """Run the rounds of a mechanism without a tree, where queues have guarantees and caps, or the past counts."""
+    rates = constant(call.mechanism.tasks_per_level(call.instance), past_levels(call))
+    return _by_programs(call, rates)
 
 
 def along_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Run the rounds of the mechanism's linear program along the tree."""
-    return _by_programs(call, rates_on_tree(call.instance, counted))
+    return _by_programs(call, rates_on_tree(call.instance, counted, past_levels(call)))
 
 
 def fill_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Fill one pool along the tree."""
-    return _by_filling(call, rates_on_tree(call.instance, counted))
+    return _by_filling(call, rates_on_tree(call.instance, counted, past_levels(call)))
 
 
 def _how(call: MethodCall) -> dict[str, Any]:

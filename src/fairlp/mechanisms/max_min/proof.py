@@ -182,6 +182,7 @@ class Replay:
         self.limits = instance.task_limits
         self.least = guaranteed(instance, region.can_run)
         self.zero = self.least if count == "borrowed" else np.zeros_like(self.least)
+        self.zero = self.zero - tree.past_tasks
         self.tasks_alone = np.where(region.can_run, instance.gamma().sum(axis=1), 1.0)
         self.lacking = np.zeros(len(totals))
 
@@ -200,7 +201,7 @@ class Replay:
         self.require_guarantees()
         satisfied = self.region.can_run & (tasks >= self.limits * (1 - AGREEMENT))
         active = self.region.can_run & ~satisfied
-        tree.restart(np.where(satisfied & tree.counted, tasks - self.zero, 0.0))
+        tree.restart(np.where(satisfied & tree.counted, tasks - self.zero, 0.0), active)
         kinks = 0
         while active.any():
             arrived, floors = self.next_stop(active, tasks)
@@ -218,12 +219,16 @@ class Replay:
                 tree.counted and not blocked.any() and self.asks_for_limits(full)
             )
             if not (full | blocked).any():
-                self.require(arrived, "not optimal", "goes on rising there", totals)
+                # Where a queue catches up, all others stand still at what they have.
+                rises = tree.pace(active)[0][tree.queue_of] > 0
+                self.require(arrived & rises, "not optimal", "goes on rising there", totals)
+                tasks = floors
+                continue
             active &= ~(full | blocked)
             satisfied |= full
             tasks = floors
             if not in_place:
-                tree.restart(np.where(satisfied & tree.counted, tasks - self.zero, 0.0))
+                tree.restart(np.where(satisfied & tree.counted, tasks - self.zero, 0.0), active)
         nothing = totals <= len(totals) * ROUNDING * self.tasks_alone  # but for rounding
         lacks = self.lacking / np.where(nothing, self.tasks_alone, totals)
         return int(lacks.argmax()), float(lacks.max())
@@ -380,14 +385,21 @@ class PriceSearch:
         return totals
 
 
-def level_tree(mechanism: Mechanism, instance: Instance, counted: bool | None) -> LevelTree:
+def level_tree(
+    mechanism: Mechanism, instance: Instance, counted: bool | None, past: np.ndarray | None
+) -> LevelTree:
     """Return how levels rise: along the tree of queues, or (``counted`` None) all at once."""
     if counted is None or not instance.has_queues:
-        return LevelTree.flat(mechanism.tasks_per_level(instance))
+        return LevelTree.flat(mechanism.tasks_per_level(instance), past)
     shares = instance.demands / instance.pool
     dominant = shares.max(axis=1)
     return LevelTree(
-        instance.tree, instance.user_weights, shares / dominant[:, None], 1.0 / dominant, counted
+        instance.tree,
+        instance.user_weights,
+        shares / dominant[:, None],
+        1.0 / dominant,
+        counted,
+        past,
     )
 
 
@@ -399,6 +411,7 @@ def prove_rounds(
     *,
     count: str = "total",
     counted: bool | None = None,
+    past: np.ndarray | None = None,
     may_solve: bool = True,
 ) -> Proof:
     """Return whether tasks are the leximin of a max-min mechanism, by prices.
@@ -415,6 +428,8 @@ def prove_rounds(
     counted : bool, optional
         Along a tree: whether satisfied users count for their queues; None for a mechanism without a
         tree.
+    past : ndarray, shape (N,), optional
+        The level from which each user rises.
     may_solve : bool
         Whether programs may look for more prices.
 
@@ -434,7 +449,7 @@ def prove_rounds(
         return infeasible
     for capacity, caps in prices or ():
         region.add_prices(capacity, caps)
-    tree = level_tree(mechanism, instance, counted)
+    tree = level_tree(mechanism, instance, counted, past)
     search = PriceSearch(mechanism, region, count) if may_solve else None
     try:
         user, lack = Replay(region, tree, tasks.sum(axis=1), count, search).run()
@@ -469,9 +484,9 @@ def refused_as_infeasible(region: PricedRegion, tasks: np.ndarray) -> Proof | No
 
 #: More eligible pairs of user and server than this are not solved in rationals unasked.
 MOST_EXACT = 300
-#: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that
-#: has them.
-Rationals = Callable[[Mechanism, Instance, str], tuple[Proof, np.ndarray]]
+#: (mechanism, instance, count, past) → the verdict with the exact levels, and tasks (N×K) of a point
+#: that has them.
+Rationals = Callable[[Mechanism, Instance, str, np.ndarray | None], tuple[Proof, np.ndarray]]
 
 
 def by_rounds(
@@ -499,48 +514,84 @@ def by_rounds(
     mechanism = find(allocation.mechanism)
     instance = allocation.instance
     count = str(allocation.parameters.get("count") or "total")
+    past = _past_of(allocation)
     prices = allocation.round_prices
     tasks = allocation.tasks_array
-    # Rationals share nothing with the programs of an instance without queues; with queues they
-    # share rates and guarantees, so that prices have to prove the allocation first.
-    rationals_are_independent = counted is None and not instance.tree.has_limits
+    # Rationals share nothing with the programs of an instance without queues; with queues, or a
+    # past, they share rates and guarantees, so that prices have to prove the allocation first.
+    rationals_are_independent = counted is None and not instance.tree.has_limits and past is None
     if exact and rationals_are_independent:
         infeasible = refused_as_infeasible(PricedRegion(instance), tasks)
         if infeasible is not None:
             return infeasible
-        return _in_rationals(mechanism, allocation, count, rationals)
+        return _in_rationals(mechanism, allocation, count, past, rationals)
 
-    proof = prove_rounds(mechanism, instance, tasks, prices, count=count, counted=counted)
+    proof = prove_rounds(
+        mechanism, instance, tasks, prices, count=count, counted=counted, past=past
+    )
     is_infeasible = np.isinf(proof.gap)
     if is_infeasible:
         return proof
     if exact:
         is_measured = np.isfinite(proof.gap)
-        return _in_rationals(mechanism, allocation, count, rationals) if is_measured else proof
+        return (
+            _in_rationals(mechanism, allocation, count, past, rationals) if is_measured else proof
+        )
 
     # Floats may not prove an allocation in which a user takes little beside the others: small
     # instances are solved in rationals.
     if not rationals_are_independent or proof.gap <= ACCEPTED:
         return proof
     pairs = int(merge_servers(instance)[0].runnable().sum())
-    return proof if pairs > MOST_EXACT else _in_rationals(mechanism, allocation, count, rationals)
+    if pairs > MOST_EXACT:
+        return proof
+    return _in_rationals(mechanism, allocation, count, past, rationals)
+
+
+def _past_of(allocation: Allocation) -> np.ndarray | None:
+    """Return the level that each user has by its past, 2^(−Δ/H)·h[n]/Δ, shape (N,); None without a past.
+
+    Where users share without queues only differences count, and the smallest is 0.
+    """
+    instance = allocation.instance
+    parameters = allocation.parameters
+    history = parameters.get("state")
+    if history is None:
+        return None
+    period = parameters.get("period") or 1.0
+    half_life = np.inf if parameters.get("half_life") is None else parameters["half_life"]
+    if half_life == 0:
+        return None
+    past = np.array([history.get(user, 0.0) for user in instance.users], dtype=float)
+    past *= 0.5 ** (period / half_life) / period
+    can_run = PricedRegion(instance).can_run
+    along_tree = find(allocation.mechanism).along_tree and instance.has_queues
+    if can_run.any() and not along_tree:
+        past -= past[can_run].min()
+    return np.where(can_run, past, 0.0)
 
 
 def _in_rationals(
-    mechanism: Mechanism, allocation: Allocation, count: str, rationals: Rationals
+    mechanism: Mechanism,
+    allocation: Allocation,
+    count: str,
+    past: np.ndarray | None,
+    rationals: Rationals,
 ) -> Proof:
     """Return whether the levels of an allocation are those that rationals give."""
     instance = allocation.instance
-    verdict, _ = rationals(mechanism, instance, count)
+    verdict, _ = rationals(mechanism, instance, count, past)
     if not verdict.holds:
         return Proof(False, f"not proved: {verdict.message}", levels=verdict.levels)
     right = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     levels = quotients(allocation.totals.to_numpy(), mechanism.tasks_per_level(instance))
     errors = differences(levels, right)
-    if (
-        instance.tree.guarantees.any()
-    ):  # what each comes to is rounded to a float, and leaves room to others
-        room = len(levels) * ROUNDING * instance.gamma().sum(axis=1)
+    if instance.tree.guarantees.any() or past is not None:
+        # what a guarantee or a past comes to is rounded to a float, and leaves room to others
+        tasks_alone = instance.gamma().sum(axis=1)
+        if past is not None:
+            tasks_alone = tasks_alone + past * mechanism.tasks_per_level(instance)
+        room = len(levels) * ROUNDING * tasks_alone
         errors[abs(levels - right) * mechanism.tasks_per_level(instance) <= room] = 0.0
     names = [f"user {user!r}" for user in instance.users]
     return replace(verdict, exact=_claimed(verdict.exact, levels)).compared(

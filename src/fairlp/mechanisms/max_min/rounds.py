@@ -14,20 +14,25 @@ from ...formulations.max_min import separate_limits
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.trees.filling import History, fill_at_constant_rates
+from ...models.trees.filling import History, fill_at_constant_rates, fill_from_past
 
 
-def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
+def edrf_rounds(
+    instance: Instance, rate: np.ndarray, past: np.ndarray | None = None
+) -> tuple[np.ndarray, History]:
     """Return tasks (N×1) and rounds of the leximin on one server; O(N·R·(R + log N)).
 
-    The rates may come from any normaliser.
+    The rates may come from any normaliser. ``past`` are the levels from which users rise, (N,).
     """
     levels = np.zeros(len(rate))
     users = np.flatnonzero(instance.runnable()[:, 0] & (instance.task_limits > 0))
     total = instance.capacities[0] * instance.counts[0]
-    levels[users], history = fill_at_constant_rates(
-        _needs(instance, users, 0), total, rate[users], instance.task_limits[users]
-    )
+    needs = _needs(instance, users, 0)
+    limits = instance.task_limits[users]
+    if past is None:
+        levels[users], history = fill_at_constant_rates(needs, total, rate[users], limits)
+    else:
+        levels[users], history = fill_from_past(needs, total, rate[users], limits, past[users])
     return (levels * rate)[:, None], [(level, users[frozen]) for level, frozen in history]
 
 

@@ -20,6 +20,7 @@ from ..mechanism import (
 )
 from ..own import prove, solve_model
 from . import kueue, rounds
+from .history import PAST, remembering
 from .ladder import of_leximin, of_tree, settled
 from .methods import (
     along_tree,
@@ -33,6 +34,7 @@ from .methods import (
 )
 from .proof import by_rounds
 
+COUNT = ("count",)
 _LP = settled(leximin_lp)
 LP = Method("lp", _LP, cost="one LP a round", solves=True, merges=True)
 INTERIOR_POINT = by_interior_points(_LP)
@@ -47,6 +49,7 @@ CLOSED_FORM = Method(
     "closed-form",
     settled(combinatorial(rounds.edrf_closed_form)),
     applies=rounds.closed_form_applies,
+    options=COUNT,
     needs="one server, all demands positive, no task limits",
     cost="O(NR)",
 )
@@ -85,9 +88,15 @@ COUNTED_ROUNDS = replace(
 COLLAPSED_LP = Method(
     "lp", settled(with_limits), cost="a few LPs a round", solves=True, merges=True
 )
-COUNT = ("count",)
 #: A row of a mechanism whose levels are proved in rationals.
 _proved_row = partial(Mechanism, options=COUNT, prove=partial(by_rounds, rationals=of_leximin))
+
+
+def _remembers(row: Mechanism) -> Mechanism:
+    """Return the row of a mechanism that also counts the past."""
+    methods = tuple(replace(method, run=remembering(method.run)) for method in row.methods)
+    return replace(row, methods=methods, options=(*row.options, *PAST))
+
 
 _FAIR = (
     "Pareto-optimal",
@@ -108,82 +117,96 @@ _OURS = "fairlp; after Bhattacharya et al., SoCC 2013"
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
 
 ROWS = (
-    _proved_row(
-        "drf",
-        "Dominant Resource Fairness",
-        "Ghodsi et al., NSDI 2011",
-        max_min.drf,
-        normalisers.dominant,
-        (ROUNDS, INTERIOR_POINT, LP),
-        ("sharing incentive", *_FAIR, _ALONE),
-        (NO_RATES, ONE_SERVER),
-    ),
-    _proved_row(
-        "edrf",
-        "Extended DRF (per-resource weights, zero demands)",
-        "Parkes, Procaccia and Shah, EC 2012",
-        max_min.edrf,
-        normalisers.dominant,
-        (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
-        ("sharing incentive", *_FAIR, _ALONE),
-        (NO_RATES, ONE_SERVER),
-    ),
-    _proved_row(
-        "asset",
-        "Asset fairness (equal sums of shares)",
-        "Ghodsi et al., NSDI 2011, §4.1",
-        max_min.asset,
-        normalisers.asset,
-        (ROUNDS, INTERIOR_POINT, LP),
-        ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
-        (NO_RATES, ONE_WEIGHT),
-    ),
-    _proved_row(
-        "drfh",
-        "DRF on heterogeneous servers (global dominant share)",
-        "Wang, Li and Liang, INFOCOM 2014",
-        max_min.drfh,
-        normalisers.dominant,
-        (ROUNDS, INTERIOR_POINT, LP),
-        (
-            "envy-free",
-            "Pareto-optimal",
-            "strategy-proof",
-            "global bottleneck",
-            "single-resource",
-            _ALONE,
+    _remembers(
+        _proved_row(
+            "drf",
+            "Dominant Resource Fairness",
+            "Ghodsi et al., NSDI 2011",
+            max_min.drf,
+            normalisers.dominant,
+            (ROUNDS, INTERIOR_POINT, LP),
+            ("sharing incentive", *_FAIR, _ALONE),
+            (NO_RATES, ONE_SERVER),
         ),
-        (NO_RATES,),
     ),
-    _proved_row(
-        "c-drfh",
-        "DRFH under placement constraints",
-        "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
-        max_min.drfh,
-        normalisers.dominant,
-        (ROUNDS, INTERIOR_POINT, LP),
-        ("Pareto-optimal", "envy-free", "strategy-proof"),
-        (NO_RATES,),
+    _remembers(
+        _proved_row(
+            "edrf",
+            "Extended DRF (per-resource weights, zero demands)",
+            "Parkes, Procaccia and Shah, EC 2012",
+            max_min.edrf,
+            normalisers.dominant,
+            (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
+            ("sharing incentive", *_FAIR, _ALONE),
+            (NO_RATES, ONE_SERVER),
+        ),
     ),
-    _proved_row(
-        "cdrf",
-        "Containerised DRF (share of what one could run alone)",
-        "Friedman, Ghodsi and Psomas, EC 2014",
-        max_min.cdrf,
-        normalisers.containerized,
-        (ROUNDS, INTERIOR_POINT, LP),
-        ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
-        (NO_CONSTRAINTS, ONE_WEIGHT),
+    _remembers(
+        _proved_row(
+            "asset",
+            "Asset fairness (equal sums of shares)",
+            "Ghodsi et al., NSDI 2011, §4.1",
+            max_min.asset,
+            normalisers.asset,
+            (ROUNDS, INTERIOR_POINT, LP),
+            ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
+            (NO_RATES, ONE_WEIGHT),
+        ),
     ),
-    _proved_row(
-        "tsf",
-        "Task-share fairness under placement constraints",
-        "Wang et al., SC 2016",
-        max_min.tsf,
-        normalisers.task_share,
-        (ROUNDS, INTERIOR_POINT, LP),
-        ("Pareto-optimal", "envy-free", "strategy-proof"),
-        (ONE_WEIGHT,),
+    _remembers(
+        _proved_row(
+            "drfh",
+            "DRF on heterogeneous servers (global dominant share)",
+            "Wang, Li and Liang, INFOCOM 2014",
+            max_min.drfh,
+            normalisers.dominant,
+            (ROUNDS, INTERIOR_POINT, LP),
+            (
+                "envy-free",
+                "Pareto-optimal",
+                "strategy-proof",
+                "global bottleneck",
+                "single-resource",
+                _ALONE,
+            ),
+            (NO_RATES,),
+        ),
+    ),
+    _remembers(
+        _proved_row(
+            "c-drfh",
+            "DRFH under placement constraints",
+            "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
+            max_min.drfh,
+            normalisers.dominant,
+            (ROUNDS, INTERIOR_POINT, LP),
+            ("Pareto-optimal", "envy-free", "strategy-proof"),
+            (NO_RATES,),
+        ),
+    ),
+    _remembers(
+        _proved_row(
+            "cdrf",
+            "Containerised DRF (share of what one could run alone)",
+            "Friedman, Ghodsi and Psomas, EC 2014",
+            max_min.cdrf,
+            normalisers.containerized,
+            (ROUNDS, INTERIOR_POINT, LP),
+            ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
+            (NO_CONSTRAINTS, ONE_WEIGHT),
+        ),
+    ),
+    _remembers(
+        _proved_row(
+            "tsf",
+            "Task-share fairness under placement constraints",
+            "Wang et al., SC 2016",
+            max_min.tsf,
+            normalisers.task_share,
+            (ROUNDS, INTERIOR_POINT, LP),
+            ("Pareto-optimal", "envy-free", "strategy-proof"),
+            (ONE_WEIGHT,),
+        ),
     ),
     Mechanism(
         "gavel",
@@ -249,26 +272,28 @@ ROWS = (
         along_tree=True,
         region=within_quotas,
     ),
-    Mechanism(
-        "h-drf-counted",
-        "Hierarchical DRF with satisfied leaves counted for their queues",
-        _OURS,
-        hierarchical.h_drf_counted,
-        normalisers.dominant,
-        (COUNTED_ROUNDS, by_interior_points(_COUNTED_LP), COUNTED_LP),
-        (
-            "Pareto-optimal",
-            f"hierarchical share guarantee if {_NO_LIMITS}",
-            f"queue share guarantee if {_NO_LIMITS}",
-            "caps kept",
-            "guarantees kept",
-            "envy-free within queues if no queue has a guarantee or a cap",
+    _remembers(
+        Mechanism(
+            "h-drf-counted",
+            "Hierarchical DRF with satisfied leaves counted for their queues",
+            _OURS,
+            hierarchical.h_drf_counted,
+            normalisers.dominant,
+            (COUNTED_ROUNDS, by_interior_points(_COUNTED_LP), COUNTED_LP),
+            (
+                "Pareto-optimal",
+                f"hierarchical share guarantee if {_NO_LIMITS}",
+                f"queue share guarantee if {_NO_LIMITS}",
+                "caps kept",
+                "guarantees kept",
+                "envy-free within queues if no queue has a guarantee or a cap",
+            ),
+            (NO_RATES, ONE_WEIGHT),
+            options=COUNT,
+            prove=partial(by_rounds, rationals=partial(of_tree, counted=True), counted=True),
+            at_level_1=hierarchical.at_level_1,
+            along_tree=True,
         ),
-        (NO_RATES, ONE_WEIGHT),
-        options=COUNT,
-        prove=partial(by_rounds, rationals=partial(of_tree, counted=True), counted=True),
-        at_level_1=hierarchical.at_level_1,
-        along_tree=True,
     ),
     _proved_row(
         "h-drf-collapsed",

@@ -148,8 +148,13 @@ class RateSegment:
         if (self.base + self.rate * t >= satisfying_tasks)[stops].all():
             point = self.pace.after(self.point, t)
         else:
-            point = self.rates.begin(np.where(satisfied, segment.tasks - self.zero, 0))
+            point = self.rates.begin(segment.taken(satisfied))
         return replace(segment, satisfied=satisfied, point=point).where_leaves_rise()
+
+    def taken(self, satisfied: np.ndarray) -> np.ndarray:
+        """Return the tasks that count for queues at t = 0: all of satisfied leaves, and the past of active ones."""
+        past = np.where(self.active, self.rates.past_tasks, 0)
+        return np.where(satisfied, self.tasks - self.zero, past)
 
     def where_leaves_rise(self) -> RateSegment:
         """Return this segment, or the next one in which a leaf rises."""
@@ -171,15 +176,17 @@ def first_segment(
 ) -> RateSegment:
     """Return the first segment, in which runnable leaves rise from their ``guaranteed`` tasks.
 
-    With ``count="borrowed"`` the guarantee is no part of what the level counts. Users do not rise
-    who are guaranteed all their tasks.
+    With ``count="borrowed"`` the guarantee is no part of what the level counts. The past is a part
+    that users have no tasks of. Users do not rise who are guaranteed all their tasks.
     """
     tasks = np.where(can_run, guaranteed, 0)
-    zero = tasks if count == "borrowed" else tasks * 0
+    zero = (tasks if count == "borrowed" else tasks * 0) - rates.past_tasks
     satisfied = can_run & np.asarray(tasks >= limits * rates.satisfied, dtype=bool)
-    point = rates.begin(np.where(satisfied, tasks - zero, 0)) if rates.counted else rates.origin
-    first = RateSegment(rates, tasks, limits, zero, can_run & ~satisfied, satisfied, point)
-    return first.where_leaves_rise() if rates.counted else first
+    active = can_run & ~satisfied
+    first = RateSegment(rates, tasks, limits, zero, active, satisfied, rates.origin)
+    if not rates.counted:
+        return first
+    return replace(first, point=rates.begin(first.taken(satisfied))).where_leaves_rise()
 
 
 @dataclass(frozen=True)
@@ -377,6 +384,103 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, remaining: np.ndarray)
     pace = growing[passed]
     free = np.maximum(remaining - at_cap[passed], 0.0)
     return np.asarray(np.divide(free, pace, out=np.full(len(pace), np.inf), where=pace > 0))
+
+
+def fill_from_past(
+    demands: np.ndarray,
+    capacity: np.ndarray,
+    rate: np.ndarray,
+    limits: np.ndarray,
+    past: np.ndarray,
+) -> tuple[np.ndarray, History]:
+    """Return what users gain above their past, as levels, on one server; and the rounds.
+
+    All users reach a common level t, as far as they can: a user of past b gains max(t − b, 0), at
+    most limit/rate.
+
+    Parameters
+    ----------
+    demands, capacity, rate, limits
+        As for :func:`fill_at_constant_rates`.
+    past : ndarray, shape (N,)
+        The level from which each user rises.
+
+    Returns
+    -------
+    gains : ndarray, shape (N,)
+        Tasks are ``gains * rate``.
+    rounds : list of (float, ndarray)
+        Level of each round and the positions of the users frozen there.
+
+    Notes
+    -----
+    At most R rounds, each O(N·R) after sorting once the levels at which users begin and end to
+    rise: between two of them use is linear in t.
+
+    Examples
+    --------
+    One resource of one unit; the first user has had more than half of it.
+
+    >>> gains, rounds = fill_from_past(
+    ...     np.ones((2, 1)), np.ones(1), np.ones(2), np.full(2, np.inf), np.array([0.5, 0.0])
+    ... )
+    >>> gains.tolist()
+    [0.25, 0.75]
+    """
+    largest_gains = limits / rate
+    ends = past + largest_gains
+    consumption = demands * rate[:, None]  # of each user, for a gain of 1
+    gains = np.zeros(len(rate))
+    history = []
+    remaining = capacity.astype(float)
+    active = np.arange(len(rate))
+    while active.size:
+        need = consumption[active]
+        saturation = np.array(
+            [
+                _saturation_from_past(need[:, r], past[active], ends[active], remaining[r])
+                for r in range(need.shape[1])
+            ]
+        )
+        level = saturation.min()
+        if np.isinf(level):
+            gains[active] = largest_gains[active]
+            history.append((float(ends[active].max()), active))
+            break
+        saturated = saturation <= level * (1 + SATURATED)
+        frozen = (ends[active] <= level) | need[:, saturated].any(axis=1)
+        users = active[frozen]
+        gains[users] = np.clip(level - past[users], 0.0, largest_gains[users])
+        history.append((float(level), users))
+        remaining = remaining - gains[users] @ need[frozen]
+        active = active[~frozen]
+    return gains, history
+
+
+def _saturation_from_past(
+    need: np.ndarray, past: np.ndarray, ends: np.ndarray, remaining: float
+) -> float:
+    """Return the level at which a resource is used up by users who rise from their past to their ends."""
+    users = np.flatnonzero(need)
+    need = need[users]
+    past = past[users]
+    ends = ends[users]
+    finite = np.isfinite(ends)
+    levels = np.concatenate([past, ends[finite]])
+    turns = np.concatenate([need, -need[finite]])  # of the slope
+    order = np.argsort(levels, kind="stable")
+    levels = levels[order]
+    slopes = np.cumsum(turns[order])
+    used = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(levels))])
+
+    # From the last turn before the resource is used up; there the sums are computed anew.
+    first = max(int(np.searchsorted(used, remaining)) - 1, 0)
+    for start in levels[first:].tolist():
+        speed = float(need[(past <= start) & (ends > start)].sum())
+        if speed > 0.0:
+            used_before = float(np.clip(start - past, 0.0, ends - past) @ need)
+            return float(start + max(remaining - used_before, 0.0) / speed)
+    return np.inf
 
 
 def floors(instance: Instance) -> np.ndarray:

@@ -16,7 +16,9 @@ all their tasks), taken[v,·] holds what they have, too. Then there are kinks:
 * another resource becomes the one that most is taken of;
 * where a queue's level stands still while s[v] rises (nothing below needs the resource that most is
   taken of), s[v] rises at once, and all others stand still meanwhile: the deepest such queues
-  first, siblings by their weights.
+  first, siblings by their weights;
+* where the past counts, a leaf of level b counts for its queues as if it had taken b, and waits
+  until s[v] asks for more.
 
 :class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on
 from there.
@@ -98,6 +100,8 @@ class Rates:
         Tasks that are a dominant share of 1 (Γ[n]).
     counted : bool
         Whether satisfied leaves count for their queues.
+    past : ndarray, shape (N,), optional
+        b[n]: the level, dominant share over weight, from which each leaf rises; 0 by default.
     """
 
     def __init__(
@@ -107,8 +111,10 @@ class Rates:
         share: np.ndarray,
         gamma: np.ndarray,
         counted: bool = False,
+        past: np.ndarray | None = None,
     ) -> None:
         self.counted = counted
+        self.past = past
         self.exact = share.dtype == object
         self.slack = 0 if self.exact else AGREEMENT
         self.satisfied = 1 - (
@@ -134,14 +140,21 @@ class Rates:
         """Return the rates of active leaves where no leaf is satisfied; O(NR + QR)."""
         return self.pace(active, self.origin).rate
 
-    def begin(self, satisfied: np.ndarray) -> TreePoint:
-        """Return the point where the tree begins if leaves already take ``satisfied`` tasks.
+    @property
+    def past_tasks(self) -> np.ndarray:
+        """The past of each leaf in tasks, b[n]·φ[n]Γ[n], shape (N,)."""
+        if self.past is None:
+            return np.zeros_like(self.tasks_per_level)
+        return np.asarray(self.tasks_per_level * self.past)
 
-        Other leaves have 0.
+    def begin(self, taken: np.ndarray) -> TreePoint:
+        """Return the point where the tree begins if leaves take so many tasks.
+
+        Satisfied leaves take all of theirs, active ones their past.
         """
-        if not satisfied.any():
+        if not taken.any():
             return self.origin
-        usage = self._sum(0, self.task * satisfied[:, None])
+        usage = self._sum(0, self.task * taken[:, None])
         for depth, rows in self._upward():
             usage += self._sum(depth, usage[rows])
         return TreePoint(self.origin.level, usage)
@@ -162,6 +175,8 @@ class Rates:
         alive = np.zeros(len(waits), dtype=bool)
         stands = np.zeros(len(waits), dtype=bool)
         alive[self.of[active]] = True
+        resting, past = self._resting(active, point)
+        active = active & ~resting
         total = self._sum(0, self.weighted * active[:, None])
         factor = self._zeros(len(waits)) + 1
         for depth, rows in self._upward():
@@ -188,7 +203,16 @@ class Rates:
         climb = self.queue_weights * level[self.parents]
         wake = _least(largest - reached, climb, waits & alive & (climb > 0))
         kink = _least(largest[:, None] - point.usage, faster, ~is_largest & (faster > 0))
-        return Pace(rate, level, usage, min(wake, kink), bool(stands.any()))
+        speed = level[self.of]
+        stirs = _least(past - point.level[self.of], speed, resting & (speed > 0))
+        return Pace(rate, level, usage, min(wake, kink, stirs), bool(stands.any()))
+
+    def _resting(self, active: np.ndarray, point: TreePoint) -> tuple[np.ndarray, np.ndarray]:
+        """Return which active leaves wait, since their past is more than s[v] asks for; and the past of all."""
+        if self.past is None:
+            return np.zeros_like(active), point.level[self.of]
+        resting = point.level[self.of] < self.past * (1 - self.slack)
+        return np.asarray(active & resting), self.past
 
     def _first_pace(self, active: np.ndarray) -> Pace:
         """Return the pace from the origin, where each queue is at a multiple of one vector.
@@ -243,10 +267,11 @@ def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
     return least
 
 
-def constant(tasks_per_level: np.ndarray) -> Rates:
+def constant(tasks_per_level: np.ndarray, past: np.ndarray | None = None) -> Rates:
     """Return rates that do not depend on who is active: those of DRF and its relatives, φΓ."""
     zeros = np.zeros_like(tasks_per_level)
-    return Rates(Queues.root(len(zeros), 1), zeros + 1, zeros[:, None], tasks_per_level)
+    queues = Queues.root(len(zeros), 1)
+    return Rates(queues, zeros + 1, zeros[:, None], tasks_per_level, past=past)
 
 
 class ExactTree:
@@ -351,7 +376,10 @@ def rational(values: np.ndarray) -> np.ndarray:
 
 
 def rational_rates(
-    instance: Instance, counted: bool = False, number: Callable[[float], Fraction] = Fraction
+    instance: Instance,
+    counted: bool = False,
+    number: Callable[[float], Fraction] = Fraction,
+    past: np.ndarray | None = None,
 ) -> Rates:
     """Return the rates of the instance's leaves in rationals; ``number`` converts a float."""
     shares = np.array(exact_shares(instance, number), dtype=object)
@@ -362,6 +390,7 @@ def rational_rates(
         shares / dominant[:, None],
         1 / dominant,
         counted,
+        None if past is None else rational(past),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ... import Allocation, Instance
+from ... import Allocation, Instance, allocate
 from ...errors import InstanceError, SolverError, TooLargeError
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
@@ -32,6 +32,7 @@ from .cluster import (
     name_in_path,
     unique_labels,
 )
+from .past import history_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,6 +79,10 @@ class Snapshot:
     plugin : str
         The plugin of Volcano that shares among its queues: ``capacity``, ``proportion`` or ``drf``
         (by an annotated hierarchy); empty for none.
+    history : Series
+        By user, its past: the level (dominant share over weight) of its decayed use, times
+        half-lives. With ``half_life=1`` it is a state of :func:`fairlp.allocate`. Empty where the
+        dump says nothing of past use.
     """
 
     instance: Instance
@@ -91,6 +96,25 @@ class Snapshot:
     tenants: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
     plugin: str = ""
+    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+
+    def fair_with_past(self, **options: Any) -> Allocation | None:
+        """Return fair tasks for the next half-life, what users have had counted; None where no past is known.
+
+        Parameters
+        ----------
+        **options
+            As for :func:`fairlp.allocate`; the mechanism is ``h-drf-counted``.
+
+        Returns
+        -------
+        Allocation or None
+        """
+        if self.history.empty:
+            return None
+        return allocate(
+            self.observed.instance, "h-drf-counted", state=self.history, half_life=1.0, **options
+        )
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -342,6 +366,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         tenants=tenants_of_users,
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
+        history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
     )
 
 

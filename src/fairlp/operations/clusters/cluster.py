@@ -250,6 +250,8 @@ class Cluster:
         #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
         self.deserved: dict[str, Floats] = {}
         self.plugin = ""
+        #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
+        self.past: dict[tuple[str, str], Floats] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
         #: The scheduler's word for those whom it promises a share.

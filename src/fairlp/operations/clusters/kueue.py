@@ -155,6 +155,8 @@ class Kueue:
         self._queues: dict[str, _QuotaQueue] = {}
         self._cohorts: dict[str, _QuotaQueue] = {}
         self._local_queues: dict[tuple[str, str], str] = {}
+        #: Decayed means of what LocalQueues use, by namespace and name.
+        self._consumed: dict[tuple[str, str], Amounts] = {}
         self._queue_of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[_Request] = []
         self._paths: dict[str, str] = {}
@@ -183,7 +185,13 @@ class Kueue:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
             raise EntryError("it names no ClusterQueue")
-        self._local_queues[namespace_of(manifest), name_of(manifest)] = queue
+        key = namespace_of(manifest), name_of(manifest)
+        self._local_queues[key] = queue
+        consumed = mapping_at(
+            manifest, "status", "fairSharing", "admissionFairSharingStatus", "consumedResources"
+        )
+        if consumed:
+            self._consumed[key] = {name: quantity(value) for name, value in consumed.items()}
 
     def _read_flavor(self, manifest: Record, file: str) -> None:
         spec = mapping_at(manifest, "spec")
@@ -455,6 +463,7 @@ class Kueue:
         """Put weights, guarantees, caps and quotas on the queues of a cluster."""
         self._add_flavor_labels(cluster)
         self._put_usage(cluster)
+        self._put_past(cluster)
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
         borrowing: dict[str, Limits] = {}  # of each cohort below another
@@ -555,6 +564,20 @@ class Kueue:
             for usage in admission.usage:
                 column = self._column(usage.resource, usage.flavor)
                 add_amounts(total, {column: amount(usage.resource, usage.amount)})
+
+    def _put_past(self, cluster: Cluster) -> None:
+        """Put what LocalQueues have consumed on namespaces in ClusterQueues.
+
+        Kueue prints means, in which the past fades by half in a half-life. So an amount is 1/ln 2 of
+        itself, times half-lives.
+        """
+        for (namespace, name), consumed in self._consumed.items():
+            queue = self._local_queues[namespace, name]
+            if queue not in self._queues:
+                continue
+            total = cluster.past.setdefault((self._path(queue), namespace), {})
+            for resource, mean in consumed.items():
+                add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
 
     def bar(self, cluster: Cluster) -> None:
         """Put caps of 0 on the resources that ClusterQueues do not cover.

@@ -39,7 +39,7 @@ from .cluster import (
     text_at,
     value_at,
 )
-from .sources import END, is_json, members
+from .sources import END, SLURM_CONFIG, is_json, members
 
 # The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that
 # may not be set.
@@ -241,6 +241,13 @@ _READ = frozenset(
 _PARENT = "2147483647"
 #: Figures of decayed usage, and the columns of sshare that have them.
 _FIGURES = {"usage": "RawUsage", "fairshare": "FairShare"}
+#: The half-life of that usage in what ``scontrol show config`` prints, and Slurm's own, in seconds.
+_HALF_LIFE = re.compile(
+    r"^PriorityDecayHalfLife\s*=\s*"
+    r"(?:(?P<days>\d{1,6})-)?(?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d)\s*$",
+    re.MULTILINE,
+)
+_DEFAULT_HALF_LIFE = 7 * 86400.0
 #: Columns that sshare computes.
 _COMPUTED = frozenset(
     {
@@ -284,6 +291,8 @@ class Accounts:
         self._read: set[tuple[bool, Any]] = set()
         self._missing: set[str] = set()
         self._chains: dict[str, list[str]] = {}
+        #: Seconds in which past use fades by half; None where the dump does not say.
+        self.half_life: float | None = None
 
     def read_table(self, text: str, file: str) -> None:
         """Read the text that ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
@@ -459,6 +468,7 @@ class Accounts:
             cluster.queue(path).update({"weight": row.share, "cap": row.cap})
             if row.figures:
                 cluster.share_figures[path] = row.figures
+        self._put_past(cluster)
 
         # An account with its parent's share weighs as much as all queues with tasks below it.
         queues_with_tasks = [
@@ -473,6 +483,41 @@ class Accounts:
                 queue_row["weight"] = weight_below[path] or 1.0
             if path in used and path:
                 weight_below[parent_of(path)] += queue_row["weight"]
+
+    def _put_past(self, cluster: Cluster) -> None:
+        """Put what accounts and users have used on their queues, as seconds of CPUs over the half-life."""
+        used = {
+            path: figures["usage"]
+            for path, figures in cluster.share_figures.items()
+            if figures.get("usage", 0.0) > 0
+        }
+        if not used:
+            return
+        half_life = self.half_life
+        if half_life is None:
+            half_life = _DEFAULT_HALF_LIFE
+            message = "PriorityDecayHalfLife is not in the dump (scontrol show config)"
+            self._note("", "the half-life of past use", message, "taken as 7 days, Slurm's default")
+        if half_life == 0:
+            message = "PriorityDecayHalfLife is 0, so that past use never fades"
+            self._note("", "the half-life of past use", message, "past use does not count")
+            return
+        for path, seconds in used.items():
+            cluster.past[path, ""] = {"cpu": seconds / half_life}
+
+
+def read_half_life(text: str) -> float | None:
+    """Return the seconds of ``PriorityDecayHalfLife`` in what ``scontrol show config`` prints; None without it.
+
+    >>> read_half_life("PriorityDecayHalfLife   = 14-00:00:00"), read_half_life("PriorityDecayHalfLife = 00:30:00")
+    (1209600.0, 1800.0)
+    """
+    match = _HALF_LIFE.search(text)
+    if match is None:
+        return None
+    hours, minutes, seconds = (int(match[unit]) for unit in ("hours", "minutes", "seconds"))
+    days = int(match["days"] or 0)
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def _association_cap(entry: Record) -> Amounts:
@@ -690,6 +735,9 @@ class SlurmReader:
     def read(self, path: Path) -> None:
         """Read a file: a table of accounts, or JSON with nodes, jobs, associations or shares."""
         text = read_text(path)
+        if text.startswith(SLURM_CONFIG):
+            self.accounts.half_life = read_half_life(text)
+            return
         if not is_json(text):
             self.accounts.read_table(text, path.name)
             return

@@ -26,6 +26,8 @@ _KEYS = {
     "slurm": ("jobs", "associations", "shares", "meta", "plugin", "last_backfill", "last_update"),
     "yarn": ("apps", "scheduler"),
 }
+#: How ``scontrol show config`` begins.
+SLURM_CONFIG = "Configuration data as of"
 _SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
 
 
@@ -61,6 +63,8 @@ def scheduler_of(path: Path) -> str | None:
         header = text.partition("\n")[0]
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
+        if header.startswith(SLURM_CONFIG):
+            return "slurm"
         return "slurm" if "|" in header and "Account" in header else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):

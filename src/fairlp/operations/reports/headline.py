@@ -22,8 +22,7 @@ _REASONS = 3
 _LETTERS = 240
 #: The promise of each scheduler, which the rule follows, and what its dump does not show.
 _PROMISES = {
-    "slurm": "Slurm shares among accounts by their shares first, and then among their users. Slurm's decayed usage is "
-    "{} past use does not count here",
+    "slurm": "Slurm shares among accounts by their shares first, and then among their users",
     "kubernetes": "Kubernetes itself promises no shares: here namespaces, or queues, count by their weights, and "
     "inside each one its owners",
     "yarn": "YARN gives queues their guaranteed capacity first, and shares the rest by their weights",
@@ -45,6 +44,7 @@ def headline(comparison: ShareComparison) -> list[str]:
     paragraphs = _hidden_use(comparison) if len(subject.hidden) else []
     if subject.tasks is not None:
         paragraphs += _verdict(comparison)
+        paragraphs += _verdict_with_past(comparison)
         paragraphs += _fit_nowhere(comparison)
     if len(subject.held):
         paragraphs.append(_not_runnable_yet(comparison))
@@ -143,6 +143,22 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     if others:
         verdict += f" Short too: {', '.join(others)}."
     return [verdict, _remedy(comparison, first)]
+
+
+def _verdict_with_past(comparison: ShareComparison) -> list[str]:
+    """Return which tenants are short of a whole task when past use counts, where it is known."""
+    shares = comparison.tenant_shares_with_past
+    if shares is None:
+        return []
+    tenants = comparison.subject.tenants
+    counts = tenants.sums(shares.owed_whole)
+    short = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[:_NAMED]]
+    if shares.short.size > _NAMED:
+        short.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
+    counted = "Counting past use, which fades by half in each half-life,"
+    if not short:
+        return [f"{counted} no {tenants.noun} is short of a whole task."]
+    return [f"{counted} these are short of what is fair: {', '.join(short)}."]
 
 
 def _sizes(comparison: ShareComparison, t: int) -> str:
@@ -316,8 +332,9 @@ def _rule(comparison: ShareComparison) -> str:
     elif subject.plugin:
         reason = _PLUGINS[subject.plugin]
     elif subject.scheduler in _PROMISES:
-        usage = "not in the dump, so that" if subject.shares.empty else "in the dump, and"
-        reason = _PROMISES[subject.scheduler].format(usage)
+        reason = _PROMISES[subject.scheduler]
+        if subject.scheduler == "slurm" and subject.history.empty:
+            reason += ". Past use does not count: the dump has no usage of sshare"
     elif not queues.is_flat:
         reason = "the scheduler shares among queues first, and inside a queue among its users"
     else:

@@ -405,7 +405,7 @@ _SCHEDULER_SHARES = {
     "deserved": "by the plugin of Volcano that shares among queues",
     "weighted_share": "dominant resource share in thousandths, over the weight",
     "told": "the same, as Kueue prints it",
-    "usage": "decayed, as Slurm prints it; it does not count here",
+    "usage": "decayed, as Slurm prints it",
     "fairshare": "Slurm's own factor of that usage, 1 without use",
 }
 #: Those of them that are shares of the whole cluster.
@@ -504,23 +504,31 @@ def _users(facts: Facts) -> Section:
     names = ["tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"]
     queue = TableColumn("queue", "text")
     noun = tenants.noun
-    if tenants.are_users:
-        caption = f"{noun.capitalize()}s, the largest share first"
+    has_past = comparison.fair_with_past is not None
+    tables = []
+    if noun == "user" or has_past:  # queues have a table of their own
         columns = [TableColumn(noun, "label"), queue, *figures]
-        tables = [_share_table(comparison.users, "user-table", caption, columns, names)]
-        return Section("users", "Users", f"Shares by {noun}", charts=["users"], tables=tables)
-
-    caption = f"Inside each {noun}: its tasks of one size, the largest share first"
-    columns = [TableColumn("tasks of", "label"), queue, *figures]
-    of_sizes = _share_table(comparison.users, "user-table", caption, columns, names)
-    if noun != "user":  # queues have a table of their own
-        title = f"Inside each {noun}"
-        return Section("users", "Job sizes", title, charts=["users"], tables=[of_sizes])
-    sizes = TableColumn("job sizes", about="classes of tasks of one size, owner and placement")
-    columns = [TableColumn(noun, "label"), queue, sizes, *figures]
-    caption = "Users, the largest share first"
-    table = _share_table(comparison.tenants, "tenant-table", caption, columns, ["sizes", *names])
-    return Section("users", "Users", "Shares by user", charts=["users"], tables=[table, of_sizes])
+        names_of_tenants = list(names)
+        if not tenants.are_users:
+            about = "classes of tasks of one size, owner and placement"
+            columns.append(TableColumn("job sizes", about=about))
+            names_of_tenants.append("sizes")
+        if has_past:
+            about = "with past use counted, which fades by half in each half-life"
+            columns.append(TableColumn("fair with past", "percent", about))
+            names_of_tenants.append("fair_share_with_past")
+        identity = "user-table" if tenants.are_users else "tenant-table"
+        caption = f"{noun.capitalize()}s, the largest share first"
+        frame = comparison.tenants
+        tables.append(_share_table(frame, identity, caption, columns, names_of_tenants))
+    if not tenants.are_users:
+        caption = f"Inside each {noun}: its tasks of one size, the largest share first"
+        columns = [TableColumn("tasks of", "label"), queue, *figures]
+        tables.append(_share_table(comparison.users, "user-table", caption, columns, names))
+    name, title = "Users", "Shares by user"
+    if noun != "user":
+        name, title = "Job sizes", f"Inside each {noun}"
+    return Section("users", name, title, charts=["users"], tables=tables)
 
 
 def _share_table(

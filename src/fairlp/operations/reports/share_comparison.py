@@ -22,6 +22,8 @@ from .tenants import TenantShares
 
 #: So many holders of an obstacle are named, those with most first; all who hold more than is fair.
 HOLDERS = 3
+#: The rule of what is fair with past use counted, along the queues.
+WITH_PAST = "h-drf-counted"
 #: Obstacles are computed for so many users, those who are owed most.
 MOST_USERS = 5000
 
@@ -141,6 +143,23 @@ class ShareComparison:
         subject = self.subject
         return TenantShares(self.instance, subject.tenants, self.has, self.fair_tasks, self.waiting)
 
+    @cached_property
+    def fair_with_past(self) -> Allocation | None:
+        """The fair tasks of the next half-life, past use counted; None where none is known."""
+        if self.subject.history.empty or self.subject.tasks is None:
+            return None
+        history = self.subject.history.reindex(list(self.instance.users)).dropna()
+        return allocate(self.instance, WITH_PAST, state=history, half_life=1.0, oversized="drop")
+
+    @cached_property
+    def tenant_shares_with_past(self) -> TenantShares | None:
+        """The shares of tenants beside those that are fair with past use counted."""
+        if self.fair_with_past is None:
+            return None
+        fair_tasks = np.asarray(self.fair_with_past.tasks_array.sum(axis=1))
+        tenants = self.subject.tenants
+        return TenantShares(self.instance, tenants, self.has, fair_tasks, self.waiting)
+
     @property
     def owed(self) -> np.ndarray:
         """Tasks of each user that wait, and that its tenant lacks of its fair share."""
@@ -217,6 +236,10 @@ class ShareComparison:
             "waiting": tenants.sums(self.waiting),
             "owed": tenants.sums(self.owed),
         }
+        with_past = self.tenant_shares_with_past
+        if with_past is not None:
+            columns["fair_share_with_past"] = with_past.fair_share
+            columns["owed_with_past"] = tenants.sums(with_past.owed)
         index = pd.Index(tenants.names, name=tenants.noun, dtype=object)
         return pd.DataFrame(columns | _columns_of(rows), index=index)
 
@@ -457,7 +480,8 @@ def fair_shares(
         least is lacking (or the queue of the cap); ``held_by`` (the three tenants who hold most of
         it) and ``beyond_fair`` (the amounts of all who hold more than their fair shares). A queue
         also has ``level``, ``users``, ``weight`` and ``cap``; a user of a dump ``tenant``, and a
-        tenant ``sizes``, the number of its classes of equal tasks.
+        tenant ``sizes``, the number of its classes of equal tasks; where the dump has past use,
+        ``fair_share_with_past`` and ``owed_with_past`` count it.
 
     Raises
     ------

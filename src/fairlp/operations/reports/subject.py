@@ -166,6 +166,9 @@ class Subject:
         Jobs that ``run``, ``wait`` and ``are held``, of a scheduler that counts jobs.
     plugin : str
         The plugin of Volcano that shares among its queues; empty for none.
+    history : Series
+        The past of each user, as a state of :func:`fairlp.allocate` at ``half_life=1``; empty where
+        the dump has none.
     """
 
     instance: Instance
@@ -188,6 +191,7 @@ class Subject:
     tenants: Tenants = None  # type: ignore[assignment]
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
     plugin: str = ""
+    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
 
     def __post_init__(self) -> None:
         if self.tenants is None:
@@ -370,6 +374,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         tenants=Tenants.named(dump.tenants.reindex(users)),
         jobs=dump.jobs,
         plugin=dump.plugin,
+        history=dump.history,
     )
 
 

@@ -58,7 +58,8 @@ def simulate(
         Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at
         every event, by a static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``,
         ``tsf``, ``psdsf-rdm``, …) or by servers on their own, ``psdsf-rdm-distributed`` and
-        ``psdsf-tdm-distributed``. One that remembers (``karma``) shares once a ``period``.
+        ``psdsf-tdm-distributed``. One that remembers (``karma``, or a max-min mechanism that is
+        given a ``half_life``) shares once a ``period``.
         :func:`policies` lists them.
     until : float, optional
         Seconds; by default until everything has ended.
@@ -75,7 +76,7 @@ def simulate(
         Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``,
         ``damping``, ``procedure`` and ``clock_seed`` of servers on their own (as of
         :func:`fairlp.per_server.track`); ``period``, seconds of a quantum, of a mechanism that
-        remembers.
+        remembers, and ``half_life``, the seconds in which the past of a user fades by half.
 
     Returns
     -------

@@ -109,6 +109,10 @@ class Solved:
         return math.inf
 
 
+#: The option of mechanisms that count the past where they are asked to.
+HALF_LIFE = "half_life"
+
+
 class Remembering(Solved):
     """A mechanism that remembers, such as Karma, and shares once a quantum.
 
@@ -116,7 +120,7 @@ class Remembering(Solved):
 
     A quantum begins at every multiple of ``period`` seconds at which a request is open. All
     requests of the workload take part, those that are not open with a limit of 0. Within a quantum
-    no user gets more.
+    no user gets more. Where the past fades (``half_life``), it fades in quanta without a request, too.
 
     Parameters
     ----------
@@ -132,6 +136,9 @@ class Remembering(Solved):
             raise InstanceError(
                 f"period is {self.period!r}; expected the seconds of a quantum, above 0"
             )
+        self.half_life = mechanism_options.get(HALF_LIFE)
+        if self.half_life is not None:
+            mechanism_options["period"] = self.period
         super().__init__(instance, mechanism, mechanism_options)
         self.last = -1.0
         self.open = False
@@ -148,11 +155,19 @@ class Remembering(Solved):
             weighed = self.instance.weights.copy()
             limits_by_user[requests], weighed[requests] = limits, weights
             moment = self.instance.derived(task_limits=limits_by_user, weights=weighed)
-            allocation = self.share(moment, state=self.memory)
+            allocation = self.share(moment, state=self._memory_at(now))
             self.last = now
             self.memory = allocation.state
             self.tasks = allocation.tasks_array
         return at_most(self.tasks[requests], limits)
+
+    def _memory_at(self, now: float) -> pd.Series[float] | None:
+        """Return the state as it is after the quanta in which no request was open."""
+        if self.memory is None or not self.half_life:
+            return self.memory
+        idle_seconds = max(now - self.last - self.period, 0.0)
+        memory: pd.Series[float] = self.memory * 2.0 ** (-idle_seconds / self.half_life)
+        return memory
 
     def next_change(self, now: float) -> float:
         """Return when the next quantum begins, as long as a request is open."""
@@ -246,4 +261,6 @@ def allocator(instance: Instance, policy: str, options: dict[str, Any]) -> Solve
     """Return what shares by a policy; ``instance`` has one user for each request."""
     if policy in DISTRIBUTED:
         return Distributed(instance, policy, options)
-    return (Remembering if find(policy).remembers else Solved)(instance, policy, options)
+    row = find(policy)
+    remembers = row.remembers and (HALF_LIFE in options or HALF_LIFE not in row.options)
+    return (Remembering if remembers else Solved)(instance, policy, options)

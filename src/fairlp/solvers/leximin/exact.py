@@ -28,8 +28,8 @@ __all__ = ["bases"]
 
 #: Why rounds along a tree are not written.
 NO_PROOF_ALONG_A_TREE = (
-    "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each "
-    "follows from the "
+    "with queues (a tree, guarantees or caps), or where the past counts, the rounds are no sequence of "
+    "programs of which each follows from the "
     "duals of the last: rates change whenever a user stops, who rises is found by trying, and "
     "who is stuck by "
     "programs of other objectives. Max-min mechanisms on instances without queues write theirs"
@@ -135,7 +135,9 @@ class ExactRounds:
             ROUNDING
         )  # guarantees in tasks are rounded, and the last digit may not fit
         self.guaranteed = first.tasks
-        self.segment = replace(first, tasks=first.tasks * fraction, zero=first.zero * fraction)
+        past = first.rates.past_tasks
+        zero = (first.zero + past) * fraction - past
+        self.segment = replace(first, tasks=first.tasks * fraction, zero=zero)
         self.users = users
         self.first = first.first_rate
         self.tree = True

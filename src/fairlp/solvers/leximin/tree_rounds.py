@@ -39,6 +39,8 @@ class TreeRounds(Rounds):
         Bounds on all tasks together.
     """
 
+    capacities_bound_levels = True
+
     def __init__(
         self,
         solver: Tightest,
@@ -82,6 +84,8 @@ class TreeRounds(Rounds):
                 candidates = self.segment.active
             stuck_at_start = self.stuck(0.0, candidates)
             if stuck_at_start.any():
+                if not self.history:  # the first segment may begin where a queue catches up
+                    self._end_segment(self.segment, 0.0, np.zeros_like(stuck_at_start))
                 level, leaves = self.history.pop()
                 self.history.append((level, np.union1d(leaves, np.flatnonzero(stuck_at_start))))
                 self.segment = self.segment.after(0.0, stuck_at_start)
