@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 import textwrap
+from pathlib import Path
 from types import ModuleType
 
 import fairlp
@@ -218,3 +219,18 @@ def test_methods_of_what_users_hold_have_examples():
     found = [path for path in FUNCTIONS if path.split(".")[1] in owners]
     assert len(found) > 80
     assert not [path for path in found if ">>>" not in (FUNCTIONS[path].__doc__ or "")]
+
+
+def test_summaries_of_all_docstrings_fit_in_a_line_of_code():
+    """Also those of private functions: at most 100 columns with their indentation."""
+    long = []
+    root = Path(fairlp.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                continue
+            if ast.get_docstring(node) and len(lines[node.body[0].lineno - 1]) > 100:
+                long.append(f"{path.relative_to(root)}:{node.body[0].lineno}")
+    assert not long

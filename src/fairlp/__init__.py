@@ -1,4 +1,4 @@
-"""fairlp: fair allocation of many resources to many users, as optimisation models that can be read and checked.
+"""fairlp: fair allocation of many resources to many users, as models that people can read.
 
 >>> import fairlp
 >>> instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], resources=["cpu", "memory"])

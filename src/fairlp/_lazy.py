@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first used, listed once, in the stub beside ``__init__.py``.
+"""Public names that are imported at their first use, listed in the stub beside ``__init__.py``.
 
 Editors and type checkers read the stub anyway, so that it says the same to them and to Python.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def attach(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub imports its public names."""
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub has its names."""
     homes = _homes(file.removesuffix("c") + "i")
     names = sorted(homes)
 
@@ -39,7 +39,10 @@ def attach(
 
 
 def _homes(stub: str) -> dict[str, tuple[str, str]]:
-    """Return public name → module (relative to the package) and the name there; modules by annotation are their own."""
+    """Return public name → module, relative to the package, and the name there.
+
+    Modules by annotation are their own.
+    """
     homes: dict[str, tuple[str, str]] = {}
     public = []
     with open(stub, encoding="utf-8") as file:

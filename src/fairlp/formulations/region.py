@@ -169,7 +169,7 @@ def limited(
 
 
 def beyond_past(model: Model, instance: Instance, t: Expression, past: Past) -> Expression:
-    """Return what is due to each user at level t beyond its past: t − b[n], which may be below 0."""
+    """Return what is due to each user at level t beyond its past: t − b[n], perhaps below 0."""
     if past is None:
         return t
     meaning = "level that n has by its past, λ·h[n]/Δ"

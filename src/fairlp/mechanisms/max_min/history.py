@@ -28,7 +28,7 @@ PAST = ("state", "period", "half_life")
 
 
 def past_levels(call: MethodCall) -> np.ndarray | None:
-    """Return b[n] ≥ 0, the level from which each user rises, shape (N,); None where all rise from one level.
+    """Return b[n] ≥ 0, the level from which each user rises, (N,); None where all are equal.
 
     Along a tree of queues the whole past counts. Elsewhere only differences do, and the smallest b
     is 0.

@@ -36,7 +36,10 @@ from .proof import MOST_EXACT, Rationals, prove_rounds
 def of_leximin(
     mechanism: Mechanism, instance: Instance, count: str, past: np.ndarray | None = None
 ) -> tuple[Proof, np.ndarray]:
-    """Return the leximin of tasks over what is due at level 1, in rationals; levels above the past, where it counts."""
+    """Return the leximin of tasks over what is due at level 1, in rationals.
+
+    Levels are above the past, where it counts.
+    """
     tasks_per_level = mechanism.tasks_per_level(instance)
     normaliser = (
         mechanism.gamma

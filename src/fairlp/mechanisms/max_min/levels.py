@@ -88,7 +88,7 @@ class LevelTree:
         return np.asarray(self.past * self.tasks_per_level)
 
     def restart(self, satisfied: np.ndarray, active: np.ndarray | None = None) -> None:
-        """Begin at t = 0, where satisfied users take so many tasks each, and active ones their past."""
+        """Begin at t = 0, where satisfied users take their tasks and active ones their past."""
         taken = satisfied if active is None else np.where(active, self.past_tasks, satisfied)
         self.level = np.zeros(len(self.parents))
         self.usage = self._sums(self.shares_of_a_task * taken[:, None])

@@ -119,7 +119,7 @@ def fill_server(call: MethodCall) -> TasksResult:
 
 
 def with_limits(call: MethodCall) -> TasksResult:
-    """Run the rounds of a mechanism without a tree, where queues have guarantees and caps, or the past counts."""
+    """Run the rounds of a mechanism without a tree, with limits of queues, or with a past."""
     rates = constant(call.mechanism.tasks_per_level(call.instance), past_levels(call))
     return _by_programs(call, rates)
 

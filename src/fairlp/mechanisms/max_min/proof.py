@@ -549,7 +549,7 @@ def by_rounds(
 
 
 def _past_of(allocation: Allocation) -> np.ndarray | None:
-    """Return the level that each user has by its past, 2^(−Δ/H)·h[n]/Δ, shape (N,); None without a past.
+    """Return each user's level by its past, 2^(−Δ/H)·h[n]/Δ, shape (N,); None without a past.
 
     Where users share without queues only differences count, and the smallest is 0.
     """

@@ -152,7 +152,10 @@ class RateSegment:
         return replace(segment, satisfied=satisfied, point=point).where_leaves_rise()
 
     def taken(self, satisfied: np.ndarray) -> np.ndarray:
-        """Return the tasks that count for queues at t = 0: all of satisfied leaves, and the past of active ones."""
+        """Return the tasks that count for queues at t = 0.
+
+        Satisfied leaves count with all of theirs, active ones with their past.
+        """
         past = np.where(self.active, self.rates.past_tasks, 0)
         return np.where(satisfied, self.tasks - self.zero, past)
 
@@ -460,7 +463,7 @@ def fill_from_past(
 def _saturation_from_past(
     need: np.ndarray, past: np.ndarray, ends: np.ndarray, remaining: float
 ) -> float:
-    """Return the level at which a resource is used up by users who rise from their past to their ends."""
+    """Return the level at which users who rise from their past use a resource up."""
     users = np.flatnonzero(need)
     need = need[users]
     past = past[users]

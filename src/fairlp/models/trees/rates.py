@@ -208,7 +208,7 @@ class Rates:
         return Pace(rate, level, usage, min(wake, kink, stirs), bool(stands.any()))
 
     def _resting(self, active: np.ndarray, point: TreePoint) -> tuple[np.ndarray, np.ndarray]:
-        """Return which active leaves wait, since their past is more than s[v] asks for; and the past of all."""
+        """Return which active leaves wait because of their past, and the past of all."""
         if self.past is None:
             return np.zeros_like(active), point.level[self.of]
         resting = point.level[self.of] < self.past * (1 - self.slack)

@@ -99,7 +99,7 @@ class Snapshot:
     history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
 
     def fair_with_past(self, **options: Any) -> Allocation | None:
-        """Return fair tasks for the next half-life, what users have had counted; None where no past is known.
+        """Return the fair tasks of the next half-life, past use counted; None without a past.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
 
 
 def _lower_to_pool(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
-    """Lower guarantees of a queue that are above what all nodes have; quotas stay, and have their note."""
+    """Lower guarantees above what all nodes have; quotas stay, and have their own note."""
     for resource, guarantee in row["guarantee"].items():
         total = capacity[resource]
         if guarantee > total:

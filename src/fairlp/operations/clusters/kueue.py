@@ -102,7 +102,7 @@ class _Admission(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """A Workload that is not admitted: its pods, and so many of each that it starts with, at least."""
+    """A Workload that is not admitted: its pods, and how many of each it starts with at least."""
 
     pods: list[Pod]
     least: list[int]
@@ -422,7 +422,7 @@ class Kueue:
         return most if borrowing is None else min(most, owned + borrowing)
 
     def _owned(self, cohort: str, column: Column, above: tuple[str, ...]) -> Fraction:
-        """Return what a cohort has of a resource and flavor: its own, and what those below lend it."""
+        """Return a cohort's amount of a resource and flavor: its own, and what those below lend."""
         total = Fraction(0)
         if cohort in self._cohorts:
             total += self._cohorts[cohort].quotas.get(column, {}).get("nominal", Fraction(0))

@@ -1,4 +1,4 @@
-"""The past of users: what schedulers print of decayed use, as the state of a fair allocation that counts it."""
+"""The past of users: decayed use, as schedulers print it, as the state of a fair allocation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Past = Mapping[tuple[str, str], Floats]
 
 
 def history_of(instance: Instance, owners: Sequence[str], past: Past) -> pd.Series[float]:
-    """Return h of each user, its level (dominant share over weight) times half-lives; empty without a past.
+    """Return h of each user, its level times half-lives; empty without a past.
 
     The past of a queue is that of the users and queues below it. The rest of it is of users without
     tasks now: it is divided among those below by their weights, so that the queue counts with all

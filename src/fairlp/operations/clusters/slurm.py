@@ -485,7 +485,7 @@ class Accounts:
                 weight_below[parent_of(path)] += queue_row["weight"]
 
     def _put_past(self, cluster: Cluster) -> None:
-        """Put what accounts and users have used on their queues, as seconds of CPUs over the half-life."""
+        """Put what accounts and users have used on their queues, in CPUs times half-lives."""
         used = {
             path: figures["usage"]
             for path, figures in cluster.share_figures.items()
@@ -507,7 +507,7 @@ class Accounts:
 
 
 def read_half_life(text: str) -> float | None:
-    """Return the seconds of ``PriorityDecayHalfLife`` in what ``scontrol show config`` prints; None without it.
+    """Return ``PriorityDecayHalfLife`` of ``scontrol show config`` in seconds; None without it.
 
     >>> read_half_life("PriorityDecayHalfLife   = 14-00:00:00"), read_half_life("PriorityDecayHalfLife = 00:30:00")
     (1209600.0, 1800.0)
@@ -896,7 +896,7 @@ class SlurmReader:
                 self.jobs[name] = job._replace(waiting=startable, held_tasks=held_tasks)
 
     def _job_counts(self) -> dict[str, int]:
-        """Return how many jobs run, wait and are held, as ``squeue -r`` counts: tasks of arrays each."""
+        """Return how many jobs run, wait and are held, as ``squeue -r`` counts them."""
         jobs = self.jobs.values()
         held = sum(sum(job.held_tasks.values()) // job.node_count for job in jobs)
         return {

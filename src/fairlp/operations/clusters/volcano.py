@@ -58,7 +58,7 @@ class _Queue(NamedTuple):
 
 
 class QueueRequest(NamedTuple):
-    """What the proportion plugin knows of a queue; a resource that ``cap`` does not name has none."""
+    """A queue as the proportion plugin sees it; a resource that ``cap`` does not name has none."""
 
     weight: float
     request: Floats

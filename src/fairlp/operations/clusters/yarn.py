@@ -297,7 +297,7 @@ class YarnQueues:
 
 
 def _partitions_below(info: Any) -> Iterator[str]:
-    """Yield the partitions of which a queue of the capacity scheduler, or one below it, has a part."""
+    """Yield the partitions of which a queue, or one below it, has a part."""
     for entry in entries(value_at(info, "capacities"), "queueCapacitiesByPartition"):
         yield text_at(entry, "partitionName")
     for child in entries(value_at(info, "queues", kind=(dict, list)), "queue"):
@@ -307,7 +307,7 @@ def _partitions_below(info: Any) -> Iterator[str]:
 def _limits_of_children(
     children: list[Record], parent: _Limits, partition: str | None
 ) -> list[_Limits]:
-    """Return guarantee and cap in a partition of the queues below a queue of the capacity scheduler.
+    """Return guarantee and cap in a partition of the queues below a queue.
 
     They are the amounts that YARN itself prints, where it does, else percentages of the parent's.
     """
@@ -361,7 +361,7 @@ def _weights_by_amounts(children: list[Record]) -> list[float | None]:
 
 
 def _entry_of(queue: Record, partition: str) -> Record:
-    """Return what a queue of the capacity scheduler lists of a partition; empty where it lists none."""
+    """Return what a queue lists of a partition; empty where it lists none."""
     for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
         if text_at(entry, "partitionName") == partition:
             return mapping_at(entry)
@@ -392,7 +392,10 @@ def _amounts(limits: _Limits, total: Resources) -> Record:
 def _caps_together(
     amounts_by_partition: dict[str, Record], totals: dict[str, Resources]
 ) -> dict[str, float]:
-    """Return the caps of a queue in several partitions together; where there are none, their totals count."""
+    """Return the caps of a queue in several partitions together.
+
+    A partition without a cap counts with its total.
+    """
     caps: dict[str, float] = {}
     capped = {resource for amounts in amounts_by_partition.values() for resource in amounts["cap"]}
     for partition, amounts in amounts_by_partition.items():

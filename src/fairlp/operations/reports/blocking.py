@@ -128,7 +128,7 @@ class Blocking:
         return self._servers_of(n)[0]
 
     def _servers_of(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the servers that could ever take a task of a user, and how many each could take."""
+        """Return the servers that could take a task of a user, and how many each could."""
         servers = np.flatnonzero(self._runnable[n])
         demand = self.instance.demands[n]
         alone = tasks_alone(demand[None, :], self.instance.capacities[servers])[0]
@@ -138,7 +138,7 @@ class Blocking:
         return servers[is_enough], alone[is_enough]
 
     def fitting(self, n: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return servers, and how many whole tasks of a user each has room for now, ``count`` at most.
+        """Return servers, and how many whole tasks each has room for now, ``count`` at most.
 
         Servers with most room come first; caps and quotas of queues count.
         """

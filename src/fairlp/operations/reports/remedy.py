@@ -1,4 +1,4 @@
-"""What would let a user run the tasks that it is owed: room that is there, and tasks that would go."""
+"""How tenants could run the tasks that they are owed: room now, and tasks that would go."""
 
 from __future__ import annotations
 
@@ -141,7 +141,10 @@ class _Preemption:
         return placed
 
     def _leaving(self, free: np.ndarray, tasks: np.ndarray, demand: np.ndarray) -> list[int] | None:
-        """Return users of whom a task each has to go for one task to fit; None where that is not enough."""
+        """Return users, a task of each of whom has to go for one task to fit.
+
+        None where no such tasks are enough.
+        """
         amounts = self.amounts.copy()
         remaining = tasks.copy()
         leaving: list[int] = []
@@ -164,7 +167,10 @@ class _Preemption:
         self.amounts[self.tenants.of[m]] -= self.shares.parts[m]
 
     def _next(self, tasks: np.ndarray, short: np.ndarray) -> int | None:
-        """Return the user whose task goes next: of the tenant that is furthest beyond its fair share."""
+        """Return the user whose task goes next.
+
+        It is of the tenant that is furthest beyond its fair share.
+        """
         users = np.flatnonzero((tasks > 0) & (self.demands[:, short] > 0).any(axis=1))
         of = self.tenants.of[users]
         after = (self.amounts[of] - self.shares.parts[users]).max(axis=1)

@@ -284,7 +284,7 @@ class ShareComparison:
 
     @property
     def _guarantees_below(self) -> np.ndarray:
-        """Guarantees of queues; those of its children together where a queue below the root has none."""
+        """Guarantees of queues; where a queue has none, those of its children together."""
         tree = self.instance.tree
         guarantees = tree.guarantees.copy()
         for v in range(len(tree) - 1, 0, -1):  # children come after their parents

@@ -341,7 +341,7 @@ def subject_of(
 
 
 def _running_tasks(instance: Instance, observed: Any) -> Any:
-    """Return the tasks of a CSV or of a long table as one of users × servers; others as they are."""
+    """Return tasks of users × servers from a CSV or a long table; others as they are."""
     if isinstance(observed, str | Path):
         return read_tasks(observed, instance)
     if isinstance(observed, pd.DataFrame) and {"user", "server", "tasks"} <= set(observed.columns):

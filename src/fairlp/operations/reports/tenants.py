@@ -1,4 +1,4 @@
-"""Tenants: those whom a scheduler promises a share, each with the users of an instance that are its.
+"""Tenants: those to whom a scheduler promises a share, each with its users of the instance.
 
 A user of a dump is a class of equal tasks: of one owner, in one queue, of one size. The scheduler
 promises a share to the owner, the queue or the namespace, and inside it follows the tenant's own
@@ -164,7 +164,7 @@ class TenantShares:
         return owed
 
     def _tasks_within(self, amounts: np.ndarray, n: int, share: float) -> float:
-        """Return how many tasks of a user bring amounts to a dominant share, 0 where they have it."""
+        """Return how many tasks of a user bring amounts to a dominant share; at least 0."""
         demanded = self.parts[n] > 0
         tasks = ((share - amounts[demanded]) / self.parts[n, demanded]).min()
         size = share / self.parts[n].max()
@@ -177,7 +177,7 @@ class TenantShares:
 
     @cached_property
     def short(self) -> np.ndarray:
-        """Positions of tenants that are short of a whole task, those first that lack most of the cluster.
+        """Positions of the tenants short of a whole task, those that lack most first.
 
         A tenant that shares with no other is short of nothing: no one else has what it lacks.
         """
