@@ -492,6 +492,14 @@ class Instance:
             ) == 0
         return available & self.eligible if self.has_constraints else available
 
+    @property
+    def has_oversized_tasks(self) -> bool:
+        """Whether the task of some user fits no single eligible server."""
+        from .merging import merge_servers
+
+        merged, _ = merge_servers(self)
+        return bool(((merged.gamma() / merged.counts).max(axis=1) < 1).any())
+
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, and each one's best one.
 
