@@ -102,7 +102,7 @@ def test_a_user_is_judged_by_all_its_jobs_together(tmp_path):
     jobs += slurm_jobs("bob", 1, count=30, first=50)
     comparison = comparison_of(slurm_folder(tmp_path, nodes, jobs))
     assert headline(comparison)[:2] == [
-        "Not fair: lab/ann is 4 tasks short of its fair share (2 of 4 CPU; 2 of 1 CPU). It has "
+        "Not fair: lab/ann is 4 tasks short of its fair share: 2 × (4 CPU), 2 × (1 CPU). It has "
         "25.0 % of the cluster, and 50.0 % is fair.",
         "lab/bob holds 10 CPU beyond fair shares on the servers where it could run. For 4 tasks "
         "to fit, 1 task of lab/bob would be pre-empted.",
@@ -279,3 +279,24 @@ def test_both_verdicts_are_there_where_the_dump_has_past_use(tmp_path):
     assert shares == {"lab/ann": 0.25, "lab/bob": 0.75}
     text = fairlp.report(folder, tmp_path / "page.html").read_text("utf-8")
     assert "fair with past" in text and "Past use does not count" not in text
+
+
+def test_of_sizes_that_different_resources_stop_the_first_is_freed(tmp_path):
+    """Queue a runs all 4 GPUs that the cohort has and 10 of 14 CPUs; b waits with pods of both kinds."""
+
+    def gpu_pods(name, count, on=None):
+        made = pods(name, count, 1, on=on, job="gpu")
+        for pod in made:
+            pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+        return made
+
+    items = [kubernetes.node("n0", allocatable={"cpu": "14", "nvidia.com/gpu": "4", "pods": "99"})]
+    for name in ("a", "b"):
+        quotas = kubernetes.flavors(("cpu", "7", {}), ("nvidia.com/gpu", "2", {}))
+        spec = {"cohort": "co", "resourceGroups": quotas}
+        local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
+        items += [kubernetes.kueue("ClusterQueue", name, spec), local]
+    items += gpu_pods("a", 4, "n0") + pods("a", 10, 1, on="n0") + gpu_pods("b", 2) + pods("b", 5, 1)
+    sentences = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert sentences[0].startswith("Not fair: co/b is 7 tasks short of its fair share: ")
+    assert "would be pre-empted" in sentences[1]

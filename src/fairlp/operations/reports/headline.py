@@ -133,8 +133,8 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     first = int(shares.short[0])
     counts = tenants.sums(shares.owed_whole)
     verdict = (
-        f"Not fair: {tenants.names[first]} is {_tasks(counts[first])} short of its fair share "
-        f"({_sizes(comparison, first)}). It has {_percent(shares.share[first])} of the cluster, and "
+        f"Not fair: {tenants.names[first]} is {_tasks(counts[first])} short of its fair share"
+        f"{_sizes(comparison, first)}. It has {_percent(shares.share[first])} of the cluster, and "
         f"{_percent(shares.fair_share[first])} is fair."
     )
     others = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[1:_NAMED]]
@@ -167,11 +167,11 @@ def _sizes(comparison: ShareComparison, t: int) -> str:
     users = np.flatnonzero((comparison.subject.tenants.of == t) & (owed > 0))
     demands = [_demand(comparison, int(n)) for n in users]
     if len(users) == 1:
-        return f"{demands[0]} each"
-    sizes = [f"{owed[n]:,} of {demand}" for n, demand in zip(users, demands, strict=True)]
+        return f" ({demands[0]} each)"
+    sizes = [f"{owed[n]:,} × ({demand})" for n, demand in zip(users, demands, strict=True)]
     if len(sizes) > _NAMED:
         sizes = [*sizes[:_NAMED], f"and {len(sizes) - _NAMED:,} other sizes"]
-    return "; ".join(sizes)
+    return f": {', '.join(sizes)}"
 
 
 def _demand(comparison: ShareComparison, n: int) -> str:

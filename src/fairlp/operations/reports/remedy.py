@@ -85,6 +85,8 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     for n, tasks_missing in missing:
         servers = np.zeros(1, dtype=int) if obstacle.kind == "cap" else blocking.servers_of(n)
         demand = np.where(counts, comparison.instance.demands[n], 0.0)
+        if not demand.any():  # another cap or resource stops this size
+            continue
         freed += preemption.make_room(free, running, servers, demand, tasks_missing)
     preempted = dict(preemption.tasks.most_common())
     return Remedy(count, fitting, server, first, obstacle, preempted, freed)
