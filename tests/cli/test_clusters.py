@@ -100,7 +100,10 @@ def test_a_dump_for_programs(dump):
     assert (
         users["ml/serve"]["held_by"] == {"org/red": 16000.0} and users["ml/serve"]["waiting"] == 5
     )
+    assert {row["queue"]: row["owed"] for row in found["tenants"]} == {"org/red": 0, "org/blue": 5}
     assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}
+    tenants = run("audit", dump, "--csv", "--table", "tenants").stdout
+    assert tenants.startswith("tenant,") and "org/blue" in tenants
     assert (
         next(row["holds"] for row in found["properties"] if row["property"] == "single-resource")
         is None

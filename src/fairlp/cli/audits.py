@@ -73,9 +73,9 @@ def audit(
     scheduler: SchedulerOption = None,
     question: QuestionOptions,
     table: Annotated[
-        Literal["properties", "users", "queues"] | None,
+        Literal["properties", "tenants", "users", "queues"] | None,
         Option(
-            help="Only this table, whole; users and queues are of a dump or --allocation. --csv: properties."
+            help="Only this table, whole; all but properties are of a dump or --allocation. --csv: properties."
         ),
     ] = None,
     method: MethodOptions,
@@ -92,7 +92,7 @@ def audit(
     subject = load_subject(path, scheduler, allocation)
     name, tasks = _audited(subject, path, allocation, mechanism)
     arguments = method.arguments()
-    is_of_shares = table in ("users", "queues")
+    is_of_shares = table in ("tenants", "users", "queues")
     if is_of_shares and subject.tasks is None:
         raise typer.BadParameter(
             f"--table {table} is of a dump or an --allocation", param_hint="'--table'"
@@ -113,7 +113,7 @@ def audit(
     ]
     text = [*_findings_text(findings, name, broken)]
     if comparison is not None and is_of_shares:
-        rows = comparison.queues if table == "queues" else owed_first(comparison)
+        rows = owed_first(comparison) if table == "users" else getattr(comparison, str(table))
         text = [TitledTable(f"{name}: {table}", for_people(rows, subject.instance.units))]
     elif comparison is not None:
         text = [*(shares_text(comparison) if table is None else ()), *text]
@@ -138,6 +138,7 @@ def _audit_data(comparison: ShareComparison | None, rows: pd.DataFrame) -> Any:
     return {
         "fair": comparison.fair.mechanism,
         "properties": records(rows),
+        "tenants": records(comparison.tenants),
         "users": records(comparison.users),
         **queues,
     }

@@ -79,7 +79,7 @@ def test_users_of_equal_thirds_are_treated_fairly_however_large_their_jobs_are(t
         "behind jobs of their own user."
     )
     table = comparison.tenants
-    assert table.index.name == "user" and table["sizes"].tolist() == [2, 2, 2]
+    assert table.index.name == "tenant" and table["sizes"].tolist() == [2, 2, 2]
     assert table["share"].tolist() == [1 / 3] * 3 and (table["owed"] == 0).all()
     users = comparison.users
     assert set(users["tenant"]) == {"lab/ann", "lab/bob", "lab/cid"} and not users["owed"].any()

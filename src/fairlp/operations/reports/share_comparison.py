@@ -240,7 +240,7 @@ class ShareComparison:
         if with_past is not None:
             columns["fair_share_with_past"] = with_past.fair_share
             columns["owed_with_past"] = tenants.sums(with_past.owed)
-        index = pd.Index(tenants.names, name=tenants.noun, dtype=object)
+        index = pd.Index(tenants.names, name="tenant", dtype=object)
         return pd.DataFrame(columns | _columns_of(rows), index=index)
 
     @cached_property
