@@ -18,10 +18,10 @@ import fairlp
 from fairlp.research.simulation.experiments import PLACEMENTS, distances, mean_tasks
 
 #: Users and servers of the random clusters.
-SIZES = ((3, 3), (5, 5))
+SIZES = ((3, 3), (4, 3), (4, 4))
 #: Users and servers whose integer programs are timed.
-TIMED = ((4, 4), (6, 6), (8, 8), (10, 10))
-LIMIT = 60.0
+TIMED = ((3, 3), (4, 4), (5, 5), (6, 6))
+LIMIT = 20.0
 #: Relative: the quanta of a run end with a complaint where more than this is owed.
 COMPLAINT = 0.06
 
@@ -89,13 +89,13 @@ def gaps(instances: int = 60, quanta: int = 80) -> None:
 
 
 def plot(clusters: int, path: str) -> None:
-    """Draw the distances of the larger size."""
+    """Draw the distances of the size in the middle."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    users, servers = SIZES[-1]
+    users, servers = SIZES[1]
     table = distances(clusters, users=users, servers=servers)
     fig, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
     for policy in PLACEMENTS:

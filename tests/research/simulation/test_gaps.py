@@ -14,7 +14,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import InstanceError, NotDefinedError
 from fairlp.research.simulation import Workload, policies, simulate
-from fairlp.research.simulation.experiments import mean_tasks
+from fairlp.research.simulation.experiments import distances, mean_tasks
 from profiles import many
 
 GAPS = ("smallest-gap", "largest-gap")
@@ -97,6 +97,14 @@ def test_the_smallest_gap_misses_where_no_device_stays_saturated():
     )
     tasks = mean_tasks(instance, "smallest-gap", quanta=100)
     assert not fairlp.complaints.check(instance, tasks, tolerance=0.06)
+
+
+def test_placements_are_never_above_the_optimum():
+    table = distances(4, users=2, servers=2, seed=3)
+    optimum = table.xs("drfh, whole", level="policy")
+    assert (optimum[["smallest", "tasks"]] == 1).all(axis=None) and optimum.leximin.all()
+    assert table.smallest.max() <= 1 + 1e-12
+    assert (table["first"][table.leximin] == 2).all() and table.proved.all()
 
 
 def test_jobs_end_and_lists_and_refusals():

@@ -129,8 +129,8 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
             return Proof(False, f"not proved: users above the level {level:.6g} are not bounded")
     return Proof(
         True,
-        f"the leximin of whole tasks: no more users can be above any of {len(settled)} levels "
-        f"({len(settled)} integer programs, by the word of highs)",
+        "the leximin of whole tasks: no more users can be above any level (integer programs, one a "
+        f"level: {len(settled)}; by the word of highs)",
         0.0,
     )
 
