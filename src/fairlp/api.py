@@ -91,7 +91,7 @@ def allocate(
     {'A': 3.0, 'B': 2.0}
     """
     require_instance(instance)
-    row = find_defined(mechanism, instance)
+    row = find_defined(mechanism, instance, options)
     refuse_options_of_others(row, options)
     solved_instance, notes = _handle_oversized(instance, oversized, [row])
     return _for(
@@ -111,7 +111,7 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
     instance : Instance
     mechanism : str or Mechanism
     **options
-        Options of the formulation (none for the max-min family).
+        Options of the formulation; of the max-min family, ``whole=True``.
 
     Returns
     -------
@@ -132,7 +132,9 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
     0.666666667
     """
     require_instance(instance)
-    row = find_defined(mechanism, instance)
+    row = find_defined(mechanism, instance, options)
+    if row.whole_tasks:
+        options.pop("whole", None)
     if row.formulation is None:
         raise NotDefinedError(
             f"{row.name!r} is a procedure and has no model of its own; allocate runs it, and "
@@ -211,7 +213,7 @@ def allocate_all(
         In the order of the mechanisms.
     """
     require_instance(instance)
-    rows = _rows(instance, mechanisms)
+    rows = [row.under(options) for row in _rows(instance, mechanisms)]
     solved_instance, notes = _handle_oversized(instance, oversized, rows)
 
     # An option of a mechanism goes to the mechanisms that have it, another one to all that solve.

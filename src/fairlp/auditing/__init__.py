@@ -96,6 +96,8 @@ def audit(
                 findings[name] = step_row.audit(allocation, tries, seed)
     elif isinstance(allocation, Allocation):
         mechanism = TABLE.get(allocation.mechanism)
+        if mechanism is not None:
+            mechanism = mechanism.under(allocation.parameters)
 
     # Properties of the allocation
     if options is None:

@@ -146,16 +146,18 @@ class PolicyOptions:
         """Return the options of each policy, which only those of divisible tasks have."""
         from ..mechanisms.whole_tasks.placement import POLICIES
         from ..research.simulation import policies
+        from ..research.simulation.gaps import GAP_POLICIES
 
+        of_whole_tasks = (*POLICIES, *GAP_POLICIES)
         names = split_names(self.policy) or ["best-fit"]
         for name in names:
             require_known(name, policies(), f"no policy is called {name!r}")
         options = read_options(self.option)
-        if options and all(name in POLICIES for name in names):
+        if options and all(name in of_whole_tasks for name in names):
             raise typer.BadParameter(
                 f"--option is for divisible tasks, and {', '.join(names)} runs whole ones"
             )
-        return {name: {} if name in POLICIES else options for name in names}
+        return {name: {} if name in of_whole_tasks else options for name in names}
 
 
 @dataclass(frozen=True)

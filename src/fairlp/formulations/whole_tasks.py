@@ -1,4 +1,7 @@
-"""Whole tasks on one server: max-min as an integer program, its leximin, precomputed DRF cycles."""
+"""Whole tasks: max-min as an integer program and its leximin, on one server and on many.
+
+Precomputed DRF's cycles are here, too.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from ..models.instances.arithmetic import whole_tasks_alone
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Index
+from ..models.notation.expressions import Index, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
 
@@ -129,3 +132,119 @@ def precomputed_drf(instance: Instance) -> Model:
     model.define("tasks", rho * k)
     model.maximize(k)
     return model
+
+
+# Whole tasks on servers, for any normaliser Γ.
+
+
+def most_tasks_on(single: Instance) -> np.ndarray:
+    """Return the most whole tasks of n on i, (N, K), of an instance of single servers, exactly."""
+    columns = [whole_tasks_alone(single.demands, capacity) for capacity in single.capacities]
+    most = np.column_stack(columns) if columns else np.zeros(single.shape)
+    most = np.minimum(most, np.floor(single.task_limits)[:, None])
+    return np.where(single.eligible & (single.task_limits >= 1)[:, None], most, 0.0)
+
+
+def on_servers(
+    instance: Instance,
+    name: str,
+    source: str,
+    normaliser: normalisers.Normaliser,
+    room: np.ndarray | None = None,
+) -> Model:
+    """Max-min fairness with whole tasks on single servers: maximise the smallest x[n]/(φ[n]Γ[n]).
+
+    The variable x[n,i] is integer, and i runs over single servers. Of users who can run no whole
+    task there is no level. ``room``, shape (K, R), is the capacity that tasks are held to where a
+    solver's tolerance lets them take more than there is.
+    """
+    single = instance.expanded()
+    n = single.users
+    i = single.servers
+    model = Model(f"{name} with whole tasks", source, (n, i, single.resources))
+    tasks_per_level = normalisers.tasks_at_level_1(instance, normaliser(instance))
+    gamma = model.parameter("Gamma", n, tasks_per_level, "tasks at level 1: φ[n]Γ[n]")
+    most = most_tasks_on(single)
+    able = most.any(axis=1)
+    x = _placed(model, single, most, room)
+    t = model.variable("t", upper=None if able.any() else 0.0, doc="smallest level x[n]/(φ[n]Γ[n])")
+    runnable = model.subset("A", n, able, "n can run one whole task")
+    fairness = model.constraint("fairness", x.sum(i) >= gamma * t, where=runnable)
+    model.define("tasks", 1 * x)
+    model.leximin(fairness, t)
+    return model
+
+
+def above_on_servers(instance: Instance, settled: Sequence[SettledLevel]) -> Model:
+    """Whole tasks on single servers: maximise the number of users above the last of some levels.
+
+    All reach the first level, and as many users as its ``staying`` leaves are above each earlier
+    one. A whole-task allocation with these levels is the leximin if and only if, for each of them,
+    no more users can be above it than are.
+    """
+    single = instance.expanded()
+    n = single.users
+    i = single.servers
+    model = Model("users above a level", "ordered outcomes, level by level", (n, i))
+    most = most_tasks_on(single)
+    able = most.any(axis=1)
+    x = _placed(model, single, most, None)
+    k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
+    fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
+    above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
+    leaving = np.array([able.sum() - level.staying for level in settled], dtype=float)
+    higher = model.parameter("h", k, leaving, "users above level k")
+    last = np.arange(len(settled)) == len(settled) - 1
+    floor = model.parameter("f", n, np.where(able, settled[0].least, 0.0), "tasks at level 1")
+    reachable = able & (fewest <= most.sum(axis=1))
+    y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
+    model.constraint("floor", x.sum(i) >= floor, where=able)
+    model.constraint("above", x.sum(i) >= above * y, where=reachable.T)
+    model.constraint("leaving", y.sum(n) >= higher, where=~last)
+    weight = model.parameter("last", k, last.astype(float), "1 for the last level")
+    model.define("tasks", 1 * x)
+    model.maximize((weight * y).sum(k, n))
+    return model
+
+
+def packing(instance: Instance, tasks: np.ndarray) -> Model:
+    """Whole tasks (N, K) on rows of identical servers, one by one on the servers of each row."""
+    single = instance.expanded()
+    n = single.users
+    i = single.servers
+    v = Index("v", instance.servers.labels, "row of servers")
+    model = Model("do these tasks fit server by server?", "bin packing", (n, i, v))
+    x = _placed(model, single, most_tasks_on(single), None)
+    row = np.repeat(np.arange(len(instance.counts)), instance.counts)
+    inside = model.parameter(
+        "b", (v, i), np.arange(len(v))[:, None] == row, "1 where server i is one of row v"
+    )
+    placed = model.parameter("X", (v, n), np.rint(tasks).T, "tasks of n on row v")
+    model.constraint("placed", (inside * x).sum(i) >= placed, over=(v, n))
+    model.maximize(x.sum(n, i))
+    return model
+
+
+def _placed(model: Model, single: Instance, most: np.ndarray, room: np.ndarray | None) -> Variable:
+    """Return x[n,i], whole tasks within capacities and task limits."""
+    n = single.users
+    i = single.servers
+    d = region.demands(model, single)
+    if room is None:
+        c = region.capacities(model, single)
+    else:
+        c = model.parameter("c", (i, single.resources), room, "what whole tasks can use of i")
+    runs = model.subset("E", (n, i), most >= 1, "one whole task of n fits i, where n may run")
+    x = model.variable(
+        "x", n, i, upper=most, where=runs, integer=True, doc="whole tasks of n on server i"
+    )
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    limits = np.floor(single.task_limits)
+    binding = np.isfinite(limits) & (limits < most.sum(axis=1))
+    if binding.any():
+        limit = model.parameter(
+            "T", n, np.where(binding, np.where(binding, limits, 0.0), 0.0), "tasks that n has"
+        )
+        limited = model.subset("L", n, binding, "the number of tasks that n has is given")
+        model.constraint("limit", x.sum(i) <= limit, where=limited)
+    return x

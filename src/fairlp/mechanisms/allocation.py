@@ -639,7 +639,7 @@ class Allocation:
             raise FileFormatError(
                 f"this is an allocation of {name} over arrivals; only one of a single step is read"
             )
-        mechanism = find_defined(name, instance)
+        mechanism = find_defined(name, instance, parameters)
         gamma = mechanism.gamma(instance)
         tasks = _table(pairs, (instance.users, instance.servers))
         places = _places(users["user"], instance.users)

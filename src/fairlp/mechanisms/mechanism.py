@@ -277,6 +277,8 @@ class Mechanism:
     region : callable or None
         (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region
         besides capacities, limits and placement; audits ask within them.
+    whole : Mechanism or None
+        What it is with ``whole=True``: the same rule over whole tasks.
     """
 
     name: str
@@ -298,6 +300,16 @@ class Mechanism:
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
     region: Region | None = None
+    whole: Mechanism | None = None
+
+    def under(self, options: Mapping[str, Any]) -> Mechanism:
+        """Return the row as it is under these options: ``whole=True`` asks for whole tasks."""
+        chosen = options.get("whole")
+        if self.whole is None or chosen is None:
+            return self
+        if not isinstance(chosen, bool | np.bool_):
+            raise InstanceError(f"whole is {chosen!r}; expected True or False")
+        return self.whole if chosen else self
 
     @property
     def remembers(self) -> bool:
@@ -602,6 +614,7 @@ def run(
     from ..models.programs.backends import find_backend, is_default, spelt
     from ..models.programs.options import Options
 
+    mechanism = mechanism.under(options)
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
     if not isinstance(merge, bool | np.bool_):

@@ -108,7 +108,7 @@ def solve_model(call: MethodCall) -> TasksResult:
         return TasksResult(
             within_capacity(call.instance, tasks),
             prices=_prices(answer, call.instance),
-            rounds=_rounds(answer, call.instance, tasks),
+            rounds=rounds_of(answer, call.instance, tasks),
             gap=answer.gap,
             unproved=answer.unproved,
         )
@@ -189,7 +189,7 @@ def _prices(answer: LeximinSolution | Solution, instance: Instance) -> np.ndarra
     )
 
 
-def _rounds(answer: LeximinSolution, instance: Instance, tasks: np.ndarray) -> pd.DataFrame:
+def rounds_of(answer: LeximinSolution, instance: Instance, tasks: np.ndarray) -> pd.DataFrame:
     """Return the rounds as those of the mechanisms are shown."""
     full = tasks.sum(axis=1) >= instance.task_limits
     satisfied = set(instance.users.labels[full])

@@ -120,12 +120,15 @@ def find(name: str | Mechanism) -> Mechanism:
     return TABLE[TABLE.spelt(name)]
 
 
-def find_defined(name: str | Mechanism, instance: Instance) -> Mechanism:
+def find_defined(
+    name: str | Mechanism, instance: Instance, options: Mapping[str, Any] | None = None
+) -> Mechanism:
     """Return the mechanism of that name; raise NotDefinedError when it is not for the instance.
 
-    The message names the mechanisms that are defined.
+    The message names the mechanisms that are defined. With options, the row is the one that they
+    ask for (``whole=True``).
     """
-    row = find(name)
+    row = find(name).under(options or {})
     reason = row.undefined(instance)
     if reason:
         others = [other.name for other in TABLE.values() if other.undefined(instance) is None]

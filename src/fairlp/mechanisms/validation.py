@@ -59,7 +59,7 @@ def validate(
         mechanism of a single method that solves models runs it with a second back end.
     """
     require_instance(instance)
-    row = find_defined(mechanism, instance)
+    row = find_defined(mechanism, instance, options)
     refuse_options_of_others(row, options)
     name_of_solver = spelt(solver)
 

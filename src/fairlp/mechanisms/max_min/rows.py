@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from ...formulations import gavel, hierarchical, max_min, normalisers
 from ...formulations.kueue import within_quotas
@@ -33,6 +34,7 @@ from .methods import (
     with_limits,
 )
 from .proof import by_rounds
+from .whole import with_whole_tasks
 
 COUNT = ("count",)
 _LP = settled(leximin_lp)
@@ -98,6 +100,11 @@ def _remembers(row: Mechanism) -> Mechanism:
     return replace(row, methods=methods, options=(*row.options, *PAST))
 
 
+def _counting_row(*arguments: Any) -> Mechanism:
+    """Return the row of a proved mechanism that also counts the past."""
+    return _remembers(_proved_row(*arguments))
+
+
 _FAIR = (
     "Pareto-optimal",
     "envy-free",
@@ -117,32 +124,28 @@ _OURS = "fairlp; after Bhattacharya et al., SoCC 2013"
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
 
 ROWS = (
-    _remembers(
-        _proved_row(
-            "drf",
-            "Dominant Resource Fairness",
-            "Ghodsi et al., NSDI 2011",
-            max_min.drf,
-            normalisers.dominant,
-            (ROUNDS, INTERIOR_POINT, LP),
-            ("sharing incentive", *_FAIR, _ALONE),
-            (NO_RATES, ONE_SERVER),
-        ),
+    _counting_row(
+        "drf",
+        "Dominant Resource Fairness",
+        "Ghodsi et al., NSDI 2011",
+        max_min.drf,
+        normalisers.dominant,
+        (ROUNDS, INTERIOR_POINT, LP),
+        ("sharing incentive", *_FAIR, _ALONE),
+        (NO_RATES, ONE_SERVER),
     ),
-    _remembers(
-        _proved_row(
-            "edrf",
-            "Extended DRF (per-resource weights, zero demands)",
-            "Parkes, Procaccia and Shah, EC 2012",
-            max_min.edrf,
-            normalisers.dominant,
-            (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
-            ("sharing incentive", *_FAIR, _ALONE),
-            (NO_RATES, ONE_SERVER),
-        ),
+    _counting_row(
+        "edrf",
+        "Extended DRF (per-resource weights, zero demands)",
+        "Parkes, Procaccia and Shah, EC 2012",
+        max_min.edrf,
+        normalisers.dominant,
+        (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
+        ("sharing incentive", *_FAIR, _ALONE),
+        (NO_RATES, ONE_SERVER),
     ),
-    _remembers(
-        _proved_row(
+    with_whole_tasks(
+        _counting_row(
             "asset",
             "Asset fairness (equal sums of shares)",
             "Ghodsi et al., NSDI 2011, §4.1",
@@ -152,9 +155,10 @@ ROWS = (
             ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
             (NO_RATES, ONE_WEIGHT),
         ),
+        "asset fairness",
     ),
-    _remembers(
-        _proved_row(
+    with_whole_tasks(
+        _counting_row(
             "drfh",
             "DRF on heterogeneous servers (global dominant share)",
             "Wang, Li and Liang, INFOCOM 2014",
@@ -171,9 +175,10 @@ ROWS = (
             ),
             (NO_RATES,),
         ),
+        "DRFH",
     ),
-    _remembers(
-        _proved_row(
+    with_whole_tasks(
+        _counting_row(
             "c-drfh",
             "DRFH under placement constraints",
             "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
@@ -183,9 +188,10 @@ ROWS = (
             ("Pareto-optimal", "envy-free", "strategy-proof"),
             (NO_RATES,),
         ),
+        "C-DRFH",
     ),
-    _remembers(
-        _proved_row(
+    with_whole_tasks(
+        _counting_row(
             "cdrf",
             "Containerised DRF (share of what one could run alone)",
             "Friedman, Ghodsi and Psomas, EC 2014",
@@ -195,9 +201,10 @@ ROWS = (
             ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
             (NO_CONSTRAINTS, ONE_WEIGHT),
         ),
+        "CDRF",
     ),
-    _remembers(
-        _proved_row(
+    with_whole_tasks(
+        _counting_row(
             "tsf",
             "Task-share fairness under placement constraints",
             "Wang et al., SC 2016",
@@ -207,6 +214,7 @@ ROWS = (
             ("Pareto-optimal", "envy-free", "strategy-proof"),
             (ONE_WEIGHT,),
         ),
+        "TSF",
     ),
     Mechanism(
         "gavel",

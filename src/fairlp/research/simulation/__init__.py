@@ -22,6 +22,7 @@ from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine
 from .fluid import Fluid
+from .gaps import GAP_POLICIES, GapEngine
 from .result import SimulationResult
 from .workload import Workload
 
@@ -55,7 +56,8 @@ def simulate(
         Its servers; its users are not used.
     workload : Workload
     policy : str or Mechanism
-        Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at
+        Whole tasks by ``first-fit``, ``best-fit`` or ``slots``, on one server also by
+        ``smallest-gap`` or ``largest-gap`` (Dolev et al., §6); or divisible tasks, shared anew at
         every event, by a static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``,
         ``tsf``, ``psdsf-rdm``, …) or by servers on their own, ``psdsf-rdm-distributed`` and
         ``psdsf-tdm-distributed``. One that remembers (``karma``, or a max-min mechanism that is
@@ -121,9 +123,9 @@ def policies() -> tuple[str, ...]:
     Examples
     --------
     >>> policies()[:5]
-    ('first-fit', 'best-fit', 'slots', 'drf', 'edrf')
+    ('first-fit', 'best-fit', 'slots', 'smallest-gap', 'largest-gap')
     """
-    return (*POLICIES, *fluid_policies())
+    return (*POLICIES, *GAP_POLICIES, *fluid_policies())
 
 
 def _simulation(
@@ -136,13 +138,15 @@ def _simulation(
 ) -> Simulation:
     """Return the simulation of a policy at its beginning."""
     policy = named(policy, policies(), "policy")
-    if policy not in POLICIES:
+    if policy not in (*POLICIES, *GAP_POLICIES):
         return Fluid(cluster, workload, policy, **common, **options)
     if options:
         raise UnknownNameError(
             f"policy {policy!r} has no option {next(iter(options))!r}; only divisible tasks have "
             "any"
         )
+    if policy in GAP_POLICIES:
+        return GapEngine(cluster, workload, policy, **common)
     return Engine(cluster, workload, policy, slots=slots, **common)
 
 

@@ -10,12 +10,15 @@ Wang, Fig. 6       the same                     ``plot_completion_times``, ``plo
 Wang, Fig. 7       the same                     ``plot_completion_ratios``
 Wang, Fig. 8       :func:`dedicated_clouds`     ``plot_dedicated_clouds``
 KA, Fig. 6         :func:`leaving_user`         ``plot_tracking``
+Dolev, §6          :func:`mean_tasks`
+Wang, §V-B         :func:`distances`            (one moment: placements beside the optimum)
 =================  ===========================  ==================================
 
 Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with
 Heterogeneous Servers, INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I.
 Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share Fairness, ICC 2017, doi
-10.48550/arXiv.1611.00404.
+10.48550/arXiv.1611.00404. Dolev: D. Dolev, D. Feitelson, J. Halpern, R. Kupferman and N. Linial, No
+Justified Complaints, ITCS 2012.
 
 Simulations of one experiment are independent: they run where ``joblib.parallel_config`` says, and a
 ``folder`` keeps those that are finished.
@@ -32,12 +35,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ... import Instance
-from ...errors import require_known
+from ... import Instance, allocate
+from ...errors import InstanceError, require_known
 from ...examples import load
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
 from ...mechanisms.table import OWN
+from ...tolerances import AGREEMENT
 from ..runner import run_calls, sources_of_mechanism
 from . import simulate
 from .generators import divide, three_users
@@ -421,6 +425,119 @@ def dedicated_clouds(
             "shared time": times["shared"].mean(),
         }
     return DedicatedClouds(policy, pd.DataFrame.from_dict(rows, orient="index").rename_axis("user"))
+
+
+def mean_tasks(
+    instance: Instance, policy: str = "smallest-gap", *, quanta: int = 1000
+) -> pd.Series[float]:
+    """Serve quanta under a policy; return the mean tasks of each user (Dolev et al., §6).
+
+    All users always have tasks, each of which takes one quantum. At every quantum the server is
+    empty, and is filled in the policy's order.
+
+    Parameters
+    ----------
+    instance : Instance
+        One server, without task limits. Weights are entitlements.
+    policy : str
+        Of whole tasks: ``smallest-gap``, ``largest-gap``, ``first-fit``, …
+    quanta : int
+
+    Returns
+    -------
+    Series
+
+    Raises
+    ------
+    InstanceError
+        For task limits, or more than one server.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.Instance.from_arrays([[1, 0], [0, 1], [2, 1]], [[100, 100]], weights=[1, 1, 3])
+    >>> mean_tasks(instance, quanta=50).to_dict()
+    {'user1': 20.0, 'user2': 60.0, 'user3': 40.0}
+    """
+    if instance.n_servers != 1 or np.isfinite(instance.task_limits).any():
+        raise InstanceError(
+            "quanta are served on one server, to users who always have tasks; the instance has "
+            "several servers, or task limits"
+        )
+    resources = list(instance.resources)
+    jobs = pd.DataFrame(instance.demands, columns=resources).assign(
+        user=list(instance.users),
+        arrival=0.0,
+        tasks=(quanta * np.ceil(instance.gamma()[:, 0])).astype(int),
+        duration=1.0,
+    )
+    weights = dict(zip(instance.users, instance.user_weights.tolist(), strict=True))
+    result = simulate(
+        instance,
+        Workload.of(jobs, resources),
+        policy,
+        until=float(quanta),
+        every=float(quanta),
+        weights=weights,
+        progress=False,
+    )
+    return (result.users["completed"] / quanta).rename("tasks")
+
+
+#: Policies that place whole tasks, by the mechanisms' names.
+PLACEMENTS = ("drfh-best-fit", "drfh-first-fit", "slots")
+
+
+def distances(
+    clusters: int = 50, *, users: int = 5, servers: int = 5, seed: int = 0, **options: Any
+) -> pd.DataFrame:
+    """Place whole tasks on random clusters, and compare with the leximin of whole tasks.
+
+    Demands are whole numbers from 1 to 9 of two resources, and servers have 10 to 39 of each.
+
+    Parameters
+    ----------
+    clusters, users, servers : int
+    seed : int
+    **options
+        Of the integer programs, such as ``time_limit``.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by cluster and policy, the optimum among them (``drfh, whole``). ``smallest``: the
+        smallest level as a part of the optimal one; ``tasks``: all tasks as a part of the
+        optimum's; ``leximin``: whether the sorted levels are the optimal ones; ``first``: how many
+        of the sorted levels, from the lowest, are; ``proved``: whether no limit stopped the integer
+        programs.
+
+    Examples
+    --------
+    >>> table = distances(3, users=2, servers=2)
+    >>> bool((table["smallest"] <= 1).all())
+    True
+    """
+    rng = np.random.default_rng(seed)
+    rows: dict[tuple[int, str], dict[str, Any]] = {}
+    for cluster in range(clusters):
+        demands = rng.integers(1, 10, (users, 2))
+        instance = Instance.from_arrays(demands, rng.integers(10, 40, (servers, 2)))
+        best = allocate(instance, "drfh", whole=True, **options)
+        optimal = np.sort(best.levels.to_numpy())
+        allocations = {"drfh, whole": best}
+        allocations |= {name: allocate(instance, name) for name in PLACEMENTS}
+        for name, allocation in allocations.items():
+            levels = np.sort(allocation.levels.to_numpy())
+            same = np.isclose(levels, optimal, rtol=AGREEMENT, atol=0)
+            rows[cluster, name] = {
+                "smallest": levels[0] / optimal[0] if optimal[0] else np.nan,
+                "tasks": allocation.totals.sum() / best.totals.sum(),
+                "leximin": bool(same.all()),
+                "first": int(same.cumprod().sum()),
+                "proved": best.gap is None,
+            }
+    index = pd.MultiIndex.from_tuples(rows, names=["cluster", "policy"])
+    return pd.DataFrame(list(rows.values()), index=index)
 
 
 def leaving_user(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ...models.programs.proof import Proof
 from ...models.programs.protocols import Backend, Capability
 from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution
-from ...models.programs.status import Termination
+from ...models.programs.status import LIMITS, Termination
 from ...models.trees.filling import History
 from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING
 from ..backends import cvxpy_backend, pyomo_backend
@@ -325,10 +326,62 @@ def levels_of(model: Any, levels: Any = None, weights: Any = None) -> Levels:
 # Integer programs, by ordered outcomes: the sums of the k lowest levels, for one k after another.
 
 
+@dataclass
+class Stages:
+    """The integer programs of a leximin so far.
+
+    Attributes
+    ----------
+    sums : list of float
+        Stage k: the sum of the k lowest levels.
+    bounds : list of float
+        What that sum can be at most, by the solver's word; equal where the stage ended.
+    stopped : list of str
+        Why a stage ended before its optimum was proved; empty where none did.
+    """
+
+    sums: list[float] = field(default_factory=list)
+    bounds: list[float] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+
+    @property
+    def gaps(self) -> list[float]:
+        """How far each bound is above its sum, relative to the sum."""
+        return [
+            0.0 if bound <= total else (bound - total) / abs(total) if total else np.inf
+            for total, bound in zip(self.sums, self.bounds, strict=True)
+        ]
+
+    def table(self) -> pd.DataFrame:
+        """Return sum, bound and gap by stage."""
+        columns = {"sum": self.sums, "bound": self.bounds, "gap": self.gaps}
+        return pd.DataFrame(columns, index=pd.RangeIndex(1, len(self.sums) + 1, name="stage"))
+
+    def unproved(self, size: int) -> str:
+        """Return what is not proved of a leximin of so many levels; empty without a limit."""
+        if not self.stopped:
+            return ""
+        gaps = self.gaps
+        k = next((k for k, gap in enumerate(gaps) if gap > 0), len(gaps) - 1)
+        if self.bounds[k] < np.inf:
+            bound = f"at most {self.bounds[k]:.6g} is possible, a gap of {gaps[k]:.2g}"
+        else:
+            bound = "the solver has no bound"
+        return (
+            f"not proved: {self.stopped[0]} in stage {k + 1} of {size}, where the sum of the "
+            f"{k + 1} lowest levels is {self.sums[k]:.6g} and {bound}"
+        )
+
+
 def ordered_outcomes(
-    program: Program, rows: np.ndarray, t: int, backend: Any, options: Options
+    program: Program,
+    rows: np.ndarray,
+    t: int,
+    backend: Any,
+    options: Options,
+    stages: Stages | None = None,
 ) -> np.ndarray:
-    """Return a point whose levels are the leximin's.
+    """Return a point whose levels are the leximin's, or the best one when a limit was reached.
 
     Parameters
     ----------
@@ -341,6 +394,9 @@ def ordered_outcomes(
     backend : Backend
         One that solves integer programs.
     options : Options
+        ``time_limit`` is that of all programs together.
+    stages : Stages, optional
+        What each program came to is added to it.
 
     Raises
     ------
@@ -365,6 +421,8 @@ def ordered_outcomes(
     lower = constant
     fixed_rows = sp.csr_array((0, n_columns))
     x = np.zeros(n_columns)
+    stages = Stages() if stages is None else stages
+    start_time = perf_counter()
     for k in range(1, size + 1):
         # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
         start = stage.n_columns
@@ -392,12 +450,29 @@ def ordered_outcomes(
         lowest = np.append(-np.inf, np.zeros(size))
         cost = np.append(k, -np.ones(size))
         stage = extended(stage, columns, lowest, more, matrix, lower, cost)
-        x = (
-            checked(backend.solve(stage, options), options)
-            .require_optimal()
-            .require_point()[:n_columns]
-        )
+        if options.time_limit is not None:
+            seconds_left = max(options.time_limit - (perf_counter() - start_time), 0.0)
+            options_of_stage = replace(options, time_limit=seconds_left)
+        else:
+            options_of_stage = options
+        solution = checked(backend.solve(stage, options_of_stage), options_of_stage)
+
+        # a limit: the best point so far, and a bound on what the stage can come to
+        termination = solution.status.termination
+        is_limited = not solution.status.is_optimal and termination in LIMITS
+        if not is_limited or (k == 1 and solution.x is None):
+            solution.require_optimal()
+        if solution.x is not None:
+            x = solution.x[:n_columns]
         total = np.sort(levels @ x - constant)[:k].sum()
+        stages.sums.append(float(total))
+        stages.bounds.append(float(total))
+        if is_limited:
+            bound = np.inf if solution.bound is None else solution.bound
+            stages.bounds[-1] = max(bound, float(total))
+            stages.stopped.append(f"the {termination} was reached")
+            if termination is not Termination.GAP_LIMIT:
+                break
         fixed_rows = sp.csr_array(stage.c[None])
         lower = np.append(total, constant)
     return x
@@ -421,7 +496,8 @@ class LeximinSolution:
         For each round its ``level``, how many were ``frozen`` there, and ``labels``: which.
     solver : str
     gap : float or None
-        Largest duality gap of any program that was solved; None where no duals bound it.
+        Largest duality gap of any program that was solved; None where no duals bound it. With
+        integers, after a limit, the gap of the solver's bound.
     unproved : str
         What of the answer nothing proves, and why; empty where all of it is proved by duals.
     x : ndarray
@@ -430,6 +506,9 @@ class LeximinSolution:
         The model's program, its lowest level a column, each level a row.
     priced : Solution or None
         The first round, from which prices are read.
+    stages : DataFrame or None
+        With integers: the ``sum`` of the k lowest levels, the solver's ``bound`` on it, and the
+        ``gap``, by stage k.
 
     Examples
     --------
@@ -451,6 +530,7 @@ class LeximinSolution:
     x: np.ndarray
     problem: Levels
     priced: Solution | None = None
+    stages: pd.DataFrame | None = None
 
     @property
     def outcomes(self) -> pd.DataFrame:
@@ -744,11 +824,15 @@ def by_levels(
     """
     name = spelt(solver)
     backend_and_options = problem.tightest(name, options)
+    stages = None
     if problem.program.is_mip:
-        x = ordered_outcomes(problem.program, problem.places, problem.t, *backend_and_options)
+        stages = Stages()
+        x = ordered_outcomes(
+            problem.program, problem.places, problem.t, *backend_and_options, stages
+        )
         levels = problem.of(x)
-        gap = None
-        unproved = _INTEGER
+        gap = max(stages.gaps) if stages.stopped else None
+        unproved = stages.unproved(len(levels)) or _INTEGER
         priced = None
         history = _by_value(levels)
     else:
@@ -783,7 +867,8 @@ def by_levels(
             )
             x = np.append(x, np.zeros(grown.n_columns - len(x)))
     shown = problem.labelled(levels), _table(problem, history)
-    return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced)
+    table = stages.table() if stages is not None else None
+    return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced, table)
 
 
 def _unproved(rounds: LevelRounds, shift: float) -> str:

@@ -1,0 +1,186 @@
+"""Max-min fairness with whole tasks on servers: ``whole=True``, by integer programs.
+
+The leximin is found by ordered outcomes. Its proof asks other programs, level by level, whether
+more users could be above the level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ...errors import SolverError
+from ...formulations.whole_tasks import (
+    SettledLevel,
+    above_on_servers,
+    most_tasks_on,
+    on_servers,
+    packing,
+)
+from ...models.instances.arithmetic import beyond, quotients, usable, whole_table
+from ...models.instances.instance import Instance
+from ...models.programs.proof import Proof
+from ...models.programs.status import Termination
+from ...solvers.leximin.of_model import leximin
+from ...tolerances import AGREEMENT, MILP_TOLERANCES
+from ..allocation import Allocation, no_certificate
+from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, Mechanism, Method, MethodCall, TasksResult
+from ..own import rounds_of
+from ..table import find
+
+
+def with_whole_tasks(row: Mechanism, name: str) -> Mechanism:
+    """Return the row of a mechanism that also shares whole tasks; ``name`` is that of its model."""
+    whole = Mechanism(
+        row.name,
+        f"{row.title}, with whole tasks",
+        row.source,
+        partial(on_servers, name=name, source=row.source, normaliser=row.gamma),
+        row.gamma,
+        (MILP,),
+        ("Pareto-optimal",),
+        (*row.domain, *(d for d in (NO_RATES, NO_QUEUE_LIMITS) if d not in row.domain)),
+        options=("whole",),
+        prove=prove,
+        compared=False,
+        whole_tasks=True,
+    )
+    return replace(row, options=(*row.options, "whole"), whole=whole)
+
+
+def whole_leximin(call: MethodCall) -> TasksResult:
+    """Run the ordered outcomes of the mechanism's integer program."""
+    instance = call.instance
+    single = instance.expanded()
+    formulation = call.mechanism.formulation
+    assert formulation is not None
+    if not most_tasks_on(single).any():
+        return TasksResult(np.zeros(instance.shape), notes=_note(single))
+    room = None
+    while True:
+        with call.phase("build"):
+            model = formulation(instance, room=room)
+        answer = leximin(model, solver=call.solver, **call.options)
+        values = np.asarray(model.evaluate("tasks", answer.x), dtype=float)
+        tasks = np.rint(values).reshape(single.shape)
+        if not beyond(single.demands, single.capacities, single.counts, tasks).any():
+            break
+
+        # a solver's tolerance: hold tasks to what whole ones can use of each capacity
+        if room is not None:
+            raise SolverError(
+                f"{call.solver} gave whole tasks that break a capacity by rounding; scale the "
+                "data, or use another solver"
+            )
+        room = single.capacities * usable(*whole_table(single.demands, single.capacities))
+    tasks_by_row = _by_row(instance, tasks)
+    return TasksResult(
+        tasks_by_row,
+        rounds=rounds_of(answer, instance, tasks_by_row),
+        gap=answer.gap,
+        notes=_note(single),
+        unproved=answer.unproved,
+    )
+
+
+MILP = Method(
+    "milp",
+    whole_leximin,
+    cost="an integer program a user, users × single servers integers each: small instances",
+    solves=True,
+)
+
+
+def prove(allocation: Allocation, exact: bool = False) -> Proof:
+    """Return the proof that whole tasks are the leximin, level by level.
+
+    It is when no more users than are can be above any of the levels, while as many as are stay
+    above the lower ones. One integer program answers that for a level.
+    """
+    if exact:
+        raise no_certificate(allocation.mechanism, exact)
+    instance = allocation.instance
+    row = find(allocation.mechanism).under({"whole": True})
+    tasks = allocation.tasks_array
+    problem = _broken(instance, tasks)
+    if problem:
+        return Proof(False, problem)
+    able = most_tasks_on(instance.expanded()).any(axis=1)
+    tasks_per_level = row.tasks_per_level(instance)
+    levels = quotients(tasks.sum(axis=1), tasks_per_level)
+    settled: list[SettledLevel] = []
+    for level in _distinct(levels[able]):
+        least = np.ceil(level * tasks_per_level * (1 - AGREEMENT))
+        above = np.floor(level * tasks_per_level * (1 + AGREEMENT)) + 1
+        staying = int((levels[able] <= level * (1 + AGREEMENT)).sum())
+        settled.append(SettledLevel(least, above, staying))
+        solution = above_on_servers(instance, settled).solve().require_optimal()
+        count = int(np.rint(solution.objective))
+        bound = solution.objective if solution.bound is None else solution.bound
+        if count > able.sum() - staying:
+            return Proof(
+                False,
+                f"not the leximin: {count} users can be above the level {level:.6g}, and "
+                f"{able.sum() - staying} are",
+            )
+        if bound >= able.sum() - staying + 1 - MILP_TOLERANCES[-1]:
+            return Proof(False, f"not proved: users above the level {level:.6g} are not bounded")
+    return Proof(
+        True,
+        "the leximin of whole tasks: no more users can be above any level (integer programs, one a "
+        f"level: {len(settled)}; by the word of highs)",
+        0.0,
+    )
+
+
+def _broken(instance: Instance, tasks: np.ndarray) -> str:
+    """Return why tasks are no whole tasks of the instance; empty where they are."""
+    if (abs(tasks - np.rint(tasks)) > AGREEMENT * np.maximum(tasks, 1.0)).any() or (
+        tasks < 0
+    ).any():
+        return "not the leximin of whole tasks: some tasks are no whole numbers"
+    over = beyond(instance.demands, instance.capacities, instance.counts, tasks)
+    misplaced = (np.rint(tasks) > 0) & ~instance.runnable()
+    beyond_limits = np.rint(tasks).sum(axis=1) > instance.task_limits
+    if over.any() or misplaced.any() or beyond_limits.any():
+        return "not the leximin: the tasks break a capacity, a limit or a placement constraint"
+    if (instance.counts > 1).any():
+        termination = packing(instance, tasks).solve().status.termination
+        if termination is not Termination.OPTIMAL:
+            return (
+                "not the leximin: the tasks on identical servers do not fit them one by one "
+                f"({termination})"
+            )
+    return ""
+
+
+def _distinct(levels: np.ndarray) -> list[float]:
+    """Return the levels that differ, from the lowest."""
+    distinct: list[float] = []
+    for level in np.sort(levels).tolist():
+        if not distinct or level > distinct[-1] * (1 + AGREEMENT):
+            distinct.append(level)
+    return distinct
+
+
+def _by_row(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return tasks on single servers as tasks on the rows of identical ones."""
+    row = np.repeat(np.arange(len(instance.counts)), instance.counts)
+    result = np.zeros(instance.shape)
+    np.add.at(result.T, row, tasks.T)
+    return result
+
+
+def _note(single: Instance) -> tuple[str, ...]:
+    """Return a note on users who can run no whole task."""
+    unable = np.flatnonzero(~most_tasks_on(single).any(axis=1) & (single.task_limits >= 1))
+    if not unable.size:
+        return ()
+    others = f" (and {unable.size - 1} more users)" if unable.size > 1 else ""
+    first = single.users[int(unable[0])]
+    return (
+        f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops "
+        "nobody",
+    )

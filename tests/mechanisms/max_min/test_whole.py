@@ -1,0 +1,158 @@
+"""Whole tasks on servers, ``whole=True``: enumeration in rationals, proofs, limits, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+import whole_leximin_oracle as oracle
+from fairlp import Instance, examples
+from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
+from profiles import many
+
+MECHANISMS = ["drfh", "c-drfh", "tsf", "cdrf", "asset"]
+
+
+def small(rng, constraints):
+    users, servers, resources = rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 4)
+    demands = rng.integers(0, 5, (users, resources)).astype(float)
+    demands[~demands.any(axis=1), 0] = 2
+    capacities = rng.integers(1, 10, (servers, resources)).astype(float)
+    if rng.random() < 0.3:
+        demands, capacities = demands / 10, capacities / 10
+    eligible = np.ones((users, servers), dtype=bool)
+    if constraints and rng.random() < 0.5:
+        eligible = rng.random((users, servers)) < 0.7
+        eligible[:, 0] = True
+    return {
+        "demands": demands,
+        "capacities": capacities,
+        "counts": np.where(rng.random(servers) < 0.2, 2, 1),
+        "weights": rng.integers(1, 4, users) if rng.random() < 0.5 else np.ones(users),
+        "task_limits": rng.choice([0, 1, 2.5, np.inf], users)
+        if rng.random() < 0.3
+        else np.full(users, np.inf),
+        "eligible": eligible,
+    }
+
+
+@settings(max_examples=many(240), deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(MECHANISMS))
+def test_levels_equal_enumeration_in_rationals_and_are_proved(seed, mechanism):
+    data = small(np.random.default_rng(seed), mechanism != "cdrf")
+    instance = Instance.from_arrays(**data)
+    parts = [data[key] for key in ("demands", "capacities", "counts")]
+    rate = oracle.tasks_at_level_1(mechanism, *parts, data["weights"])
+    expected = oracle.best_levels(rate, *parts, data["eligible"], data["task_limits"])
+    allocation = fairlp.allocate(instance, mechanism, whole=True)
+    totals = allocation.totals.to_numpy()
+    assert (totals == np.rint(totals)).all()
+    levels = sorted(float(tasks / r) for tasks, r in zip(totals, rate, strict=True))
+    assert levels[len(levels) - len(expected) :] == pytest.approx(
+        [float(level) for level in expected], rel=1e-9
+    )
+    assert allocation.certify().holds
+    assert fairlp.audit(instance, allocation, ["feasible"]).holds.all()
+
+
+def test_the_two_servers_of_wang_et_al():
+    """Divisible DRFH gives ten whole tasks each, and so whole tasks lose nothing."""
+    instance = examples.load("wang-figure-1")
+    allocation = fairlp.allocate(instance, "drfh", whole=True)
+    assert allocation.totals.tolist() == [10, 10]
+    assert allocation.rounds.level.tolist() == pytest.approx([5 / 7])
+
+
+def test_two_halves_do_not_make_a_task():
+    """Each of two servers holds one task of 3 of 5; the divisible optimum is 10/3 tasks."""
+    instance = Instance.from_arrays([[3]], [[5]], counts=[2])
+    assert fairlp.allocate(instance, "drfh").totals.tolist() == pytest.approx([10 / 3])
+    allocation = fairlp.allocate(instance, "drfh", whole=True)
+    assert allocation.totals.tolist() == [2]
+    assert fairlp.allocate(instance.pooled(), "drf-milp").totals.tolist() == [3]
+
+
+def planted(instance, tasks):
+    allocation = fairlp.allocate(instance, "drfh", whole=True)
+    return dataclasses.replace(allocation, tasks_array=np.array(tasks, dtype=float)).certify()
+
+
+def test_a_wrong_allocation_is_refused():
+    instance = examples.load("wang-figure-1")
+    fewer = planted(instance, [[10, 0], [0, 9]])
+    assert not fewer.holds and "2 users can be above the level" in fewer.message
+    assert "is violated" in planted(instance, [[10, 0], [0, 11]]).message
+    assert "no whole numbers" in planted(instance, [[10, 0], [0, 9.5]]).message
+    halves = planted(Instance.from_arrays([[3]], [[5]], counts=[2]), [[3]])
+    assert not halves.holds and "one by one" in halves.message
+
+
+def test_one_server_is_the_integer_program_of_one_server():
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        instance = Instance.from_arrays(rng.integers(1, 9, (4, 2)), rng.integers(20, 40, (1, 2)))
+        placed = fairlp.allocate(instance, "drfh", whole=True)
+        one = fairlp.allocate(instance, "drf-milp")
+        assert np.sort(placed.levels) == pytest.approx(np.sort(one.levels))
+
+
+def test_a_limit_leaves_bound_and_gap_and_says_not_proved():
+    rng = np.random.default_rng(0)
+    instance = Instance.from_arrays(rng.integers(1, 10, (12, 3)), rng.integers(20, 60, (12, 3)))
+    allocation = fairlp.allocate(instance, "drfh", whole=True, node_limit=1)
+    assert allocation.gap > 0
+    assert allocation.unproved.startswith("not proved: the node limit was reached in stage ")
+    assert "is possible, a gap of" in allocation.unproved
+    assert fairlp.audit(instance, allocation, ["feasible"]).holds.all()
+    answer = fairlp.leximin(fairlp.formulate(instance, "drfh", whole=True), node_limit=1)
+    assert (answer.stages.bound >= answer.stages["sum"]).all()
+    divisible = fairlp.allocate(instance, "drfh")
+    assert answer.stages.bound.iloc[0] <= divisible.levels.min() * (1 + 1e-9)
+
+
+def test_the_model_prints_and_travels_as_mps(tmp_path):
+    model = fairlp.formulate(examples.load("wang-figure-1"), "tsf", whole=True)
+    assert "integer" in str(model)
+    path = tmp_path / "whole.mps"
+    model.write(path)
+    answer = fairlp.read_program(path).solve("scipy")
+    assert answer.objective == pytest.approx(model.solve().objective)
+
+
+def test_another_solver_finds_the_same_levels():
+    instance = Instance.from_arrays([[2, 3], [3, 1], [1, 1]], [[7, 8], [9, 5]])
+    table = fairlp.validate(instance, "drfh", whole=True)
+    assert table.agrees.all() and len(table) == 2
+
+
+def test_a_user_without_a_whole_task_stops_no_other():
+    instance = Instance.from_arrays([[6], [2]], [[5], [5]])
+    allocation = fairlp.allocate(instance, "drfh", whole=True)
+    assert allocation.totals.tolist() == [0, 4]
+    assert any("could not run one whole task" in note for note in allocation.notes)
+    alone = fairlp.allocate(Instance.from_arrays([[6]], [[5]]), "asset", whole=True)
+    assert alone.totals.tolist() == [0]
+
+
+def test_what_is_refused():
+    instance = examples.ghodsi()
+    with pytest.raises(InstanceError, match="whole is 'yes'; expected True or False"):
+        fairlp.allocate(instance, "drfh", whole="yes")
+    with pytest.raises(UnknownNameError, match="has no option 'whole'; it is one of "):
+        fairlp.allocate(instance, "naive-drf", whole=True)
+    with pytest.raises(NotDefinedError, match="rates are given"):
+        fairlp.allocate(Instance.from_arrays([[1]], [[2], [3]], rates=[[1, 2]]), "tsf", whole=True)
+    divisible = fairlp.allocate(instance, "drfh", whole=False)
+    assert divisible.totals.tolist() == pytest.approx([3, 2])
+
+
+def test_the_answer_travels_as_json():
+    instance = examples.load("wang-figure-1")
+    allocation = fairlp.allocate(instance, "drfh", whole=True)
+    again = fairlp.Allocation.from_json(allocation.to_json(), instance)
+    assert again.certify().holds and again.parameters == {"whole": True}
