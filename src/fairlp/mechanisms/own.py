@@ -54,8 +54,15 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
         raise NotDefinedError(
             f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be"
         )
+    return prove_by(row.formulation, allocation, exact)
+
+
+def prove_by(
+    formulation: Callable[[Instance], Model], allocation: Allocation, exact: bool
+) -> Proof:
+    """Return whether an allocation is what a formulation says; see :func:`prove`."""
     instance = allocation.instance
-    model = row.formulation(instance)
+    model = formulation(instance)
     if _has_levels(model):
         answer = leximin(model)
         verdict = answer.certify(exact=exact)
