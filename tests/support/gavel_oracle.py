@@ -1,10 +1,9 @@
-"""Gavel's policies stated again, with SciPy's linprog: what the paper says of throughputs, GPUs and time, and no more."""
+"""Gavel's policies stated again, with SciPy's linprog: throughputs, GPUs and time, and no more."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linprog
-
 
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 

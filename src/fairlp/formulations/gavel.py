@@ -355,8 +355,9 @@ def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
     """Return an option's numbers in the order of the users, finite and at least 0. Shape (N,)."""
     subject = f"the option {name!r}"
     users = instance.users
+    ordered = aligned(values, (users,), subject, InstanceError)
     try:
-        numbers = floats(aligned(values, (users,), subject, InstanceError))
+        numbers = floats(ordered)
     except (TypeError, ValueError, OverflowError):
         raise InstanceError(f"{subject} is {values!r}; expected a number for each user") from None
     if numbers.shape != (len(users),):

@@ -58,9 +58,15 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
 
 
 def prove_by(
-    formulation: Callable[[Instance], Model], allocation: Allocation, exact: bool
+    formulation: Callable[[Instance], Model],
+    allocation: Allocation,
+    exact: bool,
+    measure: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> Proof:
-    """Return whether an allocation is what a formulation says; see :func:`prove`."""
+    """Return whether an allocation is what a formulation says; see :func:`prove`.
+
+    ``measure``: totals → what has to agree with an optimum, such as levels; the totals by default.
+    """
     instance = allocation.instance
     model = formulation(instance)
     if _has_levels(model):
@@ -77,7 +83,7 @@ def prove_by(
         return verdict
     totals = allocation.totals.to_numpy()
     optimal_totals = tasks_at(model, x, instance).sum(axis=1)
-    errors = differences(totals, optimal_totals)
+    errors = differences(measure(totals), measure(optimal_totals))
     user = int(errors.argmax())
     if errors[user] > AGREEMENT:
         difference = (

@@ -67,7 +67,7 @@ def _finish_time(call: MethodCall) -> TasksResult:
     """Repeat the leximin of tangents until the levels are those of 1/ρ."""
     instance = call.instance
     options = options_of(call.parameters)
-    jobs = JobsThatEnd.of(instance, *(options.get(name) for name in OPTIONS[1:]))
+    jobs = _jobs(instance, options)
     points = jobs.isolated[:, None]
     for _ in range(MOST_REPETITIONS):
         outcome = solve_model(_with(call, partial(gavel.gavel, **options, at=points)))
@@ -87,6 +87,10 @@ def _finish_time(call: MethodCall) -> TasksResult:
     )
 
 
+def _jobs(instance: Instance, options: Mapping[str, Any]) -> JobsThatEnd:
+    return JobsThatEnd.of(instance, *(options.get(name) for name in OPTIONS[1:]))
+
+
 def prove(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether an allocation is what its objective says, by linear programs or in rationals.
 
@@ -96,7 +100,9 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     objective = objective_of(parameters)
     options = options_of(parameters)
     if objective == FINISH_TIME:
+        jobs = _jobs(allocation.instance, options)
         options["at"] = allocation.totals.to_numpy()
+        return prove_by(partial(gavel.gavel, **options), allocation, exact, jobs.levels)
     formulation = partial(gavel.gavel, **options)
     if objective == TOTAL:
         return _prove_total(formulation, allocation, exact)
