@@ -10,10 +10,12 @@ The models print m and j as users n and servers i, T as v, and s as S.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..errors import InstanceError, named
 from ..models.instances.arithmetic import quotients, tasks_alone
@@ -352,9 +354,16 @@ def steps_of(instance: Instance, steps: Any) -> np.ndarray:
 
 
 def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
-    """Return an option's numbers in the order of the users, finite and at least 0. Shape (N,)."""
+    """Return an option's numbers in the order of the users, finite and at least 0. Shape (N,).
+
+    Labels of others, such as jobs that have not come or have left, are passed over.
+    """
     subject = f"the option {name!r}"
     users = instance.users
+    if isinstance(values, Mapping):
+        values = {user: number for user, number in values.items() if user in users}
+    elif isinstance(values, pd.Series) and values.index.isin(users.labels).any():
+        values = values[values.index.isin(users.labels)]
     ordered = aligned(values, (users,), subject, InstanceError)
     try:
         numbers = floats(ordered)

@@ -198,6 +198,16 @@ def test_numbers_of_jobs_are_read_by_their_labels():
     assert all(answer == answers[0] for answer in answers)
 
 
+def test_numbers_of_jobs_that_are_no_users_are_passed_over():
+    """So that an audit may ask what the others would have without a user, and one table serves all instances."""
+    steps = {"gone": 7, "a": 10, "b": 5}
+    for given_steps in (steps, pd.Series(steps)):
+        found = fairlp.allocate(TWO, "gavel", objective="makespan", steps=given_steps)
+        assert found.levels.min() == pytest.approx(0.4)
+        audited = fairlp.audit(TWO, found, "population-monotonic")
+        assert audited["holds"].iloc[0] is not None
+
+
 @pytest.mark.parametrize(
     ("given_options", "message"),
     [
