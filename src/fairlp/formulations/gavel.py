@@ -280,13 +280,13 @@ class JobsThatEnd:
     @classmethod
     def of(cls, instance: Instance, steps: Any, age: Any, isolated_age: Any) -> JobsThatEnd:
         """Return the jobs of the options of a call, by user; ages are 0 where they are left out."""
-        left = steps_of(instance, steps)
-        ages = np.zeros(len(left)) if age is None else by_user(instance, "age", age)
+        numbers = steps_of(instance, steps)
+        ages = np.zeros(len(numbers)) if age is None else by_user(instance, "age", age)
         isolated_ages = ages
         if isolated_age is not None:
             isolated_ages = by_user(instance, "isolated_age", isolated_age)
         isolated = isolated_throughputs(instance)
-        return cls(left, ages, isolated, isolated_ages + left / isolated)
+        return cls(numbers, ages, isolated, isolated_ages + numbers / isolated)
 
     def levels(self, throughput: np.ndarray) -> np.ndarray:
         """Return 1/ρ of each job at its throughput: F·T/(e·T + s)."""
